@@ -74,7 +74,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     Ok(verdict.exit_code())
 }
 
-/// What may go wrong: what the options ask for, else what the fault plan has.
+/// The faults to explore: those of the options, else those of the fault plan.
 fn may_fail(terminal: Terminal, job: &Job, asked: MayFail) -> Result<MayFail, Failure> {
     if asked == MayFail::default() {
         return job.planned.clone().map_err(|why| unfit(&job.name, &why));

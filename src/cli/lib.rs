@@ -1,4 +1,4 @@
-//! The command line: every flag with its help text, what each command prints, and exit codes.
+//! The command line: every flag with its help text, the output of each command, and exit codes.
 //!
 //! | exit code | means |
 //! |---|---|

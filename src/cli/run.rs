@@ -32,7 +32,7 @@ use report::text::report_text;
 use report::unfired::unfired_lines;
 use workloads::statements::{RankProgram, Unfreed, WrittenProgram, never_freed, takes_any};
 
-/// Failed points that are told one by one.
+/// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;
 
 /// Prints the points that would be run.
@@ -46,7 +46,7 @@ pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     Ok(0)
 }
 
-/// What is asked for; of a GOAL file the scenario that replays it.
+/// The scenario; of a GOAL file the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
     request.text = goal::scenario(terminal, arguments)?;
@@ -119,7 +119,7 @@ fn keep_metrics(result: &mut RunResult, asked: &[String]) {
     }
 }
 
-/// Tells people where the results are; who asks for a format of programs knows.
+/// Prints the place of the results, unless the output is for programs.
 pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     if format == Format::Table {
         let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
@@ -127,14 +127,14 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     }
 }
 
-/// What to compare with where messages cross links packet by packet, if no point is that.
+/// The point to compare with if messages cross links packet by packet and the sweep lacks one.
 fn packets_alone(points: &[Point]) -> Option<&'static str> {
     let cut = points.iter().any(|point| point.faults.cuts_messages());
     let same = points.iter().any(|point| point.faults.only_cuts_messages());
     (cut && !same).then_some(
         "messages cross the links of the fault plan packet by packet, which moves times a little \
          even where nothing is lost: compare with the faults \
-         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/faults.md)",
+         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/method/faults.md)",
     )
 }
 
@@ -233,7 +233,7 @@ fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
     ));
 }
 
-/// Communicators that are told one by one.
+/// Communicators that are listed one by one.
 const UNFREED_SHOWN: usize = 4;
 
 /// Says which communicators a program that ended well has never freed.
@@ -316,7 +316,7 @@ fn failure(
     }
 }
 
-/// Tells what went wrong inside a run that came to its end; the exit code.
+/// Reports failures of a run that came to its end, and returns the exit code.
 pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
     let failed: Vec<&PointResult> =
         result.points.iter().filter(|point| point.failure.is_some()).collect();
@@ -386,7 +386,7 @@ fn normal_command(arguments: &RunArguments) -> String {
     command_line(words)
 }
 
-/// The machine of a GOAL file and what is supposed of resources, as options.
+/// The machine of a GOAL file and the what-if factors of resources, as options.
 fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
     let machine = arguments.machine.iter();
     let machine = machine.flat_map(|name| ["--machine".to_owned(), name.clone()]);

@@ -1,4 +1,4 @@
-//! `mpisim show`: what a scenario means, without running it.
+//! `mpisim show`: the meaning of a scenario, without a run.
 
 use std::fmt::Write as _;
 
@@ -125,7 +125,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// What a figure shows.
+/// The content of a figure.
 fn in_words(plan: &Plan, figure: &Figure) -> String {
     match figure {
         Figure::Curves(Curves { x, y, series, .. }) => {

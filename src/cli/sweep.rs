@@ -25,7 +25,7 @@ use experiment::run::{self, RunError, RunOptions};
 use experiment::store::{Asked, Mode, Opening, Spread, Store};
 use form::codes;
 
-/// Tasks that a sweep is cut into where nobody says how many points one has.
+/// Tasks of a sweep, unless an option sets the points of each.
 const TASKS: usize = 64;
 
 /// Missing points that a command names.

@@ -250,7 +250,7 @@ static LIMITS: Shape = Shape::Object(&[
         "memory",
         &bytes(1, 1 << 50),
         "16 GiB",
-        "What a point may hold, at most, as the program counts it (docs/limits.md).",
+        "What a point may hold, at most, as the program counts it (docs/guide/limits.md).",
     ),
     default(
         "points",

@@ -1,9 +1,9 @@
 //! Our own strict JSON reader: a tree in which every value and every key knows its place.
 //!
 //! Numbers stay as they were written, so that nothing is rounded; keys are unique; the order of
-//! members is that of the file. What is wrong is reported to a `Diagnostics`, as much of it at
-//! once as can be told apart: a value that was reported stands in the tree as [`Value::Invalid`],
-//! and readers pass over it in silence.
+//! members is that of the file. The reader reports as many mistakes at once as it can separate to a
+//! `Diagnostics`: a reported value stands in the tree as [`Value::Invalid`], and later readers pass
+//! over it in silence.
 
 mod decode;
 mod node;

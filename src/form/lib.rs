@@ -1,4 +1,4 @@
-//! The form of what users write: JSON with places, shapes of objects, and what is said about mistakes.
+//! The form of user input: JSON with places, shapes of objects, and reports of mistakes.
 //!
 //! | begin with | to |
 //! |---|---|

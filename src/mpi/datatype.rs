@@ -11,7 +11,7 @@
 //!
 //! Source: MPI-3.1, Chapter 4; `gpu-pack` Sec. 2.1 and 3. Where MPI leaves the extent of a struct
 //! open, it is padded to the largest alignment among its named types, and bounds that a resized
-//! member sets do not hide those of the other members: see docs/datatypes.md.
+//! member sets do not hide those of the other members: see docs/model/datatypes.md.
 
 mod construct;
 pub mod encoding;

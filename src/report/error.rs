@@ -136,7 +136,7 @@ pub enum ReportError {
     NotPoints {
         /// Which line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake.
         why: String,
     },
     /// A library that writes a format failed: a defect of this program.
@@ -166,7 +166,7 @@ impl ReportError {
         }
     }
 
-    /// What to do instead, where there is something.
+    /// A remedy, if there is one.
     pub const fn help(&self) -> Option<&'static str> {
         match self {
             Self::Messages(why) => Some(why.help()),

@@ -1,4 +1,4 @@
-//! Figures: what is drawn, apart from how it is drawn.
+//! Figures: their content, apart from the drawing.
 //!
 //! A [`Figure`] is data: axes, series, references. [`Figure::to_svg`] draws it; the same figure
 //! gives the same bytes on every run and every machine. A [`Stack`] is the same for stacked bars.

@@ -13,7 +13,7 @@ use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
 
-/// Every template and what they share; minijinja escapes each value in one whose name ends in
+/// Every template and their shared parts; minijinja escapes each value in one whose name ends in
 /// `.html` or `.xml`.
 const TEMPLATES: [(&str, &str); 4] = [
     ("style.css", include_str!("html/style.css")),
@@ -31,7 +31,7 @@ const FOLD: usize = 40;
 /// A figure of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageFigure {
-    /// Its caption; also the text for those who cannot see it.
+    /// Its caption; also its alternative text.
     pub caption: String,
     /// The name of its file beside the page.
     pub file: String,
@@ -101,7 +101,7 @@ pub(super) fn fill(template: &'static str, values: &impl Serialize) -> Result<St
     template.render(Value::from(Serde(values))).map_err(failed)
 }
 
-/// What the template sees.
+/// The values of the template.
 #[derive(Serialize)]
 struct View<'a> {
     title: &'a str,
@@ -232,7 +232,7 @@ fn deviations(claims: &[ClaimResult]) -> usize {
     claims.iter().filter(|claim| claim.status == ClaimStatus::Deviates).count()
 }
 
-/// What each point that failed was and why, as text.
+/// Each failed point and its reason, as text.
 fn failures(points: &[PointResult]) -> Vec<(String, &str)> {
     let failed = points.iter().filter_map(|point| Some((point, point.failure.as_deref()?)));
     failed.map(|(point, why)| (point_name(point), why)).collect()

@@ -133,7 +133,7 @@ fn column(
     }
 }
 
-/// What a value in `from` is multiplied with to be in `to`.
+/// The factor from unit `from` to unit `to`.
 fn conversion(from: &str, to: &str) -> Option<f64> {
     match (from, to) {
         (from, to) if from == to => Some(1.0),

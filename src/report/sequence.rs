@@ -247,7 +247,7 @@ impl<'a> Page<'a> {
         );
     }
 
-    /// What the colours mean.
+    /// The meaning of the colours.
     fn legend(&self) -> Vec<Entry> {
         let used = |name: &str| self.bars.iter().any(|bar| bar.name == name);
         let dma = self.sequence.arrows.iter().any(|arrow| arrow.dma);
@@ -328,7 +328,7 @@ fn said(arrow: &Arrow) -> String {
 /// Pixels between two moments: 9 more for each ten times as long.
 fn distance(ps: u64) -> i32 {
     let decades = i32::try_from(ps.max(1).ilog10()).expect("at most 19");
-    // Below 10 ns nothing is told apart.
+    // Times below 10 ns have no room of their own.
     if decades < 4 { 3 } else { 10 + 11 * (decades - 4) }
 }
 

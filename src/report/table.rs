@@ -22,7 +22,7 @@ pub(super) const TIME: &str = "time";
 /// A table whose cells are text; every column is aligned to the right.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Table {
-    /// What the cells show, with unit.
+    /// The quantity of the cells, with unit.
     pub caption: String,
     /// Heading of each column.
     pub columns: Vec<String>,
@@ -240,7 +240,7 @@ impl Grid<'_> {
         self.axes[self.places.1]
     }
 
-    /// A cell for each group, which is told the group in the first column of its row.
+    /// A cell for each group; it gets the group in the first column of its row.
     fn table(&self, caption: String, cell: impl Fn(&Group<'_>, &Group<'_>) -> String) -> Table {
         let (row, column) = self.places;
         let cells: BTreeMap<(&str, &str), &Group<'_>> =
@@ -297,7 +297,7 @@ fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
     }
 }
 
-/// What the cells show where there are replicas.
+/// The quantity of the cells if there are replicas.
 fn replicas_text(groups: &[Group<'_>]) -> String {
     match groups.iter().map(|group| group.points.len()).max() {
         Some(most) if most > 1 => format!("; mean of {most} seeds ±half the range"),

@@ -1,4 +1,4 @@
-//! What another cost of one resource changes, point by point.
+//! What-if analysis: results with another cost of one resource, point by point.
 
 use super::numbers::{change, engineering};
 use super::table::{Table, point_name};

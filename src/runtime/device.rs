@@ -27,10 +27,10 @@ use super::account::{Account, Part};
 use super::causes::Recorded;
 use super::held::Held;
 use super::monitors::{Sometimes, Violation};
-use super::timed::{Ending, Mark, Outcome, Tally, Used};
+use super::outcome::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
 use bytes::Bytes;
-use engine::{Event, JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
+use engine::{JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use hardware::cluster::Cluster;
 use hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service};
 use hardware::gpu::{
@@ -108,7 +108,7 @@ pub const fn marks_of(part: u32) -> [u32; 2] {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Happening {
+enum Event {
     Fabric(FabricEvent),
     Gpu(GpuEvent),
     /// A core goes on with its program.
@@ -117,7 +117,7 @@ enum Happening {
     Packed(Place),
 }
 
-impl Event for Happening {
+impl engine::Event for Event {
     fn fingerprint(&self) -> u64 {
         match *self {
             Self::Fabric(event) => mix(1, event.fingerprint()),
@@ -212,19 +212,19 @@ impl Turns {
     }
 }
 
-struct Calendar<'a>(&'a mut Simulation<Happening>);
+struct Calendar<'a>(&'a mut Simulation<Event>);
 
 impl Schedule for Calendar<'_> {
     fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent) {
         let tag = Tag { resource: resource.0, phase: 1 };
-        self.0.schedule(time, SourceId(resource.0), tag, Happening::Fabric(event));
+        self.0.schedule(time, SourceId(resource.0), tag, Event::Fabric(event));
     }
 }
 
 impl Agenda for Calendar<'_> {
     fn gpu(&mut self, time: Time, event: GpuEvent) {
         let tag = Tag { resource: GPU, phase: 2 };
-        self.0.schedule(time, SourceId(GPU), tag, Happening::Gpu(event));
+        self.0.schedule(time, SourceId(GPU), tag, Event::Gpu(event));
     }
 }
 
@@ -241,7 +241,7 @@ impl Core {
 
 struct Running {
     setup: Setup,
-    simulation: Simulation<Happening>,
+    simulation: Simulation<Event>,
     cluster: Cluster,
     gpus: Option<Gpus>,
     cores: Vec<Core>,
@@ -283,7 +283,7 @@ pub fn run(setup: Setup) -> Outcome {
 impl Running {
     fn run(mut self) -> Outcome {
         for core in 0..u32::try_from(self.cores.len()).expect("few cores") {
-            self.core_at(Time::ZERO, core, Happening::Core(core));
+            self.core_at(Time::ZERO, core, Event::Core(core));
         }
         let mut delivered: Vec<Delivery> = Vec::new();
         let mut done = Vec::new();
@@ -293,22 +293,22 @@ impl Running {
             };
             let now = self.simulation.now();
             // Ends of transfers that a later change has moved are no part of the run.
-            if !matches!(event, Happening::Fabric(event) if self.cluster.fabric.is_stale(event)) {
+            if !matches!(event, Event::Fabric(event) if self.cluster.fabric.is_stale(event)) {
                 self.happened = now;
             }
             self.tell(event);
             let calendar = &mut Calendar(&mut self.simulation);
             match event {
-                Happening::Core(core) => self.go_on(now, core),
-                Happening::Packed(place) => {
+                Event::Core(core) => self.go_on(now, core),
+                Event::Packed(place) => {
                     self.ended(now, place);
                     self.go_on(now, place.core);
                 }
-                Happening::Gpu(event) => {
+                Event::Gpu(event) => {
                     let gpus = self.gpus.as_mut().expect(ASKED);
                     gpus.handle(now, event, &mut self.cluster.fabric, calendar);
                 }
-                Happening::Fabric(event) => {
+                Event::Fabric(event) => {
                     self.cluster.fabric.handle(now, event, calendar, &mut delivered);
                     for Delivery { token } in delivered.drain(..) {
                         assert!(is_gpu_token(token), "nobody else uses the fabric");
@@ -328,7 +328,7 @@ impl Running {
         self.outcome(ending)
     }
 
-    fn core_at(&mut self, at: Time, core: u32, event: Happening) {
+    fn core_at(&mut self, at: Time, core: u32, event: Event) {
         let source = source_of(core);
         let tag = Tag { resource: source, phase: 3 };
         self.simulation.schedule(at, SourceId(source), tag, event);
@@ -353,14 +353,14 @@ impl Running {
                 if let Asked::Pack(DeviceCall::Host { task, data }) = asked {
                     let busy = self.by_core(task, data);
                     self.cores[core as usize].account.add(Part::Copy, busy);
-                    self.core_at(now + busy, core, Happening::Packed(place));
+                    self.core_at(now + busy, core, Event::Packed(place));
                     return;
                 }
                 if !self.setup.take_turns || self.turns.admit(place) {
                     self.begin(now, place);
                 }
                 let busy = self.shape().call_overhead;
-                self.core_at(now + busy, core, Happening::Core(core));
+                self.core_at(now + busy, core, Event::Core(core));
             }
         }
     }

@@ -44,44 +44,40 @@ mod alone;
 mod asking;
 mod choice;
 mod crash;
+mod facts;
 mod hearing;
 mod lending;
 mod memo;
+mod packets;
 mod same;
+mod state;
 mod step;
+mod turn;
 mod turns;
 mod wires;
 mod words;
 
-pub(crate) use ahead::Depth;
-pub use choice::Choice;
-pub use crash::{Crash, CrashReport};
-pub(crate) use hearing::Met;
+pub use super::crash::{Crash, CrashReport};
+pub use choice::{Choice, Refusal};
+pub(crate) use facts::Met;
 use memo::Memo;
-pub use step::Refusal;
-use turns::Notes;
+pub(crate) use state::Depth;
+use state::{Instance, Operation, Port, Stage, Strand};
+use turn::Notes;
 use wires::Wires;
 pub use wires::{Between, GaveUp, PacketFaults};
 
-use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::Arc;
 
 use super::counters::Counters;
 use super::deadlock::{self, Deadlock, Standing};
 use super::fingerprint::Shared;
-use super::memory::{Memories, Parcel, Payload};
+use super::memory::{Memories, Payload};
 use super::monitors::buffers::{Buffers, Lends};
 use super::monitors::windows::Windows;
 use super::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use super::rules::Fault;
-use mpi::observation::Observation;
-use mpi::rma::update::Effect;
-use protocols::contract::{
-    Action, ActionOf, Brought, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program,
-    Region, Route, Space, Thread, Token, Via,
-};
-use protocols::device::DeviceWork;
+use protocols::contract::{Action, Brought, Entry, Machine, Process, Program, Region, Thread, Via};
 
 /// How far a world has come.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -122,188 +118,6 @@ pub struct World<M: Machine, P: Program<M>> {
     notes: Notes<M>,
     /// What was met, where monitors and wires have handed that over.
     met: Met,
-}
-
-/// The library of one process and its threads.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Instance<M: Machine, P> {
-    machine: Shared<M>,
-    threads: Vec<Shared<Strand<M, P>>>,
-    /// Who is inside which guard, in the order of guards.
-    owners: Vec<(Guard, Thread)>,
-}
-
-/// One thread.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Strand<M: Machine, P> {
-    program: P,
-    stage: Stage<M::Call>,
-    /// The pass that it is in.
-    pass: Option<Token>,
-    /// What is left of its list, last action first.
-    list: Vec<ActionOf<M>>,
-}
-
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-enum Stage<C> {
-    /// Its program has decided on its next call.
-    Calls(C),
-    /// Its program is about to read or write memory.
-    Touches(Touch),
-    /// Inside the library.
-    Inside,
-    /// Nobody has created it yet.
-    Unborn,
-    /// Its program waits for the end of the other threads.
-    Joining,
-    /// Its program ended.
-    Ended,
-    /// Its process has died.
-    Dead,
-}
-
-/// What a program does with its own memory.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Touch {
-    Load(Region),
-    Take(Region),
-    Store(Region, u64),
-    Copy(Region, Region),
-    /// It tells its monitors a fact.
-    Tell(Observation),
-}
-
-impl Touch {
-    /// The memory that it reads and writes.
-    fn regions(self) -> impl Iterator<Item = Region> {
-        let (first, second) = match self {
-            Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {
-                (Some(region), None)
-            }
-            Self::Copy(from, to) => (Some(from), Some(to)),
-            Self::Tell(_) => (None, None),
-        };
-        first.into_iter().chain(second)
-    }
-
-    /// Whether nobody else can reach this memory: the moment does not matter.
-    const fn is_private(self) -> bool {
-        match self {
-            Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {
-                !region.is_in_a_window()
-            }
-            Self::Copy(from, to) => !from.is_in_a_window() && !to.is_in_a_window(),
-            Self::Tell(_) => true,
-        }
-    }
-
-    /// Whether its only use is that others may come before it.
-    const fn lingers(self) -> bool {
-        matches!(self, Self::Load(region) if region.len == 0)
-    }
-}
-
-/// What comes towards one process, and what its HCA is doing for it.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Port<M: Machine> {
-    /// Channels that hold packets, by sender and wire.
-    channels: Vec<Channel<M>>,
-    completions: VecDeque<(Lane, Token)>,
-    /// Operations that this process posted, by token.
-    operations: Vec<Operation>,
-}
-
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Channel<M: Machine> {
-    from: Route,
-    via: Via,
-    /// Oldest first; never empty.
-    packets: VecDeque<Mail<M>>,
-}
-
-/// What lies in a channel.
-type Mail<M> = Shared<Incoming<M>>;
-
-/// A packet on its way, or the immediate data of a write.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Incoming<M: Machine> {
-    packet: M::Packet,
-    parcel: Option<Parcel>,
-    /// The write that it is part of, while its bytes have not moved: it holds up what is behind it.
-    part_of: Option<Token>,
-}
-
-impl<M: Machine> Channel<M> {
-    /// Whether its oldest packet can be taken.
-    fn is_open(&self) -> bool {
-        self.packets.front().is_some_and(|incoming| incoming.part_of.is_none())
-    }
-}
-
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Operation {
-    token: Token,
-    /// The lane that will be told of its completion.
-    lane: Lane,
-    does: Does,
-    moved: bool,
-}
-
-/// No bytes.
-const NOTHING: Region = Region::new(Space::Scratch(0), 0);
-
-impl Operation {
-    /// The memory that it names at both sides.
-    fn sides(&self) -> [(Process, Region); 2] {
-        match &self.does {
-            Does::Copies { from, to } => [*from, *to],
-            Does::Updates { at, into, .. } => [*at, *into],
-            Does::Watches { process, .. } => [(*process, NOTHING); 2],
-            Does::Asks { process, work, .. } => {
-                // Work whose bytes do not exist touches nothing.
-                let nothing = NOTHING;
-                work.memories().unwrap_or([nothing; 2]).map(|region| (*process, region))
-            }
-        }
-    }
-
-    /// Whether others of its stream come before it, or the counter has not its value.
-    fn waits(&self) -> bool {
-        match &self.does {
-            Does::Asks { after, .. } => !after.is_empty(),
-            Does::Watches { met, .. } => !met,
-            Does::Copies { .. } | Does::Updates { .. } => false,
-        }
-    }
-}
-
-/// What an RDMA operation, a GPU or a core that waits does.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-enum Does {
-    /// Bytes move from one place to another.
-    Copies { from: (Process, Region), to: (Process, Region) },
-    /// An element changes; `carried` is the operand before, and the old element afterwards.
-    Updates { at: (Process, Region), update: Effect, carried: Parcel, into: (Process, Region) },
-    /// A core looks at a counter; whether it has had the value.
-    Watches { process: Process, counter: Counter, value: u32, met: bool },
-    /// A GPU works, once the operations `after` of its stream have.
-    Asks { process: Process, stream: u16, work: Arc<DeviceWork>, after: Vec<Token> },
-}
-
-impl Does {
-    /// A counter has a value now.
-    fn sees(&mut self, changed: Counter, now: u32) {
-        if let Self::Watches { counter, value, met, .. } = self {
-            *met |= *counter == changed && *value == now;
-        }
-    }
-
-    /// Another operation has ended.
-    fn hears_of(&mut self, ended: Token) {
-        if let Self::Asks { after, .. } = self {
-            after.retain(|token| *token != ended);
-        }
-    }
 }
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -565,108 +379,6 @@ where
                 (Process(process), Thread(thread), &**instance, &**strand)
             })
         })
-    }
-}
-
-impl<M: Machine, P: Program<M>> Strand<M, P> {
-    const fn new(program: P) -> Self {
-        Self { program, stage: Stage::Unborn, pass: None, list: Vec::new() }
-    }
-
-    /// Whether it takes no further step.
-    fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Ended | Stage::Dead)
-    }
-
-    /// Whether it is in no call, and nothing is left of one.
-    fn is_outside(&self) -> bool {
-        self.list.is_empty() && !matches!(self.stage, Stage::Inside | Stage::Dead)
-    }
-
-    /// Whether it looks at channels and completions: inside a call, with no work left.
-    fn polls(&self) -> bool {
-        self.list.is_empty() && self.stage == Stage::Inside
-    }
-}
-
-impl<M: Machine> Port<M> {
-    const fn new() -> Self {
-        Self { channels: Vec::new(), completions: VecDeque::new(), operations: Vec::new() }
-    }
-
-    /// The first completion on one of these lanes.
-    fn completion(&self, lanes: Lanes) -> Option<usize> {
-        self.completions.iter().position(|&(lane, _)| lanes.contains(lane))
-    }
-
-    fn channel(&self, from: Route, via: Via) -> Result<usize, usize> {
-        self.channels.binary_search_by_key(&(from, via), |channel| (channel.from, channel.via))
-    }
-
-    fn operation(&self, token: Token) -> Option<usize> {
-        self.operations.binary_search_by_key(&token, |operation| operation.token).ok()
-    }
-}
-
-impl<M: Machine, P: Program<M>> Instance<M, P> {
-    /// The threads begin: the first one, and the others where it does not create them itself.
-    fn begin(&mut self) {
-        let forks = self.threads.first().is_some_and(|first| first.program.forks());
-        let born = if forks { 1 } else { self.threads.len() };
-        for index in 0..born {
-            self.advance(index, None);
-        }
-    }
-
-    /// The program of a thread decides on its next call; computing takes no time here.
-    fn advance(&mut self, index: usize, reply: Option<M::Reply>) {
-        let mut reply = reply;
-        let stage = loop {
-            match self.threads[index].change().program.next(reply.take()) {
-                Next::Call(call) => break Stage::Calls(call),
-                Next::Tell(fact) => break Stage::Touches(Touch::Tell(fact)),
-                Next::Load(region) => break Stage::Touches(Touch::Load(region)),
-                Next::Take(region) => break Stage::Touches(Touch::Take(region)),
-                Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
-                Next::Copy(from, to) => break Stage::Touches(Touch::Copy(from, to)),
-                Next::Compute(_) | Next::Mark(_) | Next::Offload(..) => {}
-                Next::Fork => {
-                    for other in 1..self.threads.len() {
-                        self.advance(other, None);
-                    }
-                }
-                Next::Join if self.others_ended() => {}
-                Next::Join => break Stage::Joining,
-                Next::End => break Stage::Ended,
-            }
-        };
-        let ended = stage == Stage::Ended;
-        self.threads[index].change().stage = stage;
-        if ended && self.threads[0].stage == Stage::Joining && self.others_ended() {
-            self.advance(0, None);
-        }
-    }
-
-    fn others_ended(&self) -> bool {
-        self.threads[1..].iter().all(|strand| strand.stage == Stage::Ended)
-    }
-
-    /// Whether the thread could be granted what this entry needs.
-    fn grants(&self, thread: Thread, entry: &Entry<'_, M::Call>) -> bool {
-        // Where nobody is inside anything, the library need not be asked.
-        if self.owners.is_empty() {
-            return true;
-        }
-        let Some(guard) = self.machine.guard(thread, entry) else { return true };
-        self.owners.iter().all(|&(held, owner)| held != guard || owner == thread)
-    }
-
-    /// The thread goes inside what this entry needs.
-    fn grant(&mut self, thread: Thread, entry: &Entry<'_, M::Call>) {
-        let Some(guard) = self.machine.guard(thread, entry) else { return };
-        if let Err(place) = self.owners.binary_search_by_key(&guard, |&(held, _)| held) {
-            self.owners.insert(place, (guard, thread));
-        }
     }
 }
 

@@ -107,7 +107,7 @@ fn gain(name: &str, set: &[&str], metric: &str) -> f64 {
 }
 
 /// The document ranks the gains of COOP-hybrid Graph500, `CoMD`, `MiniGhost`. Here they come in the
-/// opposite order, for the reasons that docs/cooperation.md gives: every message of the search is
+/// opposite order, for the reasons that docs/model/cooperation.md gives: every message of the search is
 /// eager, a step of `CoMD` spends 5 % of its time in MPI, and `MiniGhost` is run without computation.
 ///
 /// claim: coop-app-order
@@ -150,7 +150,7 @@ fn weak_scaling_of_the_search_has_2_to_the_25_vertices_of_each_node() {
     }
 }
 
-/// The law that `coop/fig18_seconds` stands on (docs/applications.md): where a pair of processes keeps
+/// The law that `coop/fig18_seconds` stands on (docs/model/applications.md): where a pair of processes keeps
 /// what it says to each other, V / P^2, the time of a search grows as the processes.
 #[test]
 fn the_time_of_a_search_grows_with_processes_that_say_as_much_to_each_other() {

@@ -24,12 +24,9 @@ const SHOWN: usize = 10;
 /// Circles of more than two files, by the first of them: the list may become shorter.
 const CIRCLES: &[(&str, usize)] = &[
     ("experiment/baseline.rs", 25),
-    ("runtime/device.rs", 20),
     ("protocols/library/agreeing.rs", 18),
     ("experiment/conform.rs", 16),
-    ("runtime/monitors/groups.rs", 10),
     ("protocols/xios_ep/library/between.rs", 9),
-    ("runtime/untimed.rs", 8),
     ("workloads/epochs.rs", 7),
     ("experiment/explore/mod.rs", 5),
     ("experiment/store.rs", 5),
@@ -38,7 +35,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("workloads/application.rs", 4),
     ("experiment/fit.rs", 3),
     ("experiment/program.rs", 3),
-    ("runtime/explore.rs", 3),
     ("workloads/backlog.rs", 3),
 ];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
@@ -65,22 +61,12 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "experiment/conform/vectors",
     ],
     &[
-        "runtime/timed/actor",
-        "runtime/timed/faults",
-        "runtime/timed/outcome",
-        "runtime/timed/passes",
-        "runtime/timed/reliable",
-        "runtime/timed/unfired",
-    ],
-    &[
         "workloads/epochs",
         "workloads/goal",
         "workloads/job",
         "workloads/program",
         "workloads/truncation",
     ],
-    &["runtime/device", "runtime/timed"],
-    &["runtime/explore", "runtime/untimed"],
 ];
 
 /// Files in which the functions of one type may stand.

@@ -10,7 +10,7 @@ use experiment::explore::{
 };
 use runtime::faults::Allowed;
 
-/// What to do about an exploration that was cut off: nothing that was asked for already.
+/// Advice about an exploration that was cut off: options that were not given yet.
 pub(super) fn help_cut_off(found: &Explored, reduce: bool) -> String {
     let less = "take fewer ranks or operations";
     let mut ways = match found.stopped {

@@ -133,7 +133,7 @@ pub fn many_channels(points: &[Point]) -> Option<String> {
         format!(
             "every pass of the progress engine polls {channels} channels, one for each process: \
              `{PATH}` is `per_peer`, {by}; a library that shares a receive queue polls one for all \
-             other nodes (`--set {PATH}=shared_receive_queue`, docs/connections.md)"
+             other nodes (`--set {PATH}=shared_receive_queue`, docs/model/connections.md)"
         )
     })
 }

@@ -8,7 +8,7 @@ pub struct Number {
     text: String,
 }
 
-/// Why a number is not what a field takes.
+/// Why a field does not take a number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NumberError {
     /// It is below zero.

@@ -219,12 +219,12 @@ impl<'a> Parser<'a> {
         let found = format!("this is value number {}", self.values);
         let allowed = format!("a file holds at most {MAX_VALUES} values");
         let one = Diagnostic::error(&codes::TOO_MANY_VALUES, span, path, found, allowed);
-        let help = "a longer program is written as a schedule in GOAL (docs/exchange.md), an axis as a range";
+        let help = "a longer program is written as a schedule in GOAL (docs/guide/exchange.md), an axis as a range";
         self.report(one.help(help));
         Stop
     }
 
-    /// A character that fits nowhere here; `start` is the opening of what is being read.
+    /// A character that fits nowhere here; `start` is the opening of the present value.
     fn unexpected(&mut self, wanted: &str, start: usize) -> Stop {
         let path = self.path();
         let Some(found) = self.peek_char() else {

@@ -116,7 +116,7 @@ fn bare_word(diagnostics: &mut Diagnostics, node: &Node, word: &str, shape: &Sha
     diagnostics.push(one.help(help));
 }
 
-/// What the field takes, with its range.
+/// The values that the field takes, with their range.
 fn allowed_by(shape: &Shape) -> String {
     match shape {
         Shape::Quantity { dimension, min, max } => format!(
@@ -401,7 +401,7 @@ fn length_of_text(
     }
 }
 
-/// Whether a character moves or turns what is printed; ends of lines are allowed.
+/// Whether a character moves or turns printed text; ends of lines are allowed.
 fn is_control(character: char) -> bool {
     let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (character.is_control() && character != '\n')

@@ -10,7 +10,7 @@
 //! blocks use, and keeps its slots until it is delivered: throughput is bound by the slowest resource,
 //! or, where too little is in flight, by latency. Blocks are never preempted, and kernels take slots
 //! first come first served. An engine does one copy at a time.
-//! Source: `gpu-pack` Sections 2.2, 4.2 and 4.4, Table 2; ADR 15, `docs/gpu.md`.
+//! Source: `gpu-pack` Sections 2.2, 4.2 and 4.4, Table 2; ADR 15, `docs/model/gpu.md`.
 //! Left out: caches of SMs, conflicts of shared memory, the number of hardware queues of early GPUs
 //! (an operation waits for its stream and its engine only), links between GPUs.
 

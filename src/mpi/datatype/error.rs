@@ -3,7 +3,7 @@
 /// Levels of the deepest type, the named ones included.
 pub const MAX_DEPTH: u32 = 32;
 
-/// What is too large for 64 bits.
+/// A measure that is too large for 64 bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Part {
     /// The bytes of data.
@@ -30,7 +30,7 @@ impl Part {
     }
 }
 
-/// What is wrong with a datatype or its use.
+/// A mistake in a datatype or its use.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum DatatypeError {
     /// A number that counts something is negative.

@@ -18,7 +18,7 @@ pub struct Signature<'t> {
 pub struct Difference {
     /// How many named elements agree.
     pub agreed: u64,
-    /// What comes then in the first; `None` where it ends.
+    /// The next type of the first; `None` at its end.
     pub left: Option<Primitive>,
     /// And in the second.
     pub right: Option<Primitive>,

@@ -1,7 +1,7 @@
 //! The algebra of groups: set operations, selections by rank, comparison, translation of ranks.
 //!
 //! Every result keeps an order that MPI prescribes. Set operations follow the first group, and
-//! `union` appends what only the second one has, in its order; `incl` follows the list of ranks,
+//! `union` appends the further members of the second one in its order; `incl` follows the list of ranks,
 //! `excl` the group.
 //!
 //! Source: MPI-3.1, Sec. 6.3.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::Group;
 use crate::envelope::Rank;
 
-/// What one rank says in a split.
+/// The color and key of one rank in a split.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Choice {
     /// Its part; `None` is `MPI_UNDEFINED`, in no part at all.
@@ -50,7 +50,7 @@ pub enum SplitError {
 }
 
 impl Group {
-    /// The parts of a split, by rising color; `choices[rank]` is what each rank says.
+    /// The parts of a split, by rising color; `choices[rank]` is the choice of each rank.
     ///
     /// # Errors
     ///

@@ -36,6 +36,15 @@ pub struct Flawed {
     answers: Answers,
 }
 
+/// What tests read of a library they read of one with a bug.
+impl std::ops::Deref for Flawed {
+    type Target = Library;
+
+    fn deref(&self) -> &Library {
+        &self.library
+    }
+}
+
 impl Flawed {
     /// The library of process `me`, with the bug that is planted in its job.
     pub fn new(job: SharedJob, me: Process) -> Self {

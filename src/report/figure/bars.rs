@@ -69,10 +69,10 @@ fn svg(stack: &Stack, width: Option<Width>) -> Result<String, ReportError> {
     let axis = axis.clone().thinned(page.length, needs);
     let mut svg = String::new();
     page.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(Document { title: &stack.title, told: &stack_sentence(stack), width }.finish(&svg))
+    Ok(Document { title: &stack.title, description: &stack_sentence(stack), width }.finish(&svg))
 }
 
-/// Refuses what has no length.
+/// Refuses values without a length.
 fn check(stack: &Stack) -> Result<(), ReportError> {
     let all = || stack.bars.iter().flat_map(|bar| &bar.values).copied();
     let axis = stack.axis.title();

@@ -65,7 +65,7 @@ fn svg(figure: &Figure, width: Option<Width>) -> Result<String, ReportError> {
     let mut text = String::new();
     paint(figure, &page, [&x, &y], &alike, &mut text)
         .map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(Document { title: &figure.title, told: &sentence(figure), width }.finish(&text))
+    Ok(Document { title: &figure.title, description: &sentence(figure), width }.finish(&text))
 }
 
 fn paint(
@@ -136,7 +136,7 @@ fn chart<'a>(
 /// What stands at the foot of an axis without zero.
 const FOOT: &str = "axis does not begin at zero";
 
-/// The fewest points of a curve that can be told to go up and down without end.
+/// The fewest points of a curve that counts as going up and down without end.
 const ZIGZAG: usize = 16;
 
 /// Whether a line through the points would turn at most of them: it would show nothing.

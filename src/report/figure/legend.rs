@@ -50,7 +50,7 @@ pub(super) enum Kind<'a> {
     Part(Filling),
 }
 
-/// What the legend of a figure says; nothing where there is nothing to tell apart.
+/// The entries of the legend of a figure; none for a single curve.
 pub(super) fn items<'a>(figure: &'a Figure, notes: &[String]) -> Vec<Item<'a>> {
     let item = |kind, text: &str| Item { kind, text: text.to_owned() };
     let mut items = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn items<'a>(figure: &'a Figure, notes: &[String]) -> Vec<Item<'a>> {
     items
 }
 
-/// What a curve is called beside what is expected or was measured.
+/// The name of a curve beside expectations and measured curves.
 const SIMULATED: &str = "simulated";
 
 /// What stands above the curves; beside measured values, that they are simulated.
@@ -93,7 +93,7 @@ fn series_title(figure: &Figure) -> String {
 /// An entry for references: its words, their form, and the curve to which all of them belong.
 type Entry<'a> = (String, &'a Reference, Option<usize>);
 
-/// What the legend says of the references: an entry for each, or one for those of one form and
+/// The entries of the references: one for each, or one for those of one form and
 /// source. Markers stand at their values, which need no words.
 fn references(figure: &Figure) -> Vec<Entry<'_>> {
     let mut groups: Vec<Vec<&Reference>> = Vec::new();

@@ -32,7 +32,7 @@ type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, RangedCoord
 pub struct Tornado {
     /// Heading of the figure.
     pub title: String,
-    /// What moves, as a change.
+    /// The result whose changes the bars show.
     pub axis: Axis,
     /// The bars, from top to bottom.
     pub bars: Vec<Swing>,
@@ -66,8 +66,8 @@ impl Tornado {
         let axis = layout(&self.axis, &with_zero, 0.05)?;
         let mut svg = String::new();
         self.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-        let told = tornado_sentence(self);
-        Ok(Document { title: &self.title, told: &told, width: None }.finish(&svg))
+        let description = tornado_sentence(self);
+        Ok(Document { title: &self.title, description: &description, width: None }.finish(&svg))
     }
 
     fn paint(&self, axis: &Layout, svg: &mut String) -> Result<(), DrawError> {

@@ -1,6 +1,6 @@
 //! The events of a packing in words, where a comparison of two runs asks for them.
 
-use super::{Happening, Keep, Place, Running};
+use super::{Event, Keep, Place, Running};
 use crate::causes::Spender;
 use crate::told::Words;
 use hardware::fabric::{About, ResourceId};
@@ -8,7 +8,7 @@ use protocols::contract::{Process, Thread};
 
 impl Running {
     /// Keeps the words of an event, if it is one of those asked for.
-    pub(super) fn tell(&mut self, event: Happening) {
+    pub(super) fn tell(&mut self, event: Event) {
         let Keep::Events(first, last) = self.setup.options.causes else { return };
         if (first..=last).contains(&self.simulation.events()) {
             let words = self.words_of(event);
@@ -16,18 +16,18 @@ impl Running {
         }
     }
 
-    fn words_of(&self, event: Happening) -> Words {
+    fn words_of(&self, event: Event) -> Words {
         let core = |core: u32, what: &str| Words {
             place: Spender::Thread(Process(core), Thread(0)),
             what: what.to_owned(),
         };
         match event {
-            Happening::Core(number) => core(number, "goes on with its program"),
-            Happening::Packed(Place { core: number, step }) => {
+            Event::Core(number) => core(number, "goes on with its program"),
+            Event::Packed(Place { core: number, step }) => {
                 core(number, &format!("has packed what step {step} asked for"))
             }
-            Happening::Gpu(_) => on("GPU", "begins an operation: its latency is over"),
-            Happening::Fabric(event) => self.words_of_wires(self.cluster.fabric.about(event)),
+            Event::Gpu(_) => on("GPU", "begins an operation: its latency is over"),
+            Event::Fabric(event) => self.words_of_wires(self.cluster.fabric.about(event)),
         }
     }
 

@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::graph::{Graph, Number};
-use super::seen::Seen;
-use super::{Budget, Survey};
+use super::survey::{Budget, Survey};
 use crate::monitors::Violation;
 use crate::monitors::buffers::Lends;
+use crate::prints::Seen;
 use crate::rules::Fault;
 use crate::untimed::{Choice, Depth, Met, World};
 use protocols::contract::{Machine, Process, Program};

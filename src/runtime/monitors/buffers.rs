@@ -23,7 +23,7 @@ use std::sync::Arc;
 use types::Types;
 pub use types::{Statement, Typed};
 
-use super::{Sometimes, Violation};
+use super::law::{Sometimes, Violation};
 use crate::memory::{Memories, Payload};
 use mpi::observation::{MessageId, Observation};
 use protocols::call::{Buffer, Call, Peer, TypedCall};

@@ -17,7 +17,7 @@ mod arguments;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Violation;
+use super::law::Violation;
 use arguments::Arguments;
 use mpi::envelope::{Context, Rank};
 use mpi::observation::{GroupFact, GroupId};

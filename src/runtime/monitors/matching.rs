@@ -6,14 +6,16 @@
 //! that it passed.
 
 mod lanes;
+mod messages;
 mod ready;
 
 use std::collections::VecDeque;
 
+use super::law::{Monitor, Sometimes, Violation};
 use super::system::S4;
-use super::{Monitor, Sometimes, Violation};
 use lanes::Lanes;
-use mpi::envelope::{Envelope, Selection};
+use messages::{Message, Ring, Stage};
+use mpi::envelope::Selection;
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::Process;
 
@@ -45,26 +47,6 @@ pub struct Matching {
     ready: ready::Ready,
     /// What was met.
     pub sometimes: Sometimes,
-}
-
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-struct Message {
-    envelope: Envelope,
-    to: u32,
-    /// The next unmatched one of its lane.
-    next: u32,
-    bytes: u64,
-    state: Stage,
-}
-
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Stage {
-    Sent,
-    /// When its process had posted so many receives.
-    Arrived {
-        posts: u32,
-    },
-    Matched,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -378,78 +360,6 @@ fn name(message: MessageId) -> String {
 
 fn named(receive: ReceiveId) -> String {
     format!("receive {} of process {}", receive.serial, receive.process)
-}
-
-/// Values by a serial number that grows, nearly in order; kept while they live: a window, not a
-/// history.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Ring<T> {
-    base: u32,
-    items: VecDeque<Option<T>>,
-}
-
-impl<T> Default for Ring<T> {
-    fn default() -> Self {
-        Self { base: 0, items: VecDeque::new() }
-    }
-}
-
-impl<T> Ring<T> {
-    /// Keeps `item`; false where one with this serial number is kept already.
-    fn insert(&mut self, serial: u32, item: T) -> bool {
-        if self.items.is_empty() {
-            self.base = serial;
-            if self.items.capacity() == 0 {
-                // Of many rings, most never hold more.
-                self.items.reserve_exact(2);
-            }
-        }
-        while serial < self.base {
-            self.items.push_front(None);
-            self.base -= 1;
-        }
-        let place = (serial - self.base) as usize;
-        if place == self.items.len() {
-            self.items.push_back(Some(item));
-            return true;
-        }
-        while self.items.len() <= place {
-            self.items.push_back(None);
-        }
-        self.items[place].replace(item).is_none()
-    }
-
-    /// Something made of the first item.
-    fn touch(&self, read: impl Fn(&T) -> u32) -> u32 {
-        self.base ^ self.items.front().map_or(0, |item| item.as_ref().map_or(0, read))
-    }
-
-    fn get(&self, serial: u32) -> Option<&T> {
-        self.items.get(self.place(serial)?)?.as_ref()
-    }
-
-    fn at(&mut self, serial: u32) -> Option<&mut T> {
-        let place = self.place(serial)?;
-        self.items.get_mut(place)?.as_mut()
-    }
-
-    fn remove(&mut self, serial: u32) -> Option<T> {
-        let place = self.place(serial)?;
-        let item = self.items.get_mut(place)?.take();
-        while matches!(self.items.front(), Some(None)) {
-            self.items.pop_front();
-            self.base += 1;
-        }
-        item
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (self.base..).zip(&self.items).filter_map(|(serial, item)| Some((serial, item.as_ref()?)))
-    }
-
-    fn place(&self, serial: u32) -> Option<usize> {
-        serial.checked_sub(self.base).map(|place| place as usize)
-    }
 }
 
 #[cfg(test)]

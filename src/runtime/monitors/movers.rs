@@ -6,7 +6,7 @@
 //!
 //! Messages that go through cells of a shared segment tell nothing, and are not watched.
 
-use super::{Monitor, Violation};
+use super::law::{Monitor, Violation};
 use mpi::observation::{MessageId, Mover, Observation};
 use protocols::contract::Process;
 

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Monitor, Violation};
+use super::law::{Monitor, Violation};
 use mpi::observation::{LockId, Observation};
 use protocols::contract::Process;
 

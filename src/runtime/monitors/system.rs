@@ -1,6 +1,6 @@
 //! S3 to S6: time, conservation, utilisation, digests.
 
-use super::{Monitor, Violation};
+use super::law::{Monitor, Violation};
 use mpi::observation::Observation;
 use protocols::contract::{Process, Thread};
 use units::{Time, TimeDelta};

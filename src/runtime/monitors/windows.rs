@@ -28,7 +28,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::Violation;
+use super::law::Violation;
 use crate::fingerprint::Shared;
 use mpi::envelope::Rank;
 use mpi::observation::{Reach, WindowFact};

@@ -63,12 +63,12 @@ impl<T> Slab<T> {
         self.slots.iter().flatten()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(super) const fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Reads a value: see `touch.rs`.
-    pub(super) fn touch(&self, id: u32, read: impl Fn(&T) -> u64) -> u64 {
+    /// Reads a value: see `Timed::prefetch`.
+    pub(super) fn prefetch(&self, id: u32, read: impl Fn(&T) -> u64) -> u64 {
         self.slots[id as usize].as_ref().map_or(0, read)
     }
 }

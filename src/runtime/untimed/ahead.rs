@@ -6,25 +6,10 @@
 //! read in one go, each state one [`Depth`] further than the time before, so that no address has to be
 //! waited for and all waits overlap. Nothing is done with what was read.
 
-use super::{Stage, World};
+use super::World;
+use super::state::{Depth, Stage};
 use crate::memory::Payload;
 use protocols::contract::{Machine, Program};
-
-/// How far into a state is read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Depth {
-    /// What its processes have: their threads and what these are about to do.
-    Threads,
-    /// What it shares with other states.
-    Values,
-    /// The state itself.
-    Itself,
-}
-
-impl Depth {
-    /// In the order of the states that wait to be expanded: the next one is read last, and deepest.
-    pub(crate) const IN_ORDER: [Self; 3] = [Self::Threads, Self::Values, Self::Itself];
-}
 
 impl<M: Machine, P: Program<M>> World<M, P> {
     /// Reads a word of each piece at a depth.

@@ -1,6 +1,9 @@
 //! Steps that commute with everything that others may do: what partial-order rules follow alone.
 
-use super::{Choice, Crash, Instance, Operation, Stage, World};
+use super::World;
+use super::choice::Choice;
+use super::state::{Instance, Operation, Stage};
+use crate::crash::Crash;
 use crate::fingerprint::Shared;
 use crate::monitors::buffers::Lends;
 use crate::rules::{breach, touches_window};

@@ -194,3 +194,13 @@ impl fmt::Display for Choice {
         }
     }
 }
+
+/// A choice that may not happen now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("`{choice}` is not enabled: {reason}")]
+pub struct Refusal {
+    /// What was asked for.
+    pub choice: Choice,
+    /// Why it may not happen.
+    pub reason: &'static str,
+}

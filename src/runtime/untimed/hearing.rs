@@ -3,107 +3,14 @@
 //! Windows are watched apart from everything else: few facts concern both, and a search meets far
 //! fewer different states of either than of both.
 
-use std::hash::Hash;
-use std::rc::Rc;
-
 use super::World;
-use super::memo::{Known, Memo, Table};
-use crate::fingerprint::{Fingerprint, Named, Shared};
+use super::facts::{Fact, Facts, Hears, Met};
+use super::memo::{Memo, Remembered};
+use crate::fingerprint::Shared;
 use crate::monitors::buffers::Lends;
 use crate::monitors::windows::Windows;
-use crate::monitors::{Monitors, Sometimes, Violation};
-use mpi::observation::Observation;
-use mpi::rma::access::Touch;
+use crate::monitors::{Monitors, Violation};
 use protocols::contract::{Machine, Process, Program, Region, Space};
-
-/// What the monitors see of a turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Fact {
-    Tells { fact: Observation, place: Option<u32> },
-    Touches { region: Region, touch: Touch, place: Option<u32> },
-}
-
-impl Fact {
-    const fn concerns_windows(&self) -> bool {
-        match self {
-            Self::Tells { fact: Observation::Window(..), .. } | Self::Touches { .. } => true,
-            Self::Tells { fact, .. } => fact.tells_others(),
-        }
-    }
-
-    const fn concerns_others(&self) -> bool {
-        matches!(self, Self::Tells { fact, .. } if !matches!(fact, Observation::Window(..)))
-    }
-}
-
-/// What monitors made of the facts of a turn: themselves afterwards, and what they met.
-pub(super) type Heard<T> = (Shared<T>, Met);
-
-/// What was met since somebody asked; mostly nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Met(Option<Rc<Sometimes>>);
-
-impl From<Sometimes> for Met {
-    fn from(met: Sometimes) -> Self {
-        Self((met != Sometimes::default()).then(|| Rc::new(met)))
-    }
-}
-
-impl Met {
-    pub(crate) fn all(&self) -> Sometimes {
-        self.0.as_deref().copied().unwrap_or_default()
-    }
-
-    pub(crate) fn add(&mut self, met: &Self) {
-        if let Some(more) = &met.0 {
-            let all = self.0.as_ref().map(|all| Rc::new(all.plus(**more)));
-            self.0 = all.or_else(|| met.0.clone());
-        }
-    }
-}
-
-/// What hears facts: the monitor of windows, or all the others.
-pub(super) trait Hears: Clone + Hash {
-    /// A fact of a process.
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
-
-    /// Takes what was met over from it: what it keeps then depends less on the way here.
-    fn hand_over(this: &mut Shared<Self>) -> Met;
-
-    /// What is kept of it.
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>>;
-}
-
-/// The facts of a turn that is kept.
-#[derive(Debug)]
-pub(super) struct Facts {
-    /// No other turn that is kept has it.
-    serial: u64,
-    all: Vec<Fact>,
-    concern_windows: bool,
-    concern_others: bool,
-}
-
-impl Facts {
-    pub(super) fn new(serial: u64, all: Vec<Fact>) -> Self {
-        let concern_windows = all.iter().any(Fact::concerns_windows);
-        let concern_others = all.iter().any(Fact::concerns_others);
-        Self { serial, all, concern_windows, concern_others }
-    }
-
-    /// How many there are.
-    pub(super) const fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// What it is known by that monitors which are known by `print` hear them: all of one process.
-    fn question(&self, print: Named) -> u128 {
-        let mut question = Fingerprint::default();
-        question.known(print);
-        self.serial.hash(&mut question);
-        question.by_name()
-    }
-}
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where
@@ -186,7 +93,7 @@ where
 }
 
 /// A monitor hears the facts of a turn, or what it made of them before is repeated; what it met.
-fn hear_all<T: Hears, M: Machine, P: Program<M>>(
+fn hear_all<T: Remembered, M: Machine, P: Program<M>>(
     monitor: &mut Shared<T>,
     process: Process,
     facts: &Facts,
@@ -205,57 +112,4 @@ fn hear_all<T: Hears, M: Machine, P: Program<M>>(
         memo.keep_heard(question, (monitor.clone(), met.clone()));
     }
     met
-}
-
-impl Hears for Windows {
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
-        match fact {
-            Fact::Touches { region, touch, place } => {
-                if this.watches() {
-                    this.change().touched(process, *region, *touch, *place, found);
-                }
-            }
-            Fact::Tells { fact: Observation::Window(window, fact), place } => {
-                this.change().told(process, *window, *fact, *place, found);
-            }
-            Fact::Tells { fact, .. } => {
-                if fact.tells_others() && this.listens_to(process) {
-                    this.change().speaks(process);
-                }
-            }
-        }
-    }
-
-    fn hand_over(this: &mut Shared<Self>) -> Met {
-        let side_by_side = this.side_by_side;
-        if side_by_side > 0 {
-            this.change().side_by_side = 0;
-        }
-        Sometimes { side_by_side, ..Sometimes::default() }.into()
-    }
-
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
-        &mut known.windows
-    }
-}
-
-impl Hears for Monitors {
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
-        if let Fact::Tells { fact, place } = fact
-            && !matches!(fact, Observation::Window(..))
-        {
-            this.change().told(process, fact, None, || *place, found);
-        }
-    }
-
-    fn hand_over(this: &mut Shared<Self>) -> Met {
-        if this.sometimes() == Sometimes::default() {
-            return Met::default();
-        }
-        this.change().take_sometimes().into()
-    }
-
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
-        &mut known.monitors
-    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::World;
-use super::turns::Outside;
+use super::turn::Outside;
 use crate::monitors::buffers::{Lends, Lent, Statement, Typed};
 use mpi::observation::{MessageId, Observation};
 use protocols::contract::{Action, ActionOf, Machine, Process, Program};

@@ -9,13 +9,13 @@ use std::cell::{RefCell, RefMut};
 use std::hash::Hash;
 use std::rc::Rc;
 
-use super::Port;
-use super::hearing::{Heard, Hears};
-use super::turns::Turned;
-use crate::explore::seen::Prints;
+use super::facts::{Heard, Hears};
+use super::state::Port;
+use super::turn::Turned;
 use crate::fingerprint::{Fingerprint, Shared};
 use crate::monitors::Monitors;
 use crate::monitors::windows::Windows;
+use crate::prints::Prints;
 use protocols::contract::{ActionOf, InputOf, Machine, Program, Thread};
 
 /// Nothing, or what is known so far; clones know the same.
@@ -43,8 +43,8 @@ pub(super) struct Known<M: Machine, P> {
     answers: Table<Answer<M>>,
     turns: Table<Rc<Turned<M, P>>>,
     ports: Table<Shared<Port<M>>>,
-    pub(super) windows: Table<Heard<Windows>>,
-    pub(super) monitors: Table<Heard<Monitors>>,
+    windows: Table<Heard<Windows>>,
+    monitors: Table<Heard<Monitors>>,
     serial: u64,
 }
 
@@ -91,6 +91,24 @@ impl<M: Machine> Kept for Shared<Port<M>> {
 impl<T: Hears> Kept for Heard<T> {
     fn holds(&self) -> usize {
         self.0.bytes()
+    }
+}
+
+/// A monitor of which it is kept what it made of facts.
+pub(super) trait Remembered: Hears {
+    /// What is kept of it.
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>>;
+}
+
+impl Remembered for Windows {
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+        &mut known.windows
+    }
+}
+
+impl Remembered for Monitors {
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+        &mut known.monitors
     }
 }
 
@@ -223,11 +241,11 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
     }
 
     /// What a monitor made of the facts of a turn.
-    pub(super) fn heard<T: Hears>(&self, question: u128) -> Option<Heard<T>> {
+    pub(super) fn heard<T: Remembered>(&self, question: u128) -> Option<Heard<T>> {
         T::table(&mut *self.known()?).find(question)
     }
 
-    pub(super) fn keep_heard<T: Hears>(&self, question: u128, heard: Heard<T>) {
+    pub(super) fn keep_heard<T: Remembered>(&self, question: u128, heard: Heard<T>) {
         if let Some(mut known) = self.known() {
             T::table(&mut *known).keep(question, heard);
         }

@@ -4,7 +4,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use super::{Crash, World};
+use super::World;
+use crate::crash::Crash;
 use crate::fingerprint::{Fingerprint, become_others};
 use protocols::contract::{Machine, Program};
 

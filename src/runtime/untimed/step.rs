@@ -1,10 +1,12 @@
 //! Making a choice happen: inputs into machines, lists into effects.
 
-use super::hearing::Fact;
-use super::turns::{Outside, Turn};
-use super::{
-    Channel, Choice, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch, World,
+use super::World;
+use super::choice::{Choice, Refusal};
+use super::facts::Fact;
+use super::state::{
+    Actor, Channel, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch,
 };
+use super::turn::{Outside, Turn};
 use crate::fingerprint::Shared;
 use crate::memory::Parcel;
 use crate::monitors::buffers::{Lends, Statement};
@@ -16,23 +18,6 @@ use protocols::contract::{
     Action, ActionOf, Change, Counter, Entry, Input, InputOf, Lane, Machine, Process, Program,
     ProtocolError, Region, Route, Space, Thread, Token, Toward, Via,
 };
-
-/// A choice that may not happen now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{choice}` is not enabled: {reason}")]
-pub struct Refusal {
-    /// What was asked for.
-    pub choice: Choice,
-    /// Why it may not happen.
-    pub reason: &'static str,
-}
-
-/// The thread that acts.
-#[derive(Clone, Copy)]
-pub(super) struct Actor {
-    pub(super) process: Process,
-    pub(super) thread: Thread,
-}
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

@@ -6,7 +6,9 @@ use crate::explore::{self, Budget, Survey};
 use crate::monitors::buffers::{Lent, UseAs};
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
-use protocols::contract::{Action, Guard, Input, ProtocolError, Space, Step, Wait, WaitSet};
+use protocols::contract::{
+    Action, Guard, Input, Next, ProtocolError, Route, Space, Step, Token, Wait, WaitSet,
+};
 use units::Bytes;
 
 const LEN: u64 = 12;
@@ -584,9 +586,9 @@ fn what_is_kept_of_turns_and_ports_and_monitors_changes_nothing() {
 #[test]
 fn a_turn_that_was_taken_before_is_repeated() {
     let mut world = world(Planted::Nothing, CROWD).with_memo();
-    let actor = step::Actor { process: Process(0), thread: Thread(0) };
+    let actor = state::Actor { process: Process(0), thread: Thread(0) };
     let known = |world: &World<Toy, Script>| {
-        world.memo.turned(world.question(actor, &turns::Turn::Enter)).is_some()
+        world.memo.turned(world.question(actor, &turn::Turn::Enter)).is_some()
     };
     let before = world.clone();
     assert!(!known(&before));

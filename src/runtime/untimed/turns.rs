@@ -7,105 +7,15 @@
 //!
 //! A turn that looks at anything else is not kept.
 
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::hash::Hash;
 
-use super::hearing::{Fact, Facts, Met};
-use super::step::Actor;
-use super::{Does, Instance, Mail, Port, World};
-use crate::fingerprint::{Fingerprint, Shared};
-use crate::memory::Memory;
-use crate::monitors::buffers::{Buffers, Lends, Typed};
-use mpi::observation::MessageId;
-use protocols::contract::{
-    Action, ActionOf, Lane, Machine, Process, Program, Region, Route, Token, Via,
-};
-
-/// What a thread does next, with what it takes from its channels.
-#[derive(Clone, Debug)]
-pub(super) enum Turn<M: Machine> {
-    Enter,
-    Act,
-    Touch,
-    EndPass,
-    Packet(Route, Mail<M>),
-    Done(Token),
-}
-
-impl<M: Machine> Hash for Turn<M> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        std::mem::discriminant(self).hash(state);
-        match self {
-            Self::Enter | Self::Act | Self::Touch | Self::EndPass => {}
-            Self::Packet(from, incoming) => (from, incoming.named()).hash(state),
-            Self::Done(token) => token.hash(state),
-        }
-    }
-}
-
-/// What a turn does outside the library, the programs and the memory of its process.
-#[derive(Clone, Debug)]
-pub(super) enum Outside<M: Machine> {
-    Sends { to: Route, via: Via, incoming: Mail<M> },
-    Posts { token: Token, lane: Lane, does: Does },
-    Fills { to: Process, message: MessageId, seed: u64 },
-    Types { to: Process, message: MessageId, typed: Arc<Typed> },
-}
-
-/// What a turn left behind.
-#[derive(Debug)]
-pub(super) struct Turned<M: Machine, P> {
-    instance: Shared<Instance<M, P>>,
-    memory: Shared<Memory>,
-    buffers: Shared<Buffers>,
-    met: Met,
-    outside: Vec<Outside<M>>,
-    facts: Facts,
-}
-
-impl<M: Machine, P: Program<M>> Turned<M, P> {
-    /// Bytes that it takes, about: the library is counted where its answers are.
-    pub(super) fn bytes(&self) -> usize {
-        let Self { instance, memory, buffers, outside, facts, .. } = self;
-        let strands: usize = instance.threads.iter().map(Shared::bytes).sum();
-        let mails = outside.iter().map(|one| match one {
-            Outside::Sends { incoming, .. } => incoming.bytes(),
-            Outside::Posts { .. } | Outside::Fills { .. } | Outside::Types { .. } => 0,
-        });
-        let left = instance.bytes() + strands + memory.bytes() + buffers.bytes();
-        let done = outside.len() * size_of::<Outside<M>>() + facts.len() * size_of::<Fact>();
-        size_of::<Self>() + left + done + mails.sum::<usize>()
-    }
-}
-
-/// The effects of the turn that is being taken; nothing where it is not going to be kept.
-#[derive(Clone, Debug)]
-pub(super) struct Notes<M: Machine>(Option<Box<Noted<M>>>);
-
-type Noted<M> = (Vec<Outside<M>>, Vec<Fact>);
-
-impl<M: Machine> Notes<M> {
-    pub(super) const fn none() -> Self {
-        Self(None)
-    }
-
-    /// The turn depends on something else than what it is known by.
-    pub(super) fn spoil(&mut self) {
-        self.0 = None;
-    }
-
-    pub(super) fn note(&mut self, outside: impl FnOnce() -> Outside<M>) {
-        if let Some(noted) = &mut self.0 {
-            noted.0.push(outside());
-        }
-    }
-
-    pub(super) fn fact(&mut self, fact: Fact) {
-        if let Some(noted) = &mut self.0 {
-            noted.1.push(fact);
-        }
-    }
-}
+use super::World;
+use super::facts::Facts;
+use super::state::{Actor, Port};
+use super::turn::{Notes, Outside, Turn, Turned};
+use crate::fingerprint::Fingerprint;
+use crate::monitors::buffers::Lends;
+use protocols::contract::{Action, ActionOf, Machine, Process, Program, Region};
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

@@ -1,6 +1,8 @@
 //! A choice in words: what is called, taken, moved, and where that stands in the scenario.
 
-use super::{Choice, Does, Operation, Stage, Strand, Touch, World};
+use super::World;
+use super::choice::Choice;
+use super::state::{Does, Operation, Stage, Strand, Touch};
 use crate::monitors::buffers::Lends;
 use protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Toward, Via};
 use protocols::packing::Task;

@@ -1,4 +1,4 @@
-//! What is wrong with a text that is to be a quantity: a number with its unit.
+//! Mistakes in a text that should be a quantity: a number with its unit.
 
 use super::super::super::codes;
 use super::super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::monitors::{Moment, Violation};
+use crate::monitors::law::{Moment, Violation};
 use mpi::datatype::{Difference, Primitive};
 use mpi::envelope::{Envelope, Rank};
 use mpi::observation::{MessageId, Observation};

@@ -4,7 +4,7 @@
 //! arguments when it enters; they are compared with those of the rank that told them first. Ranks that
 //! call different functions are no matter of this file (C4), nor are lists of blocks, which may differ.
 
-use super::Violation;
+use crate::monitors::law::Violation;
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
 

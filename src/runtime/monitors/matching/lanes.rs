@@ -3,7 +3,7 @@
 //! Lists are linked through the messages themselves, and a list that is empty is gone: a process that
 //! hears of many others over time holds few at once.
 
-use super::{Message, Ring};
+use super::messages::{Message, Ring};
 use mpi::observation::MessageId;
 
 /// The lists of one receiver, in the order of senders.

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use super::{Matching, broken};
-use crate::monitors::{Moment, Violation};
+use crate::monitors::law::{Moment, Violation};
 use mpi::envelope::{Envelope, Rank};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 
@@ -46,12 +46,12 @@ impl Ready {
 
 impl Matching {
     /// Keeps from now on when receives are posted.
-    pub(in crate::monitors) fn expect_ready_sends(&mut self) {
+    pub(crate) fn expect_ready_sends(&mut self) {
         self.ready.posted.get_or_insert_default();
     }
 
     /// A fact in which a ready send may be concerned, before the others are told of it.
-    pub(in crate::monitors) fn of_ready(
+    pub(crate) fn of_ready(
         &mut self,
         fact: &Observation,
         moment: impl FnOnce() -> Moment,

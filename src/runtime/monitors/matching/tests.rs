@@ -1,5 +1,5 @@
 use super::*;
-use mpi::envelope::{Context, Rank};
+use mpi::envelope::{Context, Envelope, Rank};
 
 /// A short script of facts, in words.
 #[derive(Clone, Copy)]

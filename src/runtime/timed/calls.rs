@@ -1,0 +1,664 @@
+//! Programs and their libraries: steps of a program, the way into the library under its lock, and the
+//! end of a list of actions.
+//!
+//! ```text
+//!   program ─▶ advance_program ─▶ enter ─▶ lock ─▶ entered ─▶ Machine::handle ─▶ work_on (actions.rs)
+//!      ▲                                     ▲                                     │
+//!      └────────────── list_end ◀────────────┴── polls (arrivals.rs) ◀─────────────┘
+//! ```
+
+use super::conductor::Timed;
+use super::cores::actor::{After, Entering, State};
+use super::event::{Event, Phase};
+use super::livelock::{Found, LONG};
+use super::locks::{Beside, Grant, Search, Step};
+use super::network::flight::{Arrived, Content};
+use super::setup::Planted;
+use crate::account::Part;
+use crate::causes::Spent;
+use crate::monitors::buffers::Lends;
+use crate::outcome::Mark;
+use crate::rules::Cut;
+use crate::untimed::Choice;
+use hardware::lines::Use;
+use mpi::rma::access::Touch;
+use protocols::contract::{Guard, Input, InputOf, Machine, Next, Process, Program, Region, Via};
+use units::{Time, TimeDelta};
+
+/// Programs: what they do outside the library.
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// The program goes on at `at` until it calls, computes or ends.
+    pub(super) fn advance_program(&mut self, thread: u32, mut reply: Option<M::Reply>, at: Time) {
+        loop {
+            let actor = self.cores.of_mut(thread);
+            actor.state = State::Program;
+            let next = actor.program.next(reply.take());
+            if let Next::Call(call) = next {
+                if self.livelock.looks() && self.ends_at_call(thread, at) {
+                    return;
+                }
+                return self.enter(thread, Entering::Call(call), at);
+            }
+            if self.livelock.looks() {
+                let crashed = self.dead().is_some();
+                self.livelock.goes_on(thread, &self.cores.of(thread).program, at, crashed);
+            }
+            if !self.beside_calls(thread, next, at) {
+                return;
+            }
+        }
+    }
+
+    /// What the program does at `at` instead of a call; answers whether it goes on at once.
+    #[inline(never)]
+    fn beside_calls(&mut self, thread: u32, next: Next<M::Call>, at: Time) -> bool {
+        let (process, inner) = self.cores.names(thread);
+        match next {
+            Next::Mark(number) => {
+                let account = self.cores.of(thread).account;
+                let mark = Mark { process, thread: inner, number, at, account };
+                self.cx.observers.marks(thread, mark);
+                return true;
+            }
+            Next::Tell(fact) => {
+                self.cx.observers.observes_program(process, &fact);
+                return true;
+            }
+            access @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
+                return self.read_or_write(thread, &access, at);
+            }
+            Next::Compute(ps) => {
+                self.outside(thread, Spent::Outside, TimeDelta::from_ps(ps), at);
+            }
+            Next::Copy(from, to) => self.copy_outside(thread, (from, to), at),
+            Next::Offload(stream, work) => {
+                let call = self.ask_gpu(thread, (stream, work), None, at);
+                self.outside(thread, Spent::Outside, call, at);
+            }
+            Next::Fork => self.fork(thread, at),
+            Next::Join => {
+                let actor = self.cores.of_mut(thread);
+                (actor.since, actor.state) = (at, State::Joining);
+                self.adapter_looks(process);
+                self.joined(process, at);
+            }
+            Next::End => self.end_program(thread, at),
+            Next::Call(_) => unreachable!("calls enter the library"),
+        }
+        false
+    }
+
+    /// The core works outside the library from `at` on, or stands still there for a line.
+    fn outside(&mut self, thread: u32, spent: Spent, work: TimeDelta, at: Time) {
+        self.cores.of_mut(thread).state = State::Computing;
+        self.cores.occupy(thread);
+        let cx = &mut self.cx;
+        let end = if spent == Spent::Line {
+            self.cores.stand_still(thread, Part::Outside, at, work, cx)
+        } else {
+            self.cores.charge_as(thread, (Part::Outside, spent), at, work, cx)
+        };
+        self.adapter_looks(self.cores.names(thread).0);
+        self.cores.end_list(thread, end, &mut self.cx);
+    }
+
+    fn end_program(&mut self, thread: u32, at: Time) {
+        let actor = self.cores.of_mut(thread);
+        actor.state = State::Ended;
+        let name = (actor.process, actor.inner);
+        let (lived, accounted) = (at.since(actor.born), actor.account.total());
+        self.cx.observers.program_ends(name, lived, accounted);
+        self.adapter_looks(name.0);
+        if at > self.cx.now() {
+            self.cx.schedule(at, thread, Phase::Library, Event::ListEnd(thread));
+        } else {
+            self.joined(name.0, at);
+        }
+    }
+
+    /// The first thread creates the others of its process, one after the other.
+    fn fork(&mut self, thread: u32, at: Time) {
+        let create = self.cx.costs.profile.os.thread_create;
+        let (process, _) = self.cores.names(thread);
+        let others = self.cx.layout.threads_of(process).skip(1);
+        let born = others.len() as u64;
+        for (other, number) in others.zip(1..) {
+            self.cx.observers.trace(|trail| trail.forks(thread, other));
+            let begins = at + create * number;
+            self.cx.schedule(begins, other, Phase::Start, Event::Begin(other));
+        }
+        self.outside(thread, Spent::Outside, create * born, at);
+    }
+
+    /// Where the first thread waits for the others, and all have ended: it goes on.
+    fn joined(&mut self, process: Process, at: Time) {
+        let threads = self.cx.layout.threads_of(process);
+        let (first, others) = (threads.start, threads.skip(1));
+        let born = others.len() as u64;
+        let ended = others.clone().all(|other| self.cores.of(other).ended());
+        let actor = self.cores.of_mut(first);
+        if actor.state == State::Joining && ended {
+            actor.account.add(Part::Wait, at.since(actor.since));
+            self.cx.observers.trace(|trail| trail.joins(first, others, at));
+            let join = self.cx.costs.profile.os.thread_join;
+            self.outside(first, Spent::Outside, join * born, at);
+        }
+    }
+
+    /// The program reads or writes memory at `at`; answers whether it goes on at once. What others can
+    /// reach is accessed at its time, and not ahead of the clock, and where other cores have its lines
+    /// they come first: nothing else costs.
+    fn read_or_write(&mut self, thread: u32, access: &Next<M::Call>, at: Time) -> bool {
+        let (Next::Load(region) | Next::Take(region) | Next::Store(region, _)) = *access else {
+            unreachable!("only loads and stores access memory")
+        };
+        if region.is_in_a_window() && !self.is_due(thread, access, at) {
+            return false;
+        }
+        let (process, _) = self.cores.names(thread);
+        let stores = matches!(access, Next::Store(..));
+        let (kind, does) =
+            if stores { (Touch::Store, Use::Writes) } else { (Touch::Load, Use::Reads) };
+        let actor = self.cores.of_mut(thread);
+        self.cx.observers.accesses(process, region, kind, || actor.program.position());
+        if let Next::Store(region, value) = *access {
+            self.memory.bytes.store(process, region, &value.to_le_bytes());
+        } else {
+            let value = self.memory.bytes.load(process, region);
+            actor.program.loaded(value);
+        }
+        if let Next::Take(region) = *access {
+            self.memory.bytes.forget(process, region.space);
+        }
+        let here = self.cores.place(thread);
+        let wait = self.memory.mapped.fetch(here, region, does, &self.cx.costs);
+        if wait > TimeDelta::ZERO {
+            self.outside(thread, Spent::Line, wait, at);
+        }
+        wait == TimeDelta::ZERO
+    }
+
+    /// Whether the time has come to access what others can reach; until then the thread waits.
+    fn is_due(&mut self, thread: u32, access: &Next<M::Call>, at: Time) -> bool {
+        if at > self.cx.now() {
+            self.cores.of_mut(thread).access = Some(access.clone());
+            self.cx.schedule(at, thread, Phase::Library, Event::Access(thread));
+            return false;
+        }
+        let (process, inner) = self.cores.names(thread);
+        self.cx.observers.record(|| Choice::Touch { process, thread: inner });
+        true
+    }
+
+    /// The program copies `from` to `to`: the bytes are there when it begins, and its core is busy.
+    fn copy_outside(&mut self, thread: u32, (from, to): (Region, Region), at: Time) {
+        let shared = from.is_in_a_window() || to.is_in_a_window();
+        if shared && !self.is_due(thread, &Next::Copy(from, to), at) {
+            return;
+        }
+        let actor = self.cores.of_mut(thread);
+        (actor.state, actor.next) = (State::Computing, 0);
+        let process = actor.process;
+        for (region, kind) in [(from, Touch::Load), (to, Touch::Store)] {
+            self.cx.observers.accesses(process, region, kind, || actor.program.position());
+        }
+        self.cores.occupy(thread);
+        self.memory.bytes.copy(process, from, to);
+        let at = self.fetch_for_copy(thread, (from, to), (Part::Outside, at));
+        if let Some(end) = self.move_bytes(thread, from.len, at) {
+            self.cores.end_list(thread, end, &mut self.cx);
+        }
+    }
+
+    /// The time of a load, a store or a copy has come.
+    pub(super) fn access_is_due(&mut self, thread: u32) {
+        let now = self.cx.now();
+        let access = self.cores.of_mut(thread).access.take();
+        let access = access.expect("the event was made for one");
+        if let Next::Copy(from, to) = access {
+            return self.copy_outside(thread, (from, to), now);
+        }
+        if self.read_or_write(thread, &access, now) {
+            self.advance_program(thread, None, now);
+        }
+    }
+
+    /// A thread calls: whether its process dies at it, or the run ends, since nothing can change any
+    /// more.
+    fn ends_at_call(&mut self, thread: u32, now: Time) -> bool {
+        let (process, _) = self.cores.names(thread);
+        if let Some(fault) = self.faults.as_mut().and_then(|faults| faults.at_call(process)) {
+            self.begin_fault(u32::try_from(fault).expect("a plan is short"));
+            return true;
+        }
+        let (cores, program) = (self.cores.count(), &self.cores.of(thread).program);
+        if self.livelock.calls(thread, program, now, cores) {
+            if let Some(found) = self.nothing_can_change(now) {
+                self.livelock.ends(found);
+            } else if self.dead().is_none() {
+                self.livelock.sleep(self.cx.clock.events(), self.faults.is_some());
+                self.pause_next();
+            }
+        }
+        self.livelock.is_over()
+    }
+
+    /// Why nothing can change what programs retry for, if so.
+    fn nothing_can_change(&self, now: Time) -> Option<Found> {
+        let sent_nothing = self.livelock.sent_nothing(self.network.packets());
+        // A thread may have been ahead of the clock when something was new.
+        let since = self.livelock.since();
+        let quiet = now.max(since).since(since);
+        let tries = self.network.longest_try();
+        let ends = self.faults.as_ref().is_some_and(|faults| faults.some_will_end(quiet, tries));
+        let crashed = self.dead().is_some();
+        let quiet = if crashed {
+            self.network.all_are_short(LONG)
+        } else {
+            sent_nothing && self.nothing_is_under_way()
+        };
+        let all_wait = || {
+            self.cores.all().all(|(thread, actor)| {
+                let inside = matches!(
+                    actor.state,
+                    State::Polling | State::Locked | State::Joining | State::Ended
+                );
+                inside || self.livelock.retries(thread)
+            })
+        };
+        if !ends && quiet && all_wait() {
+            return Some(Found::Nothing);
+        }
+        (!crashed && sent_nothing && now == since).then_some(Found::NoTime)
+    }
+
+    /// Whether nothing is on a wire, in an adapter or a GPU, or waits in a channel to be taken.
+    fn nothing_is_under_way(&self) -> bool {
+        let lives = |process: Process| {
+            self.cx.layout.threads_of(process).any(|thread| !self.cores.of(thread).ended())
+        };
+        let processes = u32::try_from(self.libraries.len()).expect("fewer than 2^32 processes");
+        let taken = |process| self.ports.of(process).is_empty() || !lives(process);
+        self.network.under_way() + self.memory.waiters.under_way() == 0
+            && self.gpus.as_ref().is_none_or(|gpus| gpus.under_way() == 0)
+            && !self.looking.contains(&true)
+            && (0..processes).map(Process).all(taken)
+    }
+}
+
+/// The way into a library, under its locks.
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Enters the library: at `at`, or when the lock is granted.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
+    pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        let (process, _) = self.cores.names(thread);
+        self.settle(process);
+        self.ask(thread, what, at);
+    }
+
+    /// Enters the library, where all steps of its locks before `at` are taken.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
+    fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        let guard = self.guard_of(thread, &what);
+        let guard = guard.filter(|_| self.cx.planted != Some(Planted::NoLock));
+        match guard.filter(|_| self.cores.of(thread).holds.is_none()) {
+            None => self.entered(thread, what, TimeDelta::ZERO, at),
+            Some(guard) => self.ask_for(guard, thread, what, at),
+        }
+    }
+
+    #[inline]
+    fn guard_of(&self, thread: u32, what: &Entering<M>) -> Option<Guard> {
+        let (process, inner) = self.cores.names(thread);
+        self.libraries[process.0 as usize].guard(inner, &what.entry())
+    }
+
+    fn ask_for(&mut self, guard: Guard, thread: u32, what: Entering<M>, at: Time) {
+        match self.locks.ask(thread, guard, at, &mut self.cores, &self.cx.costs) {
+            Some(way) => self.entered(thread, what, way, at),
+            None => self.cores.of_mut(thread).entering = Some(what),
+        }
+    }
+
+    /// The lock of `thread` is free from `at` on, or handed to the next that waits.
+    pub(super) fn release(&mut self, thread: u32, at: Time) {
+        let (process, _) = self.cores.names(thread);
+        self.settle(process);
+        self.let_go(thread, at);
+    }
+
+    /// Releases, where all steps before `at` are taken.
+    fn let_go(&mut self, thread: u32, at: Time) {
+        if let Some(grant) = self.locks.release(thread, at, &mut self.cores, &self.cx.costs) {
+            self.grant(grant, at);
+        }
+    }
+
+    /// A thread that waits gets a lock at `at`.
+    fn grant(&mut self, Grant { lock, guard, thread, lead }: Grant, at: Time) {
+        let what = self.cores.of_mut(thread).entering.take();
+        let what = what.expect("a thread waits for the lock to do something");
+        let part = self.waits_in(thread, &what);
+        if !matches!(what, Entering::Turn) {
+            self.cx.observers.trace(|trail| trail.until(thread, part.into(), at));
+        }
+        let actor = self.cores.of_mut(thread);
+        actor.account.add(part, at.since(actor.queued));
+        self.locks.take(lock, guard, thread, at, &mut self.cores);
+        self.entered(thread, what, lead, at);
+    }
+
+    /// What the wait for a lock counts as: a thread that would only poll, and find nothing, loses
+    /// nothing.
+    #[inline]
+    fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
+        let (process, _) = self.cores.names(thread);
+        let turn = matches!(what, Entering::Turn);
+        if turn && self.ports.of(process).is_empty() { Part::Wait } else { Part::Lock }
+    }
+
+    /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
+    fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
+        let part = self.waits_in(thread, &what);
+        self.cores.occupy(thread);
+        self.cores.lend_list(thread);
+        let actor = self.cores.of_mut(thread);
+        actor.state = State::Working;
+        actor.next = 0;
+        actor.cut = Cut::new();
+        let cursor = actor.work(part, at, lead);
+        let (process, inner) = (actor.process, actor.inner);
+        let observers = &mut self.cx.observers;
+        if !matches!(what, Entering::Turn) {
+            observers.enters(thread, matches!(what, Entering::Call(_)), part, (at, cursor));
+        }
+        match what {
+            Entering::Turn => return self.turn(thread, cursor),
+            Entering::Call(call) => {
+                observers.record(|| Choice::Enter { process, thread: inner });
+                observers.states(&call, || actor.program.position());
+                let lent = [call.lends(), call.lends_also()];
+                if self.handle(thread, Input::Call(call)) {
+                    let list = &self.cores.of(thread).list;
+                    self.cx.observers.called(&mut self.memory.bytes, process, lent, list);
+                    self.stored();
+                }
+            }
+            Entering::Take(channel) => return self.take(thread, channel, cursor),
+            Entering::Polled(token) => {
+                observers.record(|| Choice::EndPass { process, thread: inner });
+                self.handle(thread, Input::Polled(token));
+            }
+            Entering::Resume(token) => {
+                observers.record(|| Choice::Act { process, thread: inner });
+                self.handle(thread, Input::Resume(token));
+            }
+            Entering::Consult(token) => {
+                observers.record(|| Choice::Act { process, thread: inner });
+                let counters = actor.asked;
+                let values = self.memory.read_counters(counters, cursor);
+                self.handle(thread, Input::Counters { token, values });
+                let after = self.read_lock(thread, counters, cursor);
+                return self.work_on(thread, after, false);
+            }
+        }
+        self.work_on(thread, cursor, false);
+    }
+
+    /// The head of a channel, if no other thread was faster.
+    fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
+        let (process, inner) = self.cores.names(thread);
+        self.settle(process);
+        let cqe_poll = self.cx.costs.profile.hca.cqe_poll;
+        if self.cores.of(thread).reply.is_some() {
+            // While it waited for the lock, another thread has ended its call: it polls no more.
+            self.cx.observers.trace(|trail| trail.sees_answer(thread, cursor));
+            return self.work_on(thread, cursor, false);
+        }
+        let newest = self.cx.planted == Some(Planted::NewestFirst);
+        let behind = if newest { self.ports.of(process).before_newest(channel) } else { 0 };
+        let Some(arrived) = self.ports.take(process, channel, behind) else {
+            return self.work_on(thread, cursor, false);
+        };
+        let cursor = match arrived {
+            Arrived::SendDone => self.post(thread, cursor, cqe_poll),
+            Arrived::Done(token) => {
+                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner });
+                let cursor = self.post(thread, cursor, cqe_poll);
+                self.handle(thread, Input::Done(token));
+                cursor
+            }
+            Arrived::Device(token) | Arrived::Seen(token) => {
+                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner });
+                let cursor = self.post(thread, cursor, TimeDelta::ZERO);
+                self.handle(thread, Input::Done(token));
+                cursor
+            }
+            Arrived::Packet { from, channel, content, via } => {
+                self.cores.of_mut(thread).taken = Some((from, channel));
+                let Content { packet, parcel, slots } = self.network.take(content);
+                self.cx.observers.record(|| Choice::TakePacket {
+                    process,
+                    thread: inner,
+                    from,
+                    via,
+                });
+                let landing = parcel.map(|parcel| self.memory.bytes.land(process, &parcel));
+                self.stored();
+                let mut cost = match via {
+                    Via::Hca => cqe_poll,
+                    Via::SharedMemory => {
+                        let payload = landing.map(|at| at.len);
+                        self.cx.costs.taken_lines(payload)
+                            + self.network.leave_queue(channel, slots, &self.cx)
+                    }
+                };
+                if landing.is_none() && via == Via::Hca {
+                    // A packet without payload leaves its receive buffer at once.
+                    self.cores.of_mut(thread).reposts.push(channel);
+                    cost += self.cx.costs.profile.hca.repost_overhead;
+                }
+                let cursor = self.post(thread, cursor, cost);
+                self.handle(thread, Input::Packet { from, packet, landing });
+                cursor
+            }
+        };
+        self.work_on(thread, cursor, false);
+    }
+
+    /// A core hands something to a wire, or takes a completion.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
+    pub(super) fn post(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
+        self.cores.charge(thread, Part::Post, cursor, work, &mut self.cx)
+    }
+
+    /// Asks the machine; answers whether it knew the input.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
+    fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
+        let process = self.cores.of(thread).process;
+        self.settle(process);
+        let actor = self.cores.of_mut(thread);
+        match self.libraries[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
+            Ok(()) => true,
+            Err(error) => {
+                self.cx.refuse(process, error);
+                false
+            }
+        }
+    }
+
+    /// A list, or a computation, is over at `at`.
+    pub(super) fn list_end(&mut self, thread: u32, at: Time) {
+        let actor = self.cores.of_mut(thread);
+        let process = actor.process;
+        match actor.state {
+            State::Computing => {
+                self.cores.vacate(thread);
+                return self.advance_program(thread, None, at);
+            }
+            State::Ended => return self.joined(process, at),
+            State::Program | State::Locked | State::Working | State::Polling | State::Joining => {}
+        }
+        if std::mem::take(&mut actor.returns) {
+            self.record_act(thread);
+        }
+        self.cores.vacate(thread);
+        let now = self.cx.now();
+        let actor = self.cores.of_mut(thread);
+        while let Some(channel) = actor.reposts.pop() {
+            self.network.credit(channel, at, now);
+        }
+        let after = std::mem::replace(&mut actor.after, After::Nothing);
+        // The pass of a test is one hold of the lock, with what it meets; so is a look at counters.
+        let asks = matches!(after, After::Poll(_) | After::Consult(_));
+        if actor.holds.is_some() && !asks && !actor.polls.is_test() {
+            self.release(thread, at);
+        }
+        let actor = self.cores.of_mut(thread);
+        actor.polls.end_list();
+        match after {
+            After::Poll(token) => {
+                self.look_at_lanes(thread);
+                let actor = self.cores.of_mut(thread);
+                actor.polls.begin_test(token);
+                actor.since = at;
+                self.poll_on(thread, at);
+            }
+            After::Resume(token) => self.enter(thread, Entering::Resume(token), at),
+            After::Consult(token) => self.enter(thread, Entering::Consult(token), at),
+            After::Nothing => {
+                let reply = actor.reply.take();
+                if reply.is_some() {
+                    self.advance_program(thread, reply, at);
+                } else {
+                    actor.since = at;
+                    self.poll_on(thread, at);
+                }
+            }
+        }
+    }
+
+    /// Another thread's work has ended this thread's call.
+    pub(super) fn returned(&mut self, by: u32, thread: u32, reply: M::Reply) {
+        let (process, _) = self.cores.names(thread);
+        self.settle(process);
+        let now = self.cx.now();
+        let actor = self.cores.of_mut(thread);
+        // A thread that polls under a lock looks for the end of its call when it has the lock again.
+        if actor.state == State::Polling && actor.holds.is_none() {
+            actor.polls.stop();
+            actor.account.add(Part::Wait, now.since(actor.polls.since()));
+            self.cx.observers.trace(|trail| trail.answered(by, thread, Some(now)));
+            self.advance_program(thread, Some(reply), now);
+        } else {
+            actor.reply = Some(reply);
+            self.cx.observers.trace(|trail| trail.answered(by, thread, None));
+        }
+    }
+}
+
+/// Steps that locks take by themselves.
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// Takes all steps of a process's locks up to now: before anything touches what they touch.
+    #[inline]
+    pub(super) fn settle(&mut self, process: Process) {
+        if !self.locks.is_empty() {
+            self.settle_locks(process);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_locks(&mut self, process: Process) {
+        for guard in 0..self.locks.of(process).len() {
+            if let Some(lock) = self.locks.of(process)[guard] {
+                self.locks.touch(lock);
+                self.advance(lock, self.cx.now());
+            }
+        }
+    }
+
+    /// Takes all steps up to `until` of the locks that are parked: the run ends.
+    pub(super) fn settle_idle(&mut self, until: Time) {
+        for lock in 0..self.locks.count() {
+            let Self { cores, ports, libraries, .. } = self;
+            if self.locks.is_idle(lock, &Beside { cores, ports, libraries }) {
+                self.advance(lock, until);
+            }
+        }
+    }
+
+    /// An event of a lock.
+    pub(super) fn lock_event(&mut self, lock: u32, generation: u32) {
+        self.locks.event_happens();
+        if !self.locks.is_due(lock, generation) {
+            return;
+        }
+        let Self { cores, ports, libraries, .. } = self;
+        let beside = Beside { cores, ports, libraries };
+        if self.locks.all_are_parked(self.cx.clock.pending(), &beside) {
+            return self.livelock.only_idle_turns_are_left();
+        }
+        self.locks.disarm(lock);
+        self.advance(lock, self.cx.now());
+    }
+
+    /// Takes the steps of a lock up to `until`.
+    fn advance(&mut self, lock: u32, until: Time) {
+        let Some((first, _)) = self.locks.next_step(lock, until) else { return };
+        let searches = first < until && self.locks.is_periodic(lock, &self.cores, &self.cx.layout);
+        let mut search = searches.then(Search::default);
+        while let Some((at, step)) = self.locks.next_step(lock, until) {
+            self.lock_step(lock, step, at);
+            let (cores, layout) = (&mut self.cores, &self.cx.layout);
+            let found =
+                search.as_mut().and_then(|one| self.locks.period(lock, one, at, cores, layout));
+            if let Some(period) = found {
+                let search = search.take().expect("a period was searched for");
+                self.locks.repeat(lock, (period, until.since(at)), &search, cores, layout);
+            }
+        }
+    }
+
+    fn lock_step(&mut self, lock: u32, step: Step, at: Time) {
+        match step {
+            Step::Turn => self.end_turn(lock, at),
+            Step::Coming(thread) => {
+                self.locks.reaches(lock, thread);
+                let what = self.cores.of(thread).entering.as_ref().expect("it waits");
+                let guard = self.guard_of(thread, what).expect("it waits for a lock");
+                self.grant(Grant { lock, guard, thread, lead: TimeDelta::ZERO }, at);
+            }
+            Step::Yield(thread) => {
+                self.locks.end_yield(lock);
+                let yielded = self.cx.costs.profile.os.syscall;
+                self.cores.of_mut(thread).account.add(Part::Wait, yielded);
+                self.ask(thread, Entering::Turn, at);
+            }
+        }
+    }
+
+    /// A turn under the lock has found nothing: the lock goes on.
+    fn end_turn(&mut self, lock: u32, at: Time) {
+        let thread = self.locks.end_turn(lock, &mut self.cores);
+        let actor = self.cores.of_mut(thread);
+        let spent = actor.polls.end_turn(at);
+        actor.account.add(Part::Wait, spent);
+        self.let_go(thread, at);
+        if self.locks.asks_at_once(lock, thread, at, self.cx.costs.profile.os.syscall) {
+            self.ask(thread, Entering::Turn, at);
+        }
+    }
+}

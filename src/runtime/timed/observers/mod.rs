@@ -1,0 +1,297 @@
+//! The observers of a run: monitors, the record for a replay, marks, and the causes of moments.
+//!
+//! ```text
+//!   part ─▶ Observers ─┬▶ monitors   laws that every run must keep
+//!                      ├▶ record     choices, for a replay in the untimed runtime
+//!                      └▶ trail      causes of moments, events in words
+//! ```
+//!
+//! Nothing of the run depends on them: what they keep is read when the run is over.
+
+pub(super) mod trail;
+
+use crate::account::Part;
+use crate::held::{Held, Kind};
+use crate::memory::Memories;
+use crate::monitors::buffers::{Buffers, Lends, Lent, Statement};
+use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use crate::outcome::Mark;
+use crate::untimed::Choice;
+use mpi::observation::Observation;
+use mpi::rma::access::Touch;
+use protocols::contract::{Action, Process, Region, Thread};
+use trail::Trail;
+use units::{Time, TimeDelta};
+
+/// All that watch a run.
+#[derive(Debug)]
+pub(super) struct Observers {
+    monitors: Monitors,
+    buffers: Buffers,
+    violations: Vec<Violation>,
+    causality: system::Causality,
+    marks: Vec<Mark>,
+    /// `None` where choices are not recorded.
+    choices: Option<Vec<Choice>>,
+    /// What is noted of causes, where that is asked for.
+    trail: Option<Box<Trail>>,
+}
+
+/// What the observers have when the run is over.
+#[derive(Debug)]
+pub(super) struct Observed {
+    pub(super) violations: Vec<Violation>,
+    pub(super) sometimes: Sometimes,
+    pub(super) overtaken: u32,
+    pub(super) marks: Vec<Mark>,
+    pub(super) choices: Vec<Choice>,
+}
+
+impl Observers {
+    pub(super) fn new(processes: usize, record: bool, ready_sends: bool) -> Self {
+        let mut monitors = Monitors::new(processes);
+        if ready_sends {
+            monitors.expect_ready_sends();
+        }
+        Self {
+            monitors,
+            buffers: Buffers::new(processes),
+            violations: Vec::new(),
+            causality: system::Causality::default(),
+            marks: Vec::new(),
+            choices: record.then(Vec::new),
+            trail: None,
+        }
+    }
+
+    /// Causes are noted from now on.
+    pub(super) fn keep_causes(&mut self, trail: Option<Box<Trail>>) {
+        self.trail = trail;
+    }
+
+    /// The clock has advanced.
+    #[inline]
+    pub(super) fn advances(&mut self, now: Time) {
+        if let Some(violation) = self.causality.advance(now) {
+            self.violations.push(violation);
+        }
+    }
+
+    /// Keeps a choice, where choices are recorded.
+    #[inline]
+    pub(super) fn record(&mut self, choice: impl FnOnce() -> Choice) {
+        if let Some(choices) = &mut self.choices {
+            choices.push(choice());
+        }
+    }
+
+    /// Notes causes, where they are kept.
+    #[inline]
+    pub(super) fn trace(&mut self, note: impl FnOnce(&mut Trail)) {
+        if let Some(trail) = &mut self.trail {
+            note(trail);
+        }
+    }
+
+    /// Whether causes are noted.
+    #[inline]
+    pub(super) const fn traces(&self) -> bool {
+        self.trail.is_some()
+    }
+
+    pub(super) fn trail(&self) -> Option<&Trail> {
+        self.trail.as_deref()
+    }
+
+    pub(super) fn take_trail(&mut self) -> Option<Box<Trail>> {
+        self.trail.take()
+    }
+
+    /// A thread enters the library at `at`, and is inside once its way in is paid for. A turn of polling
+    /// that finds nothing is part of a wait, and is none of these.
+    #[inline]
+    pub(super) fn enters(
+        &mut self,
+        thread: u32,
+        is_call: bool,
+        part: Part,
+        (at, inside): (Time, Time),
+    ) {
+        self.trace(|trail| {
+            if is_call {
+                trail.calls(thread, at);
+            }
+            trail.spent(thread, part.into(), at, inside);
+        });
+    }
+
+    /// A core or an HCA reads a buffer of `process`.
+    #[inline]
+    pub(super) fn reads(&mut self, process: Process, region: Region) {
+        self.buffers.reads(process, region, &mut self.violations);
+    }
+
+    /// A core or an HCA writes a buffer of `process`.
+    #[inline]
+    pub(super) fn writes(&mut self, process: Process, region: Region) {
+        self.buffers.writes(process, region, &mut self.violations);
+    }
+
+    /// An HCA moves what `process` asked for by `token`: out of a buffer, into another one.
+    pub(super) fn moves(
+        &mut self,
+        choice: impl FnOnce() -> Choice,
+        from: Option<(Process, Region)>,
+        into: Option<(Process, Region)>,
+    ) {
+        self.record(choice);
+        if let Some((process, region)) = from {
+            self.reads(process, region);
+        }
+        if let Some((process, region)) = into {
+            self.writes(process, region);
+        }
+    }
+
+    /// The HCA of `owner` updates an element that `origin` asked for.
+    pub(super) fn updates(&mut self, origin: Process, owner: Process, region: Region) {
+        self.writes(owner, region);
+        self.monitors.updated(origin, owner, region);
+    }
+
+    /// The program of a process loads or stores by itself; `place` is where that stands in it.
+    #[inline]
+    pub(super) fn accesses(
+        &mut self,
+        process: Process,
+        region: Region,
+        touch: Touch,
+        place: impl FnOnce() -> Option<u32>,
+    ) {
+        self.monitors.touched(process, region, touch, place, &mut self.violations);
+    }
+
+    /// What a call states of its elements, before the library has it.
+    pub(super) fn states<C: Lends>(&mut self, call: &C, place: impl FnOnce() -> Option<u32>) {
+        if let Some(elements) = call.elements() {
+            self.buffers.stated(call.lends(), Statement::new(elements, place()));
+        }
+    }
+
+    /// The library has accepted a call: the buffers that it lends, with the actions that it gave.
+    #[inline]
+    pub(super) fn called<P, R>(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        lent: [Option<Lent>; 2],
+        list: &[Action<P, R>],
+    ) {
+        for lent in lent {
+            self.buffers.called(memories, process, lent, list);
+        }
+    }
+
+    /// A fact that a library states inside a call, at `at`; `place` is where the call stands.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it only hands on")]
+    pub(super) fn observes(
+        &mut self,
+        process: Process,
+        fact: &Observation,
+        at: Time,
+        place: impl FnOnce() -> Option<u32>,
+    ) {
+        self.monitors.told(process, fact, Some(at), place, &mut self.violations);
+    }
+
+    /// A fact that a program states outside every call.
+    pub(super) fn observes_program(&mut self, process: Process, fact: &Observation) {
+        self.monitors.observe(process, fact, &mut self.violations);
+    }
+
+    /// A request of a process is complete: what has ended with it, and its buffer.
+    #[inline]
+    pub(super) fn completes(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        buffer: Option<Region>,
+        fact: Option<&Observation>,
+    ) {
+        let found = &mut self.violations;
+        if let Some(fact) = fact {
+            self.monitors.observe(process, fact, found);
+        }
+        self.buffers.completed(memories, process, fact, buffer, found);
+    }
+
+    /// A program has marked a moment.
+    pub(super) fn marks(&mut self, thread: u32, mark: Mark) {
+        let Mark { process, thread: inner, number, at, .. } = mark;
+        self.trace(|trail| trail.mark(thread, (process, inner), number, at));
+        self.marks.push(mark);
+    }
+
+    /// The program of a thread is over.
+    pub(super) fn program_ends(
+        &mut self,
+        (process, thread): (Process, Thread),
+        lived: TimeDelta,
+        accounted: TimeDelta,
+    ) {
+        self.violations.extend(system::account(process, thread, lived, accounted));
+    }
+
+    /// Every violation so far, for laws that parts check by themselves.
+    pub(super) const fn violations(&mut self) -> &mut Vec<Violation> {
+        &mut self.violations
+    }
+
+    /// Every program has ended; so many packets were never taken.
+    pub(super) fn run_ends(&mut self, undelivered: u64) {
+        self.monitors.end(undelivered, &mut self.violations);
+    }
+
+    /// Which locks of memory a process that died kept from another one, in words.
+    pub(super) fn locks_between(&self, victim: Process, waiter: Process) -> Vec<String> {
+        self.monitors.mutexes.standing_between(victim.0, waiter.0)
+    }
+
+    /// Reads a word of what the next facts of a process will change: see `Timed::prefetch`.
+    pub(super) fn prefetch(&self, process: Process, sender: Option<Process>) -> u64 {
+        let matching = &self.monitors.matching;
+        matching.touch(process)
+            ^ self.monitors.conservation.open_sends(process)
+            ^ self.buffers.touch(process)
+            ^ sender.map_or(0, |sender| matching.touch_sent(sender))
+    }
+
+    /// What they keep.
+    pub(super) fn held(&self, held: &mut Held) {
+        held.add(Kind::Mark, self.marks.len() as u64);
+        if let Some(trail) = &self.trail {
+            let (log, kept) = trail.sizes();
+            held.add(Kind::Log, log as u64);
+            held.add(Kind::Kept, kept as u64);
+        }
+    }
+
+    /// What they have, with the marks in order.
+    pub(super) fn observed(self) -> Observed {
+        Observed {
+            sometimes: self.buffers.sometimes.plus(self.monitors.sometimes()),
+            overtaken: self.monitors.mutexes.overtaken,
+            violations: self.violations,
+            marks: in_order(self.marks),
+            choices: self.choices.unwrap_or_default(),
+        }
+    }
+}
+
+/// Marks in the order of their times: threads that run ahead make them earlier.
+fn in_order(mut marks: Vec<Mark>) -> Vec<Mark> {
+    // In place: a large job has many.
+    marks.sort_unstable_by_key(|mark| (mark.at, mark.process, mark.thread, mark.number));
+    marks
+}

@@ -1,0 +1,391 @@
+//! The channels of each process: what has arrived on its lanes and waits for a poll.
+//!
+//! A poll takes one entry: a channel with many is drained by one entry a pass, and each entry pays for
+//! a whole pass. This is what makes many channels slow; a library that empties a channel before it
+//! goes on pays less.
+//!
+//! Left out: with a shared receive queue, the lanes of a neighbour share its FIFO slot.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::timed::costs::Costs;
+use crate::timed::network::flight::Arrived;
+use crate::timed::setup::Connections;
+use hardware::core::Place;
+use protocols::contract::{Lane, Lanes, Process};
+use units::{Time, TimeDelta};
+
+/// Which channel an arrival of each process joins; the same for all processes of a node.
+#[derive(Debug)]
+enum Routes {
+    /// A channel for each lane of so many processes, in their order.
+    PerPeer(u32),
+    /// A channel for each process of this node, and one that all others share.
+    Shared {
+        /// Processes of this node, in order.
+        near: Vec<u32>,
+        /// The channel of the others, if there are any: it stands where the first of them would.
+        far: Option<u32>,
+    },
+}
+
+/// The completion queue is polled like a channel.
+const COMPLETIONS: u32 = 0;
+
+impl Routes {
+    /// The routes to every process; `homes` are their places.
+    fn to_all(homes: &[Place], lanes: u16, connections: Connections) -> Vec<Arc<Self>> {
+        let mut by_node = BTreeMap::new();
+        let mut of = |place: &Place| {
+            let node = match connections {
+                Connections::PerPeer => 0,
+                Connections::SharedReceiveQueue => place.node,
+            };
+            let routes = by_node.entry(node).or_insert_with(|| {
+                Arc::new(match connections {
+                    Connections::PerPeer => Self::PerPeer(number(homes.len()) * u32::from(lanes)),
+                    Connections::SharedReceiveQueue => Self::shared(homes, node),
+                })
+            });
+            Arc::clone(routes)
+        };
+        homes.iter().map(&mut of).collect()
+    }
+
+    fn shared(homes: &[Place], node: u32) -> Self {
+        let near = |(_, home): &(u32, &Place)| home.node == node;
+        let first_far = homes.iter().position(|home| home.node != node);
+        let near = (0..).zip(homes).filter(near).map(|(process, _)| process).collect::<Vec<u32>>();
+        // Those before it are all near.
+        Self::Shared { near, far: first_far.map(|before| 1 + number(before)) }
+    }
+
+    /// Channels of one lane, its completion queue included.
+    fn channels(&self) -> u32 {
+        match self {
+            Self::PerPeer(peers) => 1 + peers,
+            Self::Shared { near, far } => 1 + number(near.len()) + u32::from(far.is_some()),
+        }
+    }
+
+    /// The channel that packets of a peer's lane join; all its lanes share what its process has.
+    fn channel(&self, peer: Process, remote: Lane, lanes: u16) -> u32 {
+        match self {
+            Self::PerPeer(_) => 1 + peer.0 * u32::from(lanes) + u32::from(remote.0),
+            Self::Shared { near, far } => match near.binary_search(&peer.0) {
+                Ok(place) => {
+                    let channel = 1 + number(place);
+                    channel + u32::from(far.is_some_and(|far| far <= channel))
+                }
+                Err(_) => far.expect("a process of another node makes a shared channel"),
+            },
+        }
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("processes are counted in u32")
+}
+
+/// The channels of one process.
+#[derive(Debug)]
+pub(super) struct Port {
+    routes: Arc<Routes>,
+    /// Lanes of a process, and channels of each.
+    lanes: u16,
+    per_lane: u32,
+    /// The channels that hold something, rising, each with its queue: few of many.
+    ready: Vec<(u32, Queue)>,
+    /// Core time of one poll, by the number of lanes that a pass polls, from one on.
+    costs: Vec<TimeDelta>,
+}
+
+/// The entries of one channel, oldest first, as a list through [`Entries`].
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+/// What the channels of all processes hold: each of them has few entries at once.
+#[derive(Debug, Default)]
+struct Entries {
+    all: Vec<Entry>,
+    /// Places that are free.
+    free: Vec<u32>,
+}
+
+impl Entries {
+    /// Puts an entry into a free place.
+    fn keep(&mut self, arrived: Arrived) -> u32 {
+        let entry = Entry { arrived, next: 0 };
+        if let Some(place) = self.free.pop() {
+            self.all[place as usize] = entry;
+            return place;
+        }
+        self.all.push(entry);
+        number(self.all.len() - 1)
+    }
+
+    /// The entry so many places after this one.
+    fn at(&self, entry: u32, places: u32) -> u32 {
+        (0..places).fold(entry, |entry, _| self.all[entry as usize].next)
+    }
+}
+
+/// The channels of all processes.
+#[derive(Debug)]
+pub(super) struct Ports {
+    all: Vec<Port>,
+    entries: Entries,
+}
+
+impl Ports {
+    /// The channels of processes that live at these places.
+    pub(super) fn new(
+        homes: &[Place],
+        lanes: u16,
+        connections: Connections,
+        costs: &Costs,
+    ) -> Self {
+        let routes = Routes::to_all(homes, lanes, connections).into_iter();
+        let all = routes.map(|routes| Port::new(routes, lanes, costs)).collect();
+        Self { all, entries: Entries::default() }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, process: Process) -> &Port {
+        &self.all[process.0 as usize]
+    }
+
+    /// Something arrives on a lane of `process`; answers its channel, and its entry there.
+    #[inline]
+    pub(super) fn push(&mut self, process: Process, lane: Lane, arrived: Arrived) -> (u32, u32) {
+        self.all[process.0 as usize].push(lane, arrived, &mut self.entries)
+    }
+
+    /// Takes the entry so many places behind the head of a channel.
+    #[inline]
+    pub(super) fn take(&mut self, process: Process, channel: u32, behind: u32) -> Option<Arrived> {
+        self.all[process.0 as usize].take(channel, behind, &mut self.entries)
+    }
+
+    /// What an adapter may take for a process: see [`Port::for_adapter`].
+    pub(super) fn for_adapter(
+        &self,
+        process: Process,
+        takes: impl Fn(&Arrived) -> bool,
+    ) -> Option<Found> {
+        self.of(process).for_adapter(&self.entries, takes)
+    }
+
+    /// What the first channel of a process holds that holds something.
+    pub(super) fn first(&self, process: Process) -> Option<Arrived> {
+        self.of(process).first(&self.entries)
+    }
+
+    /// Entries that no poll has taken.
+    pub(super) fn waiting(&self) -> u64 {
+        self.all.iter().map(Port::waiting).sum()
+    }
+}
+
+/// One entry of a channel.
+#[derive(Debug)]
+struct Entry {
+    arrived: Arrived,
+    /// The one after it in its channel.
+    next: u32,
+}
+
+/// An entry that an adapter may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) channel: u32,
+    /// How many entries of its channel come before it.
+    pub(super) behind: u32,
+    /// Its place among all.
+    pub(super) entry: u32,
+}
+
+impl Port {
+    fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
+        let per_lane = routes.channels();
+        Self {
+            routes,
+            lanes,
+            per_lane,
+            ready: Vec::new(),
+            costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
+        }
+    }
+
+    /// The channels of these lanes; no lane, no channel.
+    #[inline]
+    pub(super) fn polled(&self, lanes: Lanes) -> Polled {
+        let first = u32::from(lanes.first.0) * self.per_lane;
+        let len = u32::from(lanes.count) * self.per_lane;
+        // Who polls nothing spends nothing on it.
+        let cost =
+            usize::from(lanes.count).checked_sub(1).map_or(TimeDelta::ZERO, |i| self.costs[i]);
+        Polled { first, len, cost }
+    }
+
+    /// Whether no channel holds anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// Entries that no poll has taken.
+    fn waiting(&self) -> u64 {
+        self.ready.iter().map(|(_, queue)| u64::from(queue.len)).sum()
+    }
+
+    /// Reads where a pass begins: see `Timed::prefetch`.
+    pub(super) fn prefetch(&self) -> u64 {
+        let ready = self.ready.first().map_or(0, |&(channel, _)| u64::from(channel));
+        ready ^ self.costs.first().map_or(0, |cost| cost.as_ps())
+    }
+
+    /// What the first channel holds that holds something.
+    fn first(&self, entries: &Entries) -> Option<Arrived> {
+        let (_, queue) = self.ready.first()?;
+        Some(entries.all[queue.first as usize].arrived)
+    }
+
+    /// The place of the first channel from this one on that holds something.
+    #[inline]
+    fn place_of(&self, channel: u32) -> usize {
+        self.ready.partition_point(|&(other, _)| other < channel)
+    }
+
+    /// The first entry, by channel and by age, that `takes` accepts among those that an adapter may
+    /// take: the head of each channel, and any completion of RDMA, whatever lies before it.
+    fn for_adapter(&self, entries: &Entries, takes: impl Fn(&Arrived) -> bool) -> Option<Found> {
+        self.ready.iter().find_map(|&(channel, Queue { first, len, .. })| {
+            let queued = std::iter::successors(Some(first), |&entry| Some(entries.at(entry, 1)));
+            let reach = if channel % self.per_lane == COMPLETIONS { len } else { 1 };
+            let mut near = queued.zip(0..reach);
+            let (entry, behind) =
+                near.find(|&(entry, _)| takes(&entries.all[entry as usize].arrived))?;
+            Some(Found { channel, behind, entry })
+        })
+    }
+
+    /// How many entries of a channel come before its newest one.
+    pub(super) fn before_newest(&self, channel: u32) -> u32 {
+        let queue = self.ready.get(self.place_of(channel));
+        queue.filter(|(other, _)| *other == channel).map_or(0, |(_, queue)| queue.len - 1)
+    }
+
+    /// The entry at the head of a channel.
+    pub(super) fn head(&self, channel: u32) -> Option<u32> {
+        let (other, queue) = self.ready.get(self.place_of(channel))?;
+        (*other == channel).then_some(queue.first)
+    }
+
+    /// An arrival; answers its channel, and its entry there.
+    fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> (u32, u32) {
+        let inside = match &arrived {
+            Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
+            Arrived::Done(_) | Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone => {
+                COMPLETIONS
+            }
+        };
+        let channel = u32::from(lane.0) * self.per_lane + inside;
+        let entry = entries.keep(arrived);
+        let place = self.place_of(channel);
+        match self.ready.get_mut(place) {
+            Some((other, queue)) if *other == channel => {
+                entries.all[queue.last as usize].next = entry;
+                queue.last = entry;
+                queue.len += 1;
+            }
+            _ => {
+                self.ready.insert(place, (channel, Queue { first: entry, last: entry, len: 1 }));
+            }
+        }
+        (channel, entry)
+    }
+
+    /// Takes the entry so many places behind the head of a channel.
+    fn take(&mut self, channel: u32, behind: u32, entries: &mut Entries) -> Option<Arrived> {
+        let place = self.place_of(channel);
+        let (_, queue) = self.ready.get_mut(place).filter(|(other, _)| *other == channel)?;
+        let entry = entries.at(queue.first, behind);
+        let next = entries.all[entry as usize].next;
+        queue.len -= 1;
+        if queue.len == 0 {
+            self.ready.remove(place);
+        } else if behind == 0 {
+            queue.first = next;
+        } else {
+            let before = entries.at(queue.first, behind - 1);
+            entries.all[before as usize].next = next;
+            if behind == queue.len {
+                queue.last = before;
+            }
+        }
+        entries.free.push(entry);
+        Some(entries.all[entry as usize].arrived)
+    }
+
+    /// The first of the channels that holds something, going round once from `from` on: its
+    /// distance.
+    pub(super) fn next_ready(&self, polled: Polled, from: u32) -> Option<u32> {
+        let end = polled.first + polled.len;
+        let found = self.first_ready(from, end).or_else(|| self.first_ready(polled.first, from))?;
+        Some(polled.distance(from, found))
+    }
+
+    /// The first channel from `low` up to, and without, `high` that holds something.
+    fn first_ready(&self, low: u32, high: u32) -> Option<u32> {
+        let ready = self.ready.get(self.place_of(low));
+        ready.map(|&(channel, _)| channel).filter(|&channel| channel < high)
+    }
+}
+
+/// The channels that a thread polls, over and over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Polled {
+    /// The first of them.
+    pub(super) first: u32,
+    /// How many; they follow each other.
+    pub(super) len: u32,
+    /// Core time of one poll.
+    pub(super) cost: TimeDelta,
+}
+
+impl Polled {
+    #[inline]
+    pub(super) const fn contains(self, channel: u32) -> bool {
+        channel >= self.first && channel - self.first < self.len
+    }
+
+    /// The channel `distance` polls after `from`.
+    pub(super) const fn after(self, from: u32, distance: u32) -> u32 {
+        self.first + (from - self.first + distance) % self.len
+    }
+
+    /// How many polls after `from` the channel `to` is polled.
+    pub(super) const fn distance(self, from: u32, to: u32) -> u32 {
+        if to >= from { to - from } else { to + self.len - from }
+    }
+
+    /// When a thread whose poll of `from` begins at `since` meets something that reached `channel` at `now`.
+    pub(super) fn meets(self, (from, since): (u32, Time), channel: u32, now: Time) -> Time {
+        if self.cost == TimeDelta::ZERO {
+            // It may begin to poll later than now only.
+            return now.max(since);
+        }
+        // Polls that began before the arrival did not see it.
+        let waited = now.as_ps().saturating_sub(since.as_ps());
+        let begun = waited.div_ceil(self.cost.as_ps());
+        let len = u64::from(self.len);
+        let current = (u64::from(from - self.first) + begun) % len;
+        let distance = (u64::from(channel - self.first) + len - current) % len;
+        since + self.cost * (begun + distance + 1)
+    }
+}

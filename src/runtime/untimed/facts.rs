@@ -1,0 +1,142 @@
+//! Facts of a turn, and what monitors make of them.
+
+use std::hash::Hash;
+use std::rc::Rc;
+
+use crate::fingerprint::{Fingerprint, Named, Shared};
+use crate::monitors::windows::Windows;
+use crate::monitors::{Monitors, Sometimes, Violation};
+use mpi::observation::Observation;
+use mpi::rma::access::Touch;
+use protocols::contract::{Process, Region};
+
+/// What the monitors see of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fact {
+    Tells { fact: Observation, place: Option<u32> },
+    Touches { region: Region, touch: Touch, place: Option<u32> },
+}
+
+impl Fact {
+    const fn concerns_windows(&self) -> bool {
+        match self {
+            Self::Tells { fact: Observation::Window(..), .. } | Self::Touches { .. } => true,
+            Self::Tells { fact, .. } => fact.tells_others(),
+        }
+    }
+
+    const fn concerns_others(&self) -> bool {
+        matches!(self, Self::Tells { fact, .. } if !matches!(fact, Observation::Window(..)))
+    }
+}
+
+/// What monitors made of the facts of a turn: themselves afterwards, and what they met.
+pub(super) type Heard<T> = (Shared<T>, Met);
+
+/// What was met since somebody asked; mostly nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met(Option<Rc<Sometimes>>);
+
+impl From<Sometimes> for Met {
+    fn from(met: Sometimes) -> Self {
+        Self((met != Sometimes::default()).then(|| Rc::new(met)))
+    }
+}
+
+impl Met {
+    pub(crate) fn all(&self) -> Sometimes {
+        self.0.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn add(&mut self, met: &Self) {
+        if let Some(more) = &met.0 {
+            let all = self.0.as_ref().map(|all| Rc::new(all.plus(**more)));
+            self.0 = all.or_else(|| met.0.clone());
+        }
+    }
+}
+
+/// What hears facts: the monitor of windows, or all the others.
+pub(super) trait Hears: Clone + Hash {
+    /// A fact of a process.
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
+
+    /// Takes what was met over from it: what it keeps then depends less on the way here.
+    fn hand_over(this: &mut Shared<Self>) -> Met;
+}
+
+/// The facts of a turn that is kept.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// No other turn that is kept has it.
+    serial: u64,
+    pub(super) all: Vec<Fact>,
+    pub(super) concern_windows: bool,
+    pub(super) concern_others: bool,
+}
+
+impl Facts {
+    pub(super) fn new(serial: u64, all: Vec<Fact>) -> Self {
+        let concern_windows = all.iter().any(Fact::concerns_windows);
+        let concern_others = all.iter().any(Fact::concerns_others);
+        Self { serial, all, concern_windows, concern_others }
+    }
+
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What it is known by that monitors which are known by `print` hear them: all of one process.
+    pub(super) fn question(&self, print: Named) -> u128 {
+        let mut question = Fingerprint::default();
+        question.known(print);
+        self.serial.hash(&mut question);
+        question.by_name()
+    }
+}
+
+impl Hears for Windows {
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
+        match fact {
+            Fact::Touches { region, touch, place } => {
+                if this.watches() {
+                    this.change().touched(process, *region, *touch, *place, found);
+                }
+            }
+            Fact::Tells { fact: Observation::Window(window, fact), place } => {
+                this.change().told(process, *window, *fact, *place, found);
+            }
+            Fact::Tells { fact, .. } => {
+                if fact.tells_others() && this.listens_to(process) {
+                    this.change().speaks(process);
+                }
+            }
+        }
+    }
+
+    fn hand_over(this: &mut Shared<Self>) -> Met {
+        let side_by_side = this.side_by_side;
+        if side_by_side > 0 {
+            this.change().side_by_side = 0;
+        }
+        Sometimes { side_by_side, ..Sometimes::default() }.into()
+    }
+}
+
+impl Hears for Monitors {
+    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
+        if let Fact::Tells { fact, place } = fact
+            && !matches!(fact, Observation::Window(..))
+        {
+            this.change().told(process, fact, None, || *place, found);
+        }
+    }
+
+    fn hand_over(this: &mut Shared<Self>) -> Met {
+        if this.sometimes() == Sometimes::default() {
+            return Met::default();
+        }
+        this.change().take_sometimes().into()
+    }
+}
