@@ -25,8 +25,6 @@ const SHOWN: usize = 10;
 const CIRCLES: &[(&str, usize)] = &[
     ("experiment/baseline.rs", 20),
     ("protocols/library/agreeing.rs", 18),
-    ("protocols/call.rs", 13),
-    ("protocols/packing.rs", 13),
     ("workloads/backlog.rs", 11),
     ("protocols/xios_ep/library/between.rs", 9),
     ("experiment/explore/mod.rs", 5),
@@ -35,7 +33,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("workloads/statements.rs", 4),
     ("experiment/fit.rs", 3),
     ("experiment/run.rs", 3),
-    ("protocols/rma/mapped.rs", 3),
     ("workloads/collective.rs", 3),
     ("workloads/program.rs", 3),
 ];
@@ -53,17 +50,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "experiment/sweep",
     ],
     &[
-        "protocols/call",
-        "protocols/collectives",
-        "protocols/contract",
-        "protocols/device",
-        "protocols/job",
-        "protocols/rendezvous",
-        "protocols/rma",
-        "protocols/typed",
-        "protocols/wire",
-    ],
-    &[
         "workloads/backlog",
         "workloads/fields",
         "workloads/goal",
@@ -75,7 +61,6 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
         "workloads/windowed",
     ],
     &["workloads/application", "workloads/graph500", "workloads/job"],
-    &["protocols/xios_ep/comm", "protocols/xios_ep/message"],
 ];
 
 /// Files in which the functions of one type may stand.
