@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::account::{Account, Part};
 use super::causes::Recorded;
-use super::held::Held;
+use super::memory_use::MemoryUse;
 use super::monitors::{Sometimes, Violation};
 use super::outcome::{Ending, Mark, Outcome, Tally, Used};
 use super::told::{self, Words};
@@ -480,7 +480,7 @@ impl Running {
             marks: self.marks.iter().map(mark).collect(),
             violations,
             sometimes: Sometimes::default(),
-            held: Held::default(),
+            held: MemoryUse::default(),
             overtaken: 0,
             resources: resources.collect(),
             accounts: self.cores.iter().map(|core| core.account).collect(),

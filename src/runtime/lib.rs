@@ -18,9 +18,10 @@ pub mod device;
 pub mod explore;
 pub mod faults;
 pub mod fingerprint;
-pub mod held;
+
 pub mod loggops;
 pub mod memory;
+pub mod memory_use;
 pub mod monitors;
 pub mod outcome;
 mod prints;

@@ -5,8 +5,8 @@ use crate::causes::Recorded;
 use crate::crash::CrashReport;
 use crate::deadlock::{Blocked, Deadlock};
 use crate::faults::Failure;
-use crate::held::Held;
 use crate::memory::Memories;
+use crate::memory_use::MemoryUse;
 use crate::monitors::{Sometimes, Violation};
 use crate::told::Told;
 use crate::untimed::Choice;
@@ -92,7 +92,7 @@ pub struct Outcome {
     /// Receiver-not-ready pauses.
     pub rnr: u64,
     /// The most that it held at once, where a limit of memory had it counted.
-    pub held: Held,
+    pub held: MemoryUse,
     /// What faults did.
     pub faults: Tally,
     /// Faults that did nothing.

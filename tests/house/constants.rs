@@ -34,7 +34,7 @@ const METHOD: &[Row] = &[
         &["ASLEEP", "BY_THREAD", "LONG", "REMEMBERED", "RETRIES", "WINDOW", "WINDOW_EACH"],
     ),
     ("runtime/timed/conductor.rs", &["LISTS_AHEAD", "MANY"]),
-    ("runtime/timed/observers/trail.rs", &["NO_LOG", "WAITS"]),
+    ("runtime/timed/observers/critical_path.rs", &["NO_LOG", "WAITS"]),
     ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
     ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
     ("runtime/untimed/memo.rs", &["MOST"]),
