@@ -15,6 +15,7 @@ pub mod counters;
 pub mod crash;
 pub mod deadlock;
 pub mod device;
+pub mod event_text;
 pub mod explore;
 pub mod faults;
 pub mod fingerprint;
@@ -27,5 +28,5 @@ pub mod outcome;
 mod prints;
 pub mod rules;
 pub mod timed;
-pub mod told;
+
 pub mod untimed;

@@ -4,11 +4,11 @@ use crate::account::Account;
 use crate::causes::Recorded;
 use crate::crash::CrashReport;
 use crate::deadlock::{Blocked, Deadlock};
+use crate::event_text::EventText;
 use crate::faults::Failure;
 use crate::memory::Memories;
 use crate::memory_use::MemoryUse;
 use crate::monitors::{Sometimes, Violation};
-use crate::told::Told;
 use crate::untimed::Choice;
 use engine::{Digest, LimitReached};
 use hardware::fabric::{Kind, ResourceStats};
@@ -104,7 +104,7 @@ pub struct Outcome {
     /// The digest after each whole stretch of events ([`engine::bisect`]).
     pub checkpoints: Vec<Digest>,
     /// The events in words, where they were asked for.
-    pub told: Vec<Told>,
+    pub told: Vec<EventText>,
 }
 
 /// What the faults of a run did.

@@ -24,12 +24,12 @@ use super::unfired::unfired;
 use super::usage::MemoryWatch;
 use super::words::Vocabulary;
 use crate::causes::{Recorded, Spent};
+use crate::event_text::{self, EventText};
 use crate::memory::{Parcel, Payload};
 use crate::memory_use::{Kind, MemoryUse};
 use crate::monitors::buffers::Lends;
 use crate::monitors::system;
 use crate::outcome::{Ending, Outcome, Ran, Used};
-use crate::told::{self, Told};
 use engine::causes::Keep;
 use engine::{LimitReached, Simulation};
 use hardware::cluster::Cluster;
@@ -464,10 +464,10 @@ where
     }
 
     /// The events in words that were asked for.
-    fn take_told(&mut self) -> Vec<Told> {
+    fn take_told(&mut self) -> Vec<EventText> {
         let mut words = Vec::new();
         self.cx.observers.trace(|path| words = path.take_words());
-        told::join(self.cx.clock.simulation().journal(), words)
+        event_text::join(self.cx.clock.simulation().journal(), words)
     }
 
     /// The causes, where they were asked for.

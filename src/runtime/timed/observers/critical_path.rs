@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
-use crate::told::Words;
+use crate::event_text::EventWords;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
 use hardware::fabric::{Leg, Stage, Told, WayName};
@@ -61,7 +61,7 @@ pub(crate) struct CriticalPath {
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
-    told: Option<(u64, u64, Vec<Words>)>,
+    told: Option<(u64, u64, Vec<EventWords>)>,
 }
 
 /// The moments of a way after its first leg.
@@ -124,14 +124,14 @@ impl CriticalPath {
     }
 
     /// Keeps the words of an event.
-    pub(crate) fn keep_words(&mut self, words: Words) {
+    pub(crate) fn keep_words(&mut self, words: EventWords) {
         if let Some((.., all)) = &mut self.told {
             all.push(words);
         }
     }
 
     /// The words that were asked for.
-    pub(crate) fn take_words(&mut self) -> Vec<Words> {
+    pub(crate) fn take_words(&mut self) -> Vec<EventWords> {
         self.told.take().map_or_else(Vec::new, |(.., words)| words)
     }
 
