@@ -151,7 +151,7 @@ const CASES: &[Row] = &[
     // A number of an engine.
     ("hardware/gpu/device.rs", &["2"]),
     // Bytes of the simulator's own memory.
-    ("runtime/held.rs", &["4096", "1024", "512", "256", "128", "64"]),
+    ("runtime/memory_use.rs", &["4096", "1024", "512", "256", "128", "64"]),
     ("workloads/goal/read.rs", &["2"]),
     // Processes of a ping-pong.
     ("workloads/gpu.rs", &["2"]),
