@@ -1,7 +1,7 @@
 //! How fast schedules are replayed under LogGOPS: events per second of one core, counted as
 //! LogGOPSim counts them (send, receive and message: three a message), and bytes a rank.
 //!
-//! The rates of the tool are those of `docs/performance.md`: taken on another day on a machine of
+//! The rates of the tool are those of `docs/internals/performance.md`: taken on another day on a machine of
 //! the same kind, so that a ratio is good to some ten per cent. A rate is printed only after the
 //! count of events was compared with the closed form, and everything came to its end.
 //!

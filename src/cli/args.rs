@@ -15,7 +15,7 @@ use hardware::what_if::Group;
 #[command(name = "mpisim", version, subcommand_required = true, arg_required_else_help = true)]
 #[command(max_term_width = 100, after_help = "Example: mpisim run examples/ping_pong_knc")]
 pub(super) struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(super) command: Command,
     /// How errors and warnings are written.
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     pub(super) color: Color,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run a scenario, its sweep included, and keep the results
@@ -50,7 +50,7 @@ pub(super) enum Command {
     /// Check scenarios without running them
     #[command(after_help = "Example: mpisim validate scenarios/*.json")]
     Validate(ValidateArguments),
-    /// Show what a scenario means
+    /// Show the meaning of a scenario
     #[command(after_help = "Example: mpisim show examples/ping_pong_knc --resolved")]
     Show(ShowArguments),
     /// List the scenarios and machine models that ship with the program
@@ -85,7 +85,7 @@ pub(super) enum Command {
         after_help = "Example: mpisim diff rma/fig05_mutex --set-b machine.link.base_latency='2 us'"
     )]
     Diff(DiffArguments),
-    /// Vary each number that nobody measured, and show which results it moves
+    /// Vary each number that was not measured, and show which results it moves
     #[command(after_help = "Example: mpisim sensitivity endpoints/fig03_message_rate --jobs 2")]
     Sensitivity(SensitivityArguments),
     /// Make a machine model from measured tables of the OSU benchmarks, or from hwloc's topology
@@ -124,7 +124,7 @@ pub(super) enum Command {
     },
 }
 
-/// What is converted.
+/// The conversion.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Trace {
     /// Read a schedule (FILE.goal) or a table of the OSU benchmarks, and print it in our own form
@@ -136,7 +136,7 @@ pub(super) enum Trace {
         #[arg(long, value_name = "NAME")]
         machine: Option<String>,
     },
-    /// Print what the processes of a scenario do, as a schedule in GOAL
+    /// Print the operations of the processes of a scenario, as a schedule in GOAL
     #[command(
         after_help = "Example: mpisim trace export examples/ping_pong_knc --set workload.rounds=2"
     )]
@@ -193,7 +193,7 @@ pub(super) struct RunArguments {
     /// Print the points, or the engine's commands, and run nothing
     #[arg(long, conflicts_with_all = ["resume", "explain", "what_if", "trace", "sequence"])]
     pub(super) dry_run: bool,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
     /// Columns of the printed table, as `latency,copy_time` [default: all]
@@ -291,7 +291,7 @@ pub(super) struct GatherArguments {
     /// Directory for the results [default: results/NAME]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
 }
@@ -319,7 +319,7 @@ pub(super) struct CheckArguments {
     /// Write the results as this baseline instead of comparing
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub(super) save_baseline: Option<String>,
-    /// Let metrics and claims decide: other events alone are told, and are no change
+    /// Let metrics and claims decide: other events alone are reported, and are no change
     #[arg(long, conflicts_with = "save_baseline")]
     pub(super) metrics: bool,
     /// Tolerate such a difference of a metric, or of all: bandwidth=2%, 0.5%
@@ -331,7 +331,7 @@ pub(super) struct CheckArguments {
     /// Compare with a baseline of another version of the program, too
     #[arg(long, conflicts_with = "save_baseline")]
     pub(super) any_version: bool,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckOutput,
     /// Write a page with every difference and the figures of both sides
@@ -381,7 +381,7 @@ pub(super) struct DiffArguments {
     /// Write figures with both sides, and a page, into this directory
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckFormat,
     /// Points that run side by side [default: the number of cores]
@@ -405,7 +405,7 @@ pub(super) struct SensitivityArguments {
     pub(super) scenario: String,
     #[command(flatten)]
     pub(super) changes: Changes,
-    /// What is watched [default: what the first figure shows]
+    /// Result to watch [default: that of the first figure]
     #[arg(long, value_name = "NAME")]
     pub(super) metric: Option<String>,
     /// Vary every number that has a range, not only those assumed
@@ -414,7 +414,7 @@ pub(super) struct SensitivityArguments {
     /// Where the figure is written [default: results/NAME-sensitivity.svg]
     #[arg(long, value_name = "FILE")]
     pub(super) figure: Option<PathBuf>,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckFormat,
     /// Points that run side by side [default: the number of cores]
@@ -456,7 +456,7 @@ pub(super) struct FitArguments {
     pub(super) source: Option<String>,
     #[command(flatten)]
     pub(super) changes: Changes,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckFormat,
     /// Rows that run side by side [default: the number of cores]
@@ -519,7 +519,7 @@ pub(super) struct ExploreArguments {
     /// The most memory of an exhaustive search [default: 4 GiB]
     #[arg(long, value_name = "SIZE")]
     pub(super) memory: Option<String>,
-    /// Seed of what is drawn
+    /// Seed of random choices
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(super) seed: Option<u64>,
     /// Ordered steps that a failure may need, for pct [default: 3]
@@ -534,7 +534,7 @@ pub(super) struct ExploreArguments {
     /// Leave out orders that another one stands for
     #[arg(long)]
     pub(super) reduce: bool,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckFormat,
     /// Draw the way to the first failure, for Graphviz
@@ -551,7 +551,7 @@ pub(super) struct ReplayArguments {
     pub(super) token: String,
     /// The scenario, where it is not where the token says
     pub(super) scenario: Option<String>,
-    /// What is printed
+    /// Form of the output
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: CheckFormat,
     #[command(flatten)]

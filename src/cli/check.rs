@@ -9,7 +9,7 @@ use super::args::{CheckArguments, CheckOutput};
 use super::compared;
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::{jobs, progress, why_failed};
+use super::points::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -32,7 +32,7 @@ use report::numbers::tolerated;
 /// The directory of scenarios in a checkout.
 const SCENARIOS: &str = "scenarios";
 
-/// One scenario with what there is to compare it with.
+/// One scenario with its baseline.
 struct Job {
     plan: Plan,
     baseline: Option<Baseline>,
@@ -51,7 +51,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// A scenario that was not run; what is wrong with its files was told with its place.
+    /// A scenario that was not run; the errors of its files were reported with their places.
     fn refused(scenario: String, failure: Failure) -> Self {
         let problem = match failure {
             Failure::Problem(problem) => {
@@ -105,7 +105,7 @@ fn report_file(arguments: &CheckArguments, jobs: &[Job]) -> Result<Option<Output
     Output::new("--report", path, &inputs).map(Some)
 }
 
-/// What counts as moved; a tolerance is one of a metric that some baseline has.
+/// Differences that count; a tolerance is for a metric of some baseline.
 fn rules(arguments: &CheckArguments, jobs: &[Job]) -> Result<Rules, Failure> {
     let all = jobs.iter().filter_map(|job| job.baseline.as_ref());
     let known: BTreeSet<&str> =
@@ -445,7 +445,7 @@ fn report(
     Ok(exit)
 }
 
-/// A line for each scenario, and what moved below it.
+/// A line for each scenario, and its differences below.
 fn human(one: &Checked) -> String {
     let digest = one.result.as_ref().map_or("", |result| &result.digest);
     let mut text = format!("{:<8} {:<44} {digest}\n", word(one.status), one.scenario);
@@ -515,7 +515,7 @@ fn page(arguments: &CheckArguments, jobs: &[Job], all: &[Checked]) -> Difference
     }
 }
 
-/// The command that saves what was compared.
+/// The command that saves the compared results.
 fn save_command(arguments: &CheckArguments, name: &str) -> String {
     let anew = CheckArguments {
         baseline: None,

@@ -20,7 +20,7 @@ pub(super) const WORST_ON_PAGE: usize = 50;
 /// Kinds of resources whose work moved that are written out.
 const SHIFTS_SHOWN: usize = 4;
 
-/// What moved, a line each.
+/// The differences, a line each.
 pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = inputs_line(comparison).into_iter().collect();
     if comparison.digest != comparison.baseline_digest {
@@ -105,7 +105,7 @@ fn all_shifts(shifts: &[Shift]) -> f64 {
     to_f64(shifts.iter().map(|shift| shift.difference().abs()).sum())
 }
 
-/// A row about a kind of resource, where `all` is what moved in all.
+/// A row about a kind of resource; `all` is the sum of all differences.
 fn work_row(shift: &Shift, all: f64) -> WorkRow {
     let time = |ps| TimeDelta::from_ps(ps).to_string();
     let moved = to_f64(shift.difference());

@@ -56,7 +56,7 @@ pub(super) fn reported(problem: Problem) -> Problem {
     }
 }
 
-/// What is known of a defect, as a file in `folder`; nothing where it cannot be written.
+/// Details of a defect, as a file in `folder`; nothing if it cannot be written.
 fn write_report(problem: &Problem, folder: &Path) -> Option<PathBuf> {
     let path = folder.join(REPORT);
     let (version, os, arch) =

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::args::{CheckFormat, DiffArguments};
 use super::crash::{command_line, internal};
-use super::run::{jobs, progress};
+use super::points::{jobs, progress};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
@@ -34,7 +34,7 @@ struct Side {
     plan: Result<Plan, String>,
 }
 
-/// Compares what the arguments name.
+/// Compares the sides that the arguments name.
 pub(super) fn diff(terminal: Terminal, arguments: &DiffArguments) -> Outcome {
     let matched = side::matched(terminal, arguments)?;
     check_point(arguments, &matched)?;
@@ -72,7 +72,7 @@ enum Ran {
     One(String, DiffStatus),
 }
 
-/// What there is to say about a scenario.
+/// Remarks about a scenario.
 enum Report<'a> {
     Both(Box<Difference<'a>>, &'a [Side; 2]),
     One(&'a str, DiffStatus),
@@ -145,7 +145,7 @@ fn points_to_run(matched: &Matched) -> usize {
     }
 }
 
-/// Runs what is not there yet.
+/// Runs the sides that have no results yet.
 fn simulate(
     arguments: &DiffArguments,
     given: Given,
@@ -256,7 +256,7 @@ fn report<'a>(
     Ok(Report::Both(Box::new(difference), sides))
 }
 
-/// What was not the same for both sides, but for axes that were chosen to differ: these are told as such.
+/// Inputs that differ between the sides, without the axes that were chosen to differ: those have a line of their own.
 fn inputs_that_differ(pairs: &Sides<'_>, [a, b]: &[Side; 2]) -> Vec<Change> {
     let mut changes = a.inputs.changes(&b.inputs);
     let chosen = |path: &str| {

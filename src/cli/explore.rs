@@ -7,16 +7,17 @@
 //! | 5 | nothing was found, but a budget, the memory or a run's most steps cut the exploration off |
 
 mod document;
+mod outcome;
 mod words;
 
-use std::path::PathBuf;
+use outcome::{Job, Report, Verdict};
 
 use super::args::{CheckFormat, ExploreArguments, OrderStrategy, ReplayArguments};
 use super::output::Output;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::explore::registry::{self, Entry, Planted};
+use experiment::explore::registry::{self, Entry};
 use experiment::explore::scenario::Unfit;
 use experiment::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
@@ -28,66 +29,6 @@ use form::diagnostic::quote;
 use runtime::explore::Stop;
 use runtime::faults::Allowed;
 use units::Bytes;
-
-/// What is explored.
-struct Job {
-    /// As it was given.
-    name: String,
-    /// Its entry and size, where it is a protocol.
-    protocol: Option<(Entry, Planted, Size)>,
-    subject: Box<dyn Subject>,
-    /// What may go wrong by its fault plan, or why that is not explored.
-    planned: Result<MayFail, Unfit>,
-    /// The files that it was read from.
-    files: Vec<PathBuf>,
-}
-
-/// What is said at the end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Verdict {
-    /// Every order ends well.
-    Verified,
-    /// Nothing was found in the orders that were drawn.
-    Bounded,
-    /// A failure was found.
-    Failed,
-    /// A branch that must be reached never was.
-    Vacuous,
-    /// A limit was hit.
-    CutOff,
-}
-
-impl Verdict {
-    const fn exit_code(self) -> u8 {
-        match self {
-            Self::Verified | Self::Bounded => 0,
-            Self::Failed | Self::Vacuous => 1,
-            Self::CutOff => 5,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Verified => "verified",
-            Self::Bounded => "bounded",
-            Self::Failed => "failed",
-            Self::Vacuous => "vacuous",
-            Self::CutOff => "cut_off",
-        }
-    }
-}
-
-/// Everything that is printed about an exploration.
-struct Report<'a> {
-    job: &'a Job,
-    options: &'a Options,
-    found: &'a Explored,
-    /// Branches that must be reached.
-    reaches: Vec<&'static str>,
-    verdict: Verdict,
-    /// One for each failure.
-    tokens: Vec<Token>,
-}
 
 /// Explores.
 pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outcome {
@@ -133,7 +74,7 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
     Ok(verdict.exit_code())
 }
 
-/// What may go wrong: what the options ask for, else what the fault plan has.
+/// The faults to explore: those of the options, else those of the fault plan.
 fn may_fail(terminal: Terminal, job: &Job, asked: MayFail) -> Result<MayFail, Failure> {
     if asked == MayFail::default() {
         return job.planned.clone().map_err(|why| unfit(&job.name, &why));
@@ -373,13 +314,4 @@ fn subject_of(
     })?;
     let size = checked(&entry, size)?;
     Ok(entry.subject(size, planted))
-}
-
-/// Why an exploration did not come to its end, as a reader knows it.
-const fn stopped_in_words(stopped: Stopped) -> &'static str {
-    match stopped {
-        Stopped::States => "there are more states than the budget allows",
-        Stopped::Memory => "the search needs more memory than it may take",
-        Stopped::Asked => "it was asked to stop",
-    }
 }

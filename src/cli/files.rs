@@ -43,7 +43,7 @@ fn figure_name(index: usize) -> String {
 /// The files, and why figures are missing.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// What can be written.
+    /// A kind of output file.
     pub(super) files: Vec<OutputFile>,
     /// Name and reason of each figure that cannot be drawn.
     pub(super) missing: Vec<(String, ReportError)>,
@@ -104,7 +104,7 @@ pub(super) fn machines_of(plan: &Plan) -> String {
     of_points(plan, |point| point.machine.name.clone())
 }
 
-/// What the points have, each once, in their order.
+/// Values of the points, each once, in their order.
 fn of_points(plan: &Plan, what: impl Fn(&Point) -> String) -> String {
     let mut seen = BTreeSet::new();
     let all = plan.points.iter().map(what).filter(|one| seen.insert(one.clone()));
@@ -160,7 +160,7 @@ pub(super) fn curves(result: &RunResult, wanted: &Curves) -> Result<Figure, Repo
     Figure::from_result(result, &spec(wanted), Vec::new())
 }
 
-/// What a figure with curves shows, as the report asks for it.
+/// The content of a figure with curves, as the report needs it.
 fn spec(wanted: &Curves) -> FigureSpec {
     FigureSpec {
         x: wanted.x.clone(),

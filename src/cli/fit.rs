@@ -1,4 +1,4 @@
-//! `mpisim fit`: a machine model from what was measured, and from its topology.
+//! `mpisim fit`: a machine model from measured tables, and from a topology.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{CheckFormat, FitArguments, Pairs};
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::jobs;
+use super::points::jobs;
 use super::scenario;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
@@ -34,7 +34,7 @@ pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
     if arguments.measured.is_empty() && arguments.predict.is_empty() {
         let Some(topology) = topology else {
             let what = "nothing to fit on: `--measured FILE` or `--hwloc FILE` is needed";
-            let help = "docs/fit.md names the benchmarks to run";
+            let help = "docs/method/fit.md names the benchmarks to run";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
         return stub(terminal, arguments, &request, &topology, inputs);
@@ -100,7 +100,7 @@ fn applied(
     })
 }
 
-/// A model with what the topology tells, and nothing measured.
+/// A model with the numbers of the topology, without measurements.
 fn stub(
     terminal: Terminal,
     arguments: &FitArguments,
@@ -395,7 +395,7 @@ fn digits(value: f64) -> String {
     if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// Errors of rows by what they were used for: of fitted ones, of the same where they were held out,
+/// Errors of rows by their use: of fitted ones, of the same ones held out,
 /// and of those only compared, table by table.
 fn groups(bench: &Bench, found: &Fit) -> Vec<(String, Vec<f64>)> {
     let of = |table: usize| {

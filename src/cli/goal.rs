@@ -15,9 +15,9 @@ use form::shape::nearest;
 use runtime::loggops::schedule::{ANY, Kind, Schedule};
 use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
 
-/// Operations that never end and are told one by one.
+/// Operations that never end and are listed one by one.
 const STUCK_SHOWN: usize = 10;
-/// What the letters stand for, in the order of the model's name, and the defaults of LogGOPSim.
+/// The meaning of the letters, in the order of the model's name, and the defaults of LogGOPSim.
 const LETTERS: [(&str, &str, u64); 6] = [
     ("L", "latency", 2500),
     ("o", "overhead of the CPU for a message", 1500),
@@ -85,7 +85,7 @@ fn defaults() -> String {
     LETTERS.map(|(letter, _, value)| format!("{letter}={value}")).join(",")
 }
 
-/// Reads `L=2500,o=1500,...`; what is wrong, and what to do about it.
+/// Reads `L=2500,o=1500,...`; an error has a remedy.
 fn parameters(text: &str) -> Result<Parameters, (String, String)> {
     let example = || format!("write `--loggops {}`", defaults());
     let mut values = [None; LETTERS.len()];
@@ -129,7 +129,7 @@ fn parameters(text: &str) -> Result<Parameters, (String, String)> {
     Ok(Parameters { latency, overhead, gap, gap_per_byte, overhead_per_byte, eager_max })
 }
 
-/// What a number is that is none in range.
+/// A number out of range, in words.
 fn wrong(value: &str) -> &'static str {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match value.strip_prefix('-') {
@@ -225,7 +225,7 @@ fn in_words(schedule: &Schedule, stuck: &Stuck) -> String {
 struct Document {
     schema: u32,
     ranks: Vec<RankEnd>,
-    /// What is left where nothing more can happen.
+    /// The operations that remain when none can proceed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stuck: Vec<StuckEntry>,
 }

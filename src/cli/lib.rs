@@ -1,4 +1,4 @@
-//! The command line: every flag with its help text, what each command prints, and exit codes.
+//! The command line: every flag with its help text, the output of each command, and exit codes.
 //!
 //! | exit code | means |
 //! |---|---|
@@ -26,6 +26,7 @@ mod list;
 mod machines;
 mod manual;
 mod output;
+mod points;
 mod references;
 mod resolved;
 mod run;
@@ -42,7 +43,8 @@ mod validate;
 
 use std::process::ExitCode;
 
-use args::{Command, Document, Step};
+use args::{Command, Document, RunArguments, Step, Where};
+use sweep::Engine;
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
 use experiment::schema::SCENARIO;
@@ -72,7 +74,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     match command {
-        Command::Run(arguments) => run::run(terminal, &arguments),
+        Command::Run(arguments) => run(terminal, &arguments),
         Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
@@ -97,11 +99,24 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     }
 }
 
+/// Runs a scenario, here or where an engine for tasks puts its points.
+fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+    if let Some(parameters) = goal::asked(arguments)? {
+        return goal::replay(terminal, arguments, parameters);
+    }
+    match arguments.on {
+        Where::Local if arguments.dry_run => run::list(terminal, arguments),
+        Where::Local => run::here(terminal, arguments),
+        Where::Hq => sweep::elsewhere(terminal, arguments, Engine::Hq),
+        Where::Slurm => sweep::elsewhere(terminal, arguments, Engine::Slurm),
+    }
+}
+
 fn schema(document: Document) -> Outcome {
     let pretty = |value: serde_json::Value| format!("{value:#}\n");
     let text = match document {
         Document::Scenario => pretty(export::json_schema("mpisim scenario", &SCENARIO)),
-        Document::Model => pretty(export::model_schema("mpisim machine model")),
+        Document::Model => pretty(form::machine::model_schema("mpisim machine model")),
         Document::Results => json::results_schema(),
         Document::Check => json::check_schema(),
         Document::Diff => json::diff::diff_schema(),

@@ -1,4 +1,4 @@
-//! `mpisim list`: what ships with the program, and what it claims.
+//! `mpisim list`: scenarios and models that ship with the program, and their claims.
 
 use std::fmt::Write as _;
 use std::path::Path;

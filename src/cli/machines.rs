@@ -112,7 +112,7 @@ pub(super) fn provenance(plan: &Plan) -> Vec<Provenance> {
     }
     out.extend(connections::chosen(plan).iter().map(|one| Provenance {
         path: connections::PATH.to_owned(),
-        value: one.how.word().to_owned(),
+        value: connections::word(one.how).to_owned(),
         confidence: one.number().confidence.word().to_owned(),
         source: format!("{}; {}", source_in_words(&one.number().source), one.reason()),
     }));

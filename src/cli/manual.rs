@@ -1,4 +1,4 @@
-//! What the flags are turned into: completions for shells, and pages for `man`.
+//! Completions for shells and pages for `man`, made from the flags.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
-//! Files that options name: what must not be there, and how they are written.
+//! Output files that options name: checks before the run, and writing.
 //!
-//! An input of the command is not replaced by its output. A regular file appears whole or not at all; into
-//! what is none, a device or a pipe, is written, and a symbolic link stays one.
+//! An output never replaces an input of the command. A regular file appears whole or not at all; a device or a
+//! pipe is written to, and a symbolic link stays one.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What claims expect, as marks on a figure.
+//! Expectations of claims, as marks on a figure.
 
 use experiment::claim::figures::{Curves, Overlay};
 use experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};

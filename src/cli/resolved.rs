@@ -18,7 +18,7 @@ use form::json::{self, Node, Value as Json};
 use form::machine::Confidence;
 use form::shape::{Field, NOTE, Need, Shape, Variant};
 
-/// What a run of `plan` is.
+/// The resolved form of `plan`.
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
     RunIdentity {
         scenario: plan.name.clone(),
@@ -97,12 +97,12 @@ fn has(tree: &Node, section: &str, key: &str) -> bool {
 /// How a field of the library's choices is read.
 type Choices = (&'static str, fn(&MpiOptions) -> String);
 
-/// What the scenario leaves to the machine: the values, where all points agree.
+/// Choices that the scenario leaves to the machine: the values on which all points agree.
 fn put_choices_of_the_machine(plan: &Plan, out: &mut Map<String, Value>) {
     let fields: [Choices; 3] = [
         ("eager_threshold", |mpi| mpi.eager_threshold.to_string()),
         ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra.to_string()),
-        ("connections", |mpi| mpi.connections.how.word().to_owned()),
+        ("connections", |mpi| connections::word(mpi.connections.how).to_owned()),
     ];
     for (key, read) in fields {
         let first = read(&plan.points[0].mpi);
@@ -125,12 +125,12 @@ fn keep_sources_that_hold(plan: &Plan, out: &mut Map<String, Value>) {
 /// Where it stands what the machine chose, and why.
 const CHOSEN: &str = "chosen";
 
-/// What a machine chose, once for each value.
+/// The choices of a machine, once for each value.
 fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
     let as_json = |one: &Choice<'_>| {
         let number = one.number();
         json!({
-            "path": connections::PATH, "value": one.how.word(), "reason": one.reason(),
+            "path": connections::PATH, "value": connections::word(one.how), "reason": one.reason(),
             "confidence": number.confidence.word(), "source": number.source,
         })
     };
@@ -168,7 +168,7 @@ fn object(node: &Node, fields: &[Field]) -> Map<String, Value> {
     fields.iter().filter_map(value).collect()
 }
 
-/// What holds where a field is left out.
+/// The default of a field.
 fn absent(field: &Field) -> Option<Value> {
     match (field.need, field.shape) {
         (Need::Default(word), Shape::Tagged { tag, .. }) => {
@@ -193,7 +193,7 @@ fn absent(field: &Field) -> Option<Value> {
     }
 }
 
-/// A value that is there, with the defaults of what it leaves out.
+/// A given value, with the defaults of the keys that it leaves out.
 fn filled(node: &Node, shape: &Shape) -> Value {
     let is_object = node.members().is_some();
     match shape {
@@ -218,7 +218,7 @@ fn filled(node: &Node, shape: &Shape) -> Value {
         Shape::Defined { shape, .. } => filled(node, shape),
         Shape::Object(_)
         | Shape::Paths(_)
-        | Shape::Machine
+        | Shape::Machine(_)
         | Shape::Quantity { .. }
         | Shape::Count { .. }
         | Shape::Integer { .. }

@@ -1,26 +1,22 @@
 //! `mpisim run`: a scenario with its sweep, its results kept and printed.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::args::{Changes, Format, RunArguments, Where};
+use super::args::{Changes, Format, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::goal;
+use super::points::{jobs, progress, why_failed};
 use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::single::Single;
-use super::sweep::{self, Engine};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
-use experiment::plan::{Addressing, Plan, Point, Request, Workload};
-use experiment::program::{Unfreed, never_freed, takes_any};
+use experiment::plan::{Addressing, Plan, Point, Request};
 use experiment::results::{PointResult, RunResult, Supposed};
 use experiment::run::{self, RunError, RunOptions};
 use experiment::schema::metrics;
@@ -31,28 +27,16 @@ use form::diagnostic::quote;
 use report::csv::points_csv;
 use report::json::run_json;
 use report::numbers::in_parentheses;
-use report::osu::{OsuSpec, OsuTest, osu_text};
-use report::table::report_text;
+use report::osu::{OsuSpec, osu_text};
+use report::text::report_text;
 use report::unfired::unfired_lines;
+use workloads::statements::{RankProgram, Unfreed, WrittenProgram, never_freed, takes_any};
 
-/// Failed points that are told one by one.
+/// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;
 
-/// Runs a scenario, here or where an engine for tasks puts its points.
-pub(super) fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    if let Some(parameters) = goal::asked(arguments)? {
-        return goal::replay(terminal, arguments, parameters);
-    }
-    match arguments.on {
-        Where::Local if arguments.dry_run => list(terminal, arguments),
-        Where::Local => here(terminal, arguments),
-        Where::Hq => sweep::elsewhere(terminal, arguments, Engine::Hq),
-        Where::Slurm => sweep::elsewhere(terminal, arguments, Engine::Slurm),
-    }
-}
-
 /// Prints the points that would be run.
-fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let plan = load(terminal, &asked(terminal, arguments)?)?;
     let mut text = format!("{}: {}\n", plan.name, counted(plan.points.len(), "point"));
     for point in &plan.points {
@@ -62,14 +46,15 @@ fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     Ok(0)
 }
 
-/// What is asked for; of a GOAL file the scenario that replays it.
+/// The scenario; of a GOAL file the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
     request.text = goal::scenario(terminal, arguments)?;
     Ok(request)
 }
 
-fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
+/// Runs a scenario in this process.
+pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let request = asked(terminal, arguments)?;
     let plan = load(terminal, &request)?;
     check_metrics(&plan, &arguments.metrics)?;
@@ -112,7 +97,7 @@ fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 
 /// Refuses columns that no point has.
 fn check_metrics(plan: &Plan, asked: &[String]) -> Result<(), Failure> {
-    let known: Vec<&str> = metrics(plan.points[0].workload.kind(), plan.points[0].account)
+    let known: Vec<&str> = metrics(plan.points[0].kind(), plan.points[0].account)
         .into_iter()
         .map(|metric| metric.name)
         .collect();
@@ -134,7 +119,7 @@ fn keep_metrics(result: &mut RunResult, asked: &[String]) {
     }
 }
 
-/// Tells people where the results are; who asks for a format of programs knows.
+/// Prints the place of the results, unless the output is for programs.
 pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     if format == Format::Table {
         let (directory, page) = (quote(&directory.display().to_string()), files::PAGE);
@@ -142,14 +127,14 @@ pub(super) fn tell_where(terminal: Terminal, format: Format, directory: &Path) {
     }
 }
 
-/// What to compare with where messages cross links packet by packet, if no point is that.
+/// The point to compare with if messages cross links packet by packet and the sweep lacks one.
 fn packets_alone(points: &[Point]) -> Option<&'static str> {
     let cut = points.iter().any(|point| point.faults.cuts_messages());
     let same = points.iter().any(|point| point.faults.only_cuts_messages());
     (cut && !same).then_some(
         "messages cross the links of the fault plan packet by packet, which moves times a little \
          even where nothing is lost: compare with the faults \
-         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/faults.md)",
+         `[{ \"kind\": \"packet_loss\", \"probability\": 0 }]`, not with none (docs/method/faults.md)",
     )
 }
 
@@ -220,9 +205,15 @@ fn others_there(directory: &Path, identity: &RunIdentity) -> Option<String> {
     })
 }
 
+/// The lists of a program that the scenario writes out.
+fn written(plan: &Plan) -> Option<&[RankProgram]> {
+    let program = plan.points[0].workload.downcast_ref::<WrittenProgram>()?;
+    Some(&program.ranks)
+}
+
 /// Says how to see the other orders of a program in which the order of arrivals decides.
 fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
-    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    let Some(ranks) = written(plan) else { return };
     let Some(rank) = takes_any(ranks) else { return };
     let mut words = vec!["explore".to_owned(), arguments.scenario.clone()];
     let swept = plan.points[0].params.iter().map(|(path, value)| format!("{path}={value}"));
@@ -242,12 +233,12 @@ fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
     ));
 }
 
-/// Communicators that are told one by one.
+/// Communicators that are listed one by one.
 const UNFREED_SHOWN: usize = 4;
 
 /// Says which communicators a program that ended well has never freed.
 fn tell_of_communicators(terminal: Terminal, plan: &Plan) {
-    let Workload::Program(ranks) = &plan.points[0].workload else { return };
+    let Some(ranks) = written(plan) else { return };
     if plan.points[0].addressing == Addressing::EndpointLibrary {
         // It cannot free all that it makes.
         return;
@@ -306,24 +297,6 @@ fn suppose(
     Ok(Supposed { change: what_if.in_words(), points })
 }
 
-/// Threads to use: as asked for, or as many as there are cores.
-pub(super) fn jobs(asked: Option<usize>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    asked.unwrap_or_else(cores)
-}
-
-/// A bar that counts points; hidden where nobody watches.
-pub(super) fn progress(terminal: Terminal, points: usize) -> ProgressBar {
-    if !terminal.shows_progress() {
-        return ProgressBar::hidden();
-    }
-    let form = "{bar:40} {pos} of {len} points, {eta} left";
-    let style = ProgressStyle::with_template(form).expect("the template is well formed");
-    let bar = ProgressBar::new(points as u64).with_style(style);
-    bar.tick();
-    bar
-}
-
 fn failure(
     error: RunError,
     plan: &Plan,
@@ -343,7 +316,7 @@ fn failure(
     }
 }
 
-/// Tells what went wrong inside a run that came to its end; the exit code.
+/// Reports failures of a run that came to its end, and returns the exit code.
 pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, format: Format) -> u8 {
     let failed: Vec<&PointResult> =
         result.points.iter().filter(|point| point.failure.is_some()).collect();
@@ -385,18 +358,6 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
     if exit == 0 { u8::from(!files.missing.is_empty()) } else { exit }
 }
 
-/// Why a point failed.
-pub(super) fn why_failed(point: &PointResult) -> Problem {
-    let why = point.failure.as_deref().unwrap_or_default();
-    let code = if point.limited { &codes::POINT_LIMIT } else { &codes::STOPPED };
-    Problem::new(code, format!("point {}{}: {why}", point.index, params(point)))
-}
-
-/// The swept values of a point in parentheses; nothing without a sweep.
-pub(super) fn params(point: &PointResult) -> String {
-    in_parentheses(&point.params)
-}
-
 /// Which benchmark of OSU the workload is.
 fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
     let refused = || {
@@ -404,38 +365,11 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
                     bidirectional_bandwidth and message_rate";
         Failure::from(Problem::new(&codes::USAGE, what).help("use `--format table`, csv or json"))
     };
-    let mut settings = BTreeMap::new();
-    let mut put = |path: &str, value: String| settings.insert(path.to_owned(), value);
-    let test = match plan.points[0].workload {
-        Workload::PingPong { size, .. } => {
-            put("workload.size", size.to_string());
-            OsuTest::Latency
-        }
-        Workload::Bandwidth { size, window, bidirectional, .. } => {
-            put("workload.size", size.to_string());
-            put("workload.window", window.to_string());
-            if bidirectional { OsuTest::BiBandwidth } else { OsuTest::Bandwidth }
-        }
-        Workload::MessageRate { size, window, senders_per_node, .. } => {
-            put("workload.size", size.to_string());
-            put("workload.window", window.to_string());
-            put("workload.senders_per_node", senders_per_node.to_string());
-            OsuTest::MessageRate
-        }
-        Workload::Collective { .. }
-        | Workload::Packing(_)
-        | Workload::Gpu(_)
-        | Workload::Tiles(_)
-        | Workload::Application(_)
-        | Workload::OneSided(_)
-        | Workload::Goal(_)
-        | Workload::Program(_) => {
-            return Err(refused());
-        }
-    };
+    let benchmark = plan.points[0].workload.osu_benchmark().ok_or_else(refused)?;
+    let settings = benchmark.settings.into_iter();
     Ok(OsuSpec {
-        test,
-        settings,
+        test: benchmark.test,
+        settings: settings.map(|(path, value)| (path.to_owned(), value)).collect(),
         size: "workload.size".to_owned(),
         pairs: "workload.senders_per_node".to_owned(),
         window: "workload.window".to_owned(),
@@ -452,7 +386,7 @@ fn normal_command(arguments: &RunArguments) -> String {
     command_line(words)
 }
 
-/// The machine of a GOAL file and what is supposed of resources, as options.
+/// The machine of a GOAL file and the what-if factors of resources, as options.
 fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
     let machine = arguments.machine.iter();
     let machine = machine.flat_map(|name| ["--machine".to_owned(), name.clone()]);

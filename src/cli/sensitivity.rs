@@ -1,4 +1,4 @@
-//! `mpisim sensitivity`: which results depend on numbers that nobody measured.
+//! `mpisim sensitivity`: which results depend on numbers without a measurement.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::args::{CheckFormat, SensitivityArguments};
 use super::crash::{command_line, internal};
 use super::output::Output;
-use super::run::{jobs, progress};
+use super::points::{jobs, progress};
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -121,7 +121,7 @@ fn default_figure(plan: &Plan) -> Result<Output, Failure> {
     Output::new("--figure", &path, &plan.files)
 }
 
-/// What varies: as asked for, else what the first figure shows, else the main metric.
+/// The metric to watch: that of the option, else of the first figure, else the main metric.
 fn metric(
     arguments: &SensitivityArguments,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! `mpisim show`: what a scenario means, without running it.
+//! `mpisim show`: the meaning of a scenario, without a run.
 
 use std::fmt::Write as _;
 
@@ -87,14 +87,14 @@ fn summary(plan: &Plan) -> String {
         format!("{ranks} on {nodes}, at most {} on one{threads}{swept}", placed.per_node),
     );
     line("network", network(first.topology));
-    line("workload", first.workload.kind().to_owned());
+    line("workload", first.kind().to_owned());
     line("seed", first.seed.to_string());
     line("points", plan.points.len().to_string());
     for axis in &plan.sweep.axes {
         let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
         line("axis", format!("{}: {}", axis.path, abridged(&values)));
     }
-    for metric in metrics(first.workload.kind(), first.account) {
+    for metric in metrics(first.kind(), first.account) {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {
@@ -125,7 +125,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// What a figure shows.
+/// The content of a figure.
 fn in_words(plan: &Plan, figure: &Figure) -> String {
     match figure {
         Figure::Curves(Curves { x, y, series, .. }) => {

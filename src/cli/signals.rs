@@ -36,7 +36,7 @@ pub(super) fn note_panic() {
     NO_PANIC.store(false, Ordering::SeqCst);
 }
 
-/// Whether and by what this process was asked to stop.
+/// The signal that asked this process to stop, if any.
 #[derive(Clone, Debug)]
 pub(super) struct Interrupt {
     /// Set by the first signal.
@@ -50,7 +50,7 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to listen; `advice` is what the user can do after a stop.
+    /// Begins to listen; `advice` tells the user how to go on after a stop.
     pub(super) fn listen(terminal: Terminal, advice: String) -> Self {
         let interrupt = Self {
             stop: Arc::default(),
@@ -117,7 +117,7 @@ impl Interrupt {
         Box::leak(Box::new(Arc::clone(&self.stop)))
     }
 
-    /// Says once what happened, and answers the exit code.
+    /// Reports the stop once, and returns the exit code.
     pub(super) fn stopped(&self) -> u8 {
         let signal = self.which.load(Ordering::SeqCst);
         if !self.said.swap(true, Ordering::SeqCst) {

@@ -1,14 +1,14 @@
-//! What shows one run in detail: its timeline, and what its ranks said to each other.
+//! One run in detail: its timeline, and the messages of its ranks.
 
 use std::path::{Path, PathBuf};
 
 use super::args::RunArguments;
 use super::crash::{internal, this_command};
 use super::output::Output;
-use super::run::why_failed;
+use super::points::why_failed;
 use super::terminal::{Failure, Problem, Terminal};
 use engine::Keep;
-use experiment::plan::{Plan, Point, Workload};
+use experiment::plan::{Plan, Point};
 use experiment::run::timeline::{MOST_RANKS, sequence, timeline};
 use experiment::run::{self, PointError};
 use form::codes;
@@ -30,7 +30,7 @@ pub(super) struct Single<'a> {
 }
 
 impl<'a> Single<'a> {
-    /// What was asked for, if anything was: checked before anything runs.
+    /// The pictures that were requested, if any; checked before anything runs.
     pub(super) fn of(plan: &'a Plan, arguments: &'a RunArguments) -> Result<Option<Self>, Failure> {
         let (trace, sequence) = (arguments.trace.as_ref(), arguments.sequence.as_ref());
         let Some(option) = trace.map(|_| TRACE).or(sequence.map(|_| SEQUENCE)) else {
@@ -80,7 +80,7 @@ impl<'a> Single<'a> {
         Ok(PageFigure { caption, file, svg })
     }
 
-    /// The scenario's title with what was set: two pictures of one scenario differ in it.
+    /// The scenario's title with the settings in which two pictures of one scenario differ.
     fn title(&self) -> String {
         match &self.plan.overrides[..] {
             [] => self.plan.title.clone(),
@@ -89,7 +89,7 @@ impl<'a> Single<'a> {
     }
 }
 
-/// What was drawn, for the paths that were asked for.
+/// The pictures, for the requested paths.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     trace: Option<(Output, Vec<u8>)>,
@@ -124,7 +124,7 @@ fn sweeps(plan: &Plan, option: &str) -> Failure {
 
 /// Refuses a point whose messages make no picture, before it runs.
 pub(super) fn has_messages(point: &Point) -> Result<(), NotDrawn> {
-    if matches!(point.workload, Workload::Packing(_)) {
+    if point.workload.packing().is_some() {
         return Err(NotDrawn::Packing);
     }
     let ranks = point.placement.processes;

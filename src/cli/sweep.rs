@@ -11,8 +11,9 @@ pub(super) use engine::Engine;
 use super::args::{Format, GatherArguments, PlanArguments, PointArguments, RunArguments};
 use super::crash::{command_line, internal};
 use super::files;
+use super::points::{jobs, progress};
 use super::resolved;
-use super::run::{self as local, jobs, printed, progress};
+use super::run::{self as local, printed};
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -24,7 +25,7 @@ use experiment::run::{self, RunError, RunOptions};
 use experiment::store::{Asked, Mode, Opening, Spread, Store};
 use form::codes;
 
-/// Tasks that a sweep is cut into where nobody says how many points one has.
+/// Tasks of a sweep, unless an option sets the points of each.
 const TASKS: usize = 64;
 
 /// Missing points that a command names.

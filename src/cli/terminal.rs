@@ -1,4 +1,4 @@
-//! What reaches the user: data on standard output, all else on standard error.
+//! Output to the user: data on standard output, everything else on standard error.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -30,9 +30,9 @@ pub(super) struct Problem {
     pub(super) code: Code,
     /// The exit code, where it is not that of the code.
     pub(super) exit: u8,
-    /// What was found, and what is allowed.
+    /// The value found, and the values allowed.
     pub(super) what: String,
-    /// What to do about it.
+    /// A remedy.
     pub(super) help: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl Terminal {
         !self.json && std::io::stderr().is_terminal()
     }
 
-    /// Writes what is wrong in the inputs.
+    /// Writes the reports about the inputs.
     pub(super) fn diagnostics(self, diagnostics: &Diagnostics) {
         if self.json {
             to_stderr(&diagnostics.json());
@@ -185,7 +185,7 @@ impl Terminal {
     }
 }
 
-/// Standard error is the last resort: that it cannot be written can be told nowhere.
+/// Standard error is the last resort: a failure to write to it cannot be reported.
 pub(super) fn to_stderr(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! Reading the command line, and saying what is wrong with it.
+//! Reading the command line, and reporting its mistakes.
 
 use std::ffi::OsString;
 
@@ -58,7 +58,7 @@ fn say(error: &clap::Error, given: &[OsString]) {
         return Terminal::new(ErrorFormat::Json, Color::Never).problem(&problem);
     }
     if asked || missing {
-        // Where nobody reads the help, there is nobody to tell.
+        // If the help cannot be written, an error cannot be written either.
         let _ = error.print();
         return;
     }

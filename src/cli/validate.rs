@@ -1,4 +1,4 @@
-//! `mpisim validate`: checks what a file says, by the kind of document that it is.
+//! `mpisim validate`: checks a file by its kind: scenario, model, vectors or schedule.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Out
     Ok(worst)
 }
 
-/// What a file holds, in words.
+/// The content of a file, in words.
 fn checked(
     terminal: Terminal,
     arguments: &ValidateArguments,

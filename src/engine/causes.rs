@@ -1,5 +1,5 @@
-//! Causes: a log of moments, each with the moment that it had to wait for, and what took the time
-//! between them. A walk from one moment back to the beginning is the critical path to it.
+//! Causes: a log of moments, each with the moment that it waited for, and the resource and phase of
+//! the time between them. A walk from one moment back to the beginning is the critical path to it.
 //!
 //! ```text
 //!   beginning ◀── posted ◀── on the wire ◀── found by a poll ◀── copied ◀── returned
@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A run has more moments than events: a core that runs ahead of the clock, or a packet that crosses
-//! free hops, notes each piece of its way. Pages that are touched for the first time cost as much as all
-//! the rest of it, so that the log is kept small. What took the time, and how long, is a *word*; the same
-//! words come again and again, and a chunk of the log numbers its own. A moment that follows the one
-//! noted just before it, and whose word has a number, is then a *unit* of 16 bits; most others are four.
-//! A word names its thread or resource, so that some ten ranks have a few thousand of them, and thousands
-//! of ranks more than numbers: a chunk has at most 65,520. A word without a number stands there itself.
+//! idle hops, records each piece of its way. First touches of pages cost as much as all other work of the
+//! log, so the log is kept small. A *word* holds resource, phase and length of the time; words repeat, and
+//! each chunk of the log numbers its own. A moment that follows the one recorded just before it, and whose
+//! word has a number, takes a *unit* of 16 bits; most others take four. A word names its thread or resource,
+//! so ten ranks have a few thousand words, and thousands of ranks have more words than numbers: a chunk has
+//! at most 65,520. A word without a number is recorded itself.
 //!
 //! ```text
 //!   word        took (32 bits) | resource (24) | phase (8)
@@ -27,10 +27,10 @@
 
 use std::collections::VecDeque;
 
-use crate::simulation::Tag;
+use crate::tag::Tag;
 use units::Time;
 
-/// What a run keeps of its causes.
+/// The causes that a run keeps.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Keep {
     /// Nothing: it costs nothing.
@@ -91,10 +91,10 @@ struct Chunk {
 /// had before are in the way.
 const LEAST_BITS: u32 = 14;
 const MOST_BITS: u32 = 16;
-/// In how many places a word is looked for.
+/// Places in which a word may lie.
 const TRIES: usize = 8;
-/// A unit that is no number of a word ends a moment of several units: with two bits of what is told of
-/// its cause, and whether its word stands there itself.
+/// A unit from `0xfff0` on ends a record of several units: its low bits hold the kind of the cause, and
+/// whether the word itself follows instead of its number.
 const KIND: u16 = 0xfff0;
 const LITERAL: u16 = 1;
 const FOLLOWS: u16 = 0 << 1;
@@ -132,7 +132,7 @@ pub struct Stretch {
     pub from: Time,
     /// When it ended.
     pub to: Time,
-    /// What took the time.
+    /// Resource and phase of the time.
     pub tag: Tag,
 }
 
@@ -142,8 +142,8 @@ impl Default for Causes {
     }
 }
 
-/// What is read of a moment.
-struct Told {
+/// A record as it is read back.
+struct Record {
     /// Its first unit, in its chunk.
     begin: usize,
     cause: Cause,
@@ -215,11 +215,11 @@ impl Chunk {
     }
 
     /// The moment whose last unit is here.
-    fn told(&self, end: usize) -> Option<Told> {
+    fn told(&self, end: usize) -> Option<Record> {
         let kind = *self.units.get(end)?;
         if kind & KIND != KIND {
             let word = self.words[usize::from(kind)];
-            return Some(Told { begin: end, cause: Cause::Before, word });
+            return Some(Record { begin: end, cause: Cause::Before, word });
         }
         let mut begin = end;
         let mut take = |units: usize| {
@@ -242,7 +242,7 @@ impl Chunk {
                 Cause::Far { back: take(2)?, from, high }
             }
         };
-        Some(Told { begin, cause, word })
+        Some(Record { begin, cause, word })
     }
 
     /// Every moment of it, in order.
@@ -252,8 +252,8 @@ impl Chunk {
             std::iter::successors(self.units.len().checked_sub(1), step).collect();
         let mut moments: Vec<Moment> = Vec::with_capacity(ends.len());
         for end in ends.into_iter().rev() {
-            // The beginning of the run is told by nothing.
-            let Some(Told { cause, word, .. }) = self.told(end) else { continue };
+            // The beginning of the run has no record.
+            let Some(Record { cause, word, .. }) = self.told(end) else { continue };
             let place = self.first + end as u64;
             let took = word >> 32;
             let (from, took) = match cause {
@@ -271,7 +271,7 @@ impl Chunk {
 }
 
 impl Causes {
-    /// Units that are kept, unless told otherwise: 512 MiB of them.
+    /// The default number of units that are kept: 512 MiB of them.
     pub const LIMIT: usize = 1 << 28;
 
     /// The beginning of every run: time zero.
@@ -406,7 +406,7 @@ impl Causes {
         self.parts().map(|chunk| chunk.units.len()).sum()
     }
 
-    /// What the log takes of memory.
+    /// Memory of the log.
     pub fn bytes(&self) -> usize {
         let words: usize = self.parts().map(|chunk| chunk.words.len()).sum();
         size_of::<u16>() * self.len() + size_of::<u64>() * words
@@ -425,7 +425,7 @@ impl Causes {
     /// What led to a moment; `None` at the beginning, or where its cause was forgotten.
     fn stretch(&self, end: Moment) -> Option<Stretch> {
         let chunk = self.chunk_of(end.place)?;
-        let Told { begin, cause, word } =
+        let Record { begin, cause, word } =
             chunk.told(usize::try_from(end.place - chunk.first).ok()?)?;
         let before = |back: u64| end.place.checked_sub(back).filter(|_| back > 0);
         let (place, from) = match cause {

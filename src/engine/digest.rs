@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::queue::SourceId;
+use crate::source::SourceId;
 use units::Time;
 
 /// Events between two checkpoints.

@@ -1,10 +1,10 @@
-//! The journal: what happened, event by event, on demand; and where two runs part.
+//! The journal: a record of events on demand, and the first event in which two runs differ.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::queue::SourceId;
-use crate::simulation::Tag;
+use crate::source::SourceId;
+use crate::tag::Tag;
 use units::Time;
 
 /// One event as the journal keeps it.
@@ -20,7 +20,7 @@ pub struct Record {
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,
-    /// What it is accounted to.
+    /// The resource and phase that it is charged to.
     pub tag: Tag,
     /// Kind and content.
     pub fingerprint: u64,

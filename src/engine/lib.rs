@@ -14,11 +14,15 @@ pub mod digest;
 pub mod journal;
 pub mod queue;
 pub mod simulation;
+mod source;
 pub mod streams;
+mod tag;
 
 pub use causes::{Causes, Keep, Moment, Run, Stretch};
 pub use digest::{Digest, EVENTS_PER_CHECKPOINT, bisect, mix};
 pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
-pub use queue::{EventQueue, Popped, SourceId};
-pub use simulation::{Event, Fired, LimitReached, Limits, Options, Simulation, Tag};
+pub use queue::{EventQueue, Popped};
+pub use simulation::{Event, Fired, LimitReached, Limits, Options, Simulation};
+pub use source::SourceId;
 pub use streams::{Stream, Streams};
+pub use tag::Tag;

@@ -8,12 +8,12 @@
 //! time being processed (the *base*), in the slot of that digit. When the earliest slot's turn
 //! comes, it is either
 //!
-//! - small: it becomes the *batch*, a sorted list of keys over all its times, and what is pushed
-//!   into its range joins it until the chunk is full; or
+//! - small: it becomes the *batch*, a sorted list of keys over all its times, and events pushed
+//!   into its range join it until the chunk is full; or
 //! - large: its earliest time becomes the *group*, sorted by source where it is not so already, and
 //!   the rest spreads to lower levels.
 //!
-//! What is pushed at the base waits in a list of its own, the group of the next round. Lists and
+//! Events pushed at the base wait in a list of their own, the group of the next round. Lists and
 //! spreading keep the order of pushing and the sorts keep it within a source, so no sequence number
 //! is stored. All lists share one memory of chunks: nothing allocates once it has grown to the load.
 
@@ -22,11 +22,8 @@ mod chunks;
 
 use crate::queue::batch::{Batch, KEY_TIME_BITS};
 use crate::queue::chunks::{CHUNK, CHUNK_LEN, Chunks, Fifo};
+use crate::source::SourceId;
 use units::Time;
-
-/// The component that schedules events: the last part of the order of simultaneous events.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct SourceId(pub u32);
 
 /// An event that left the queue, with its place in the order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,7 +34,7 @@ pub struct Popped<E> {
     pub round: u32,
     /// Who scheduled it.
     pub source: SourceId,
-    /// What happens.
+    /// The event.
     pub event: E,
 }
 
@@ -69,7 +66,7 @@ pub struct EventQueue<E> {
     base: u64,
     round: u32,
     next_round: u32,
-    /// What was pushed at `base` while `round` was processed.
+    /// Events pushed at `base` while `round` was processed.
     next_round_fifo: Fifo,
     group: Group,
     batch: Batch,

@@ -3,7 +3,9 @@
 use crate::causes::Keep;
 use crate::digest::{Digest, OrderedDigest};
 use crate::journal::{Journal, JournalMode, Record};
-use crate::queue::{EventQueue, Popped, SourceId};
+use crate::queue::{EventQueue, Popped};
+use crate::source::SourceId;
+use crate::tag::Tag;
 use units::{Bytes, Time, TimeDelta};
 
 /// What happens at a point in time: a small value; large content lies in arenas that it points to.
@@ -11,15 +13,6 @@ pub trait Event: Copy {
     /// Kind and content as one number, equal on every machine ([`crate::mix`] helps):
     /// events that differ in anything that matters have different fingerprints.
     fn fingerprint(&self) -> u64;
-}
-
-/// What an event's time is accounted to.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Tag {
-    /// The resource that was busy until the event, as the caller numbers them.
-    pub resource: u32,
-    /// What the resource was doing, as the caller numbers it.
-    pub phase: u8,
 }
 
 /// An event whose time has come.

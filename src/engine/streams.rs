@@ -1,6 +1,6 @@
 //! Named streams of random numbers: a new consumer moves no other.
 //!
-//! A stream is named by what it is for (its purpose) and whom it serves (an object's number). The
+//! A stream is named by its purpose and by the number of the object that it serves. The
 //! generator is `ChaCha8` by name, since a library's default may change. Sampling is our own and in
 //! integers: no logarithm of a math library takes part in a run.
 

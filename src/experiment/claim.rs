@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::results::ClaimRole;
-use super::schema::{MetricSpec, claim_kinds, is_of_account};
+use super::schema::{claim_kinds, is_of_account};
 use super::sweep::Sweep;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
@@ -15,6 +15,7 @@ use form::shape::check::{self, check};
 use form::shape::read::Tolerance;
 use form::shape::{NOTE, Shape, nearest};
 use units::parse_quantity;
+use workloads::metric::MetricSpec;
 
 pub mod figures;
 

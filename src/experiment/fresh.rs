@@ -158,7 +158,7 @@ fn words(field: &Field) -> Vec<String> {
     };
     let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
     let lines = names.chunks(WORDS).map(|names| format!("    {}", names.join(", ")));
-    [format!("  {tag}: one of these, with the fields that docs/programs.md lists")]
+    [format!("  {tag}: one of these, with the fields that docs/guide/programs.md lists")]
         .into_iter()
         .chain(lines)
         .collect()

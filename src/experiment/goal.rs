@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use super::library;
-use super::plan::{Plan, Workload};
+use super::plan::Plan;
 use super::run::job;
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
@@ -77,18 +77,8 @@ pub fn written(plan: &Plan) -> Result<Schedule, String> {
         let points = plan.points.len();
         return Err(format!("it has a sweep of {points} points, and a schedule is of one"));
     };
-    match &point.workload {
-        Workload::Goal(replayed) => return Ok(Schedule::clone(&replayed.schedule)),
-        Workload::Packing(_) => return Err("it packs bytes, and has no messages".to_owned()),
-        Workload::PingPong { .. }
-        | Workload::Bandwidth { .. }
-        | Workload::MessageRate { .. }
-        | Workload::Collective { .. }
-        | Workload::Tiles(_)
-        | Workload::Application(_)
-        | Workload::OneSided(_)
-        | Workload::Gpu(_)
-        | Workload::Program(_) => {}
+    if let Some(schedule) = point.workload.schedule()? {
+        return Ok(schedule);
     }
     if point.progress_thread {
         return Err("its ranks have progress threads, and a schedule has none".to_owned());

@@ -1,7 +1,7 @@
 //! The memory that this process can have: that of its machine, of its control groups, of its own limit.
 //!
 //! A point may hold no more where its scenario says nothing. That refuses runs and changes no
-//! result: what a run holds is counted in prices of its own (docs/limits.md), and a run that stays
+//! result: what a run holds is counted in prices of its own (docs/guide/limits.md), and a run that stays
 //! below the limit does not see it.
 
 use std::fs;

@@ -9,11 +9,9 @@ use std::sync::Arc;
 
 use super::claim::figures::{Figure, Measures};
 use super::claim::{Binder, Claim};
-use super::collectives::Chosen;
 use super::library::{self, Library};
 use super::model_file::Models;
 use super::overrides::{self, Spelling};
-use super::program::RankProgram;
 use super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
 use super::sweep::{self, Sweep};
 use form::codes;
@@ -22,38 +20,29 @@ use form::json::{Node, Value};
 use form::machine::Machine;
 use form::shape::check::check;
 use form::shape::{Shape, path};
-use hardware::core::Pinning;
-use protocols::library::{Progress, Queues, Threading};
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
 use runtime::faults::FaultPlan;
-use runtime::loggops::schedule::Schedule;
-use runtime::timed::Kernel;
+use runtime::memory::Payload;
+use runtime::timed::{Kernel, LockOrder};
 use units::{Bytes, TimeDelta};
-use workloads::application::Application;
-use workloads::backlog::Queue;
-use workloads::collective::Beside;
-use workloads::gpu::GpuWorkload;
-use workloads::one_sided::OneSided;
-use workloads::packing::Packing;
-use workloads::tiles::Tiles;
+use workloads::goal::Replayed;
+use workloads::kind::Schedules;
+
+pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
+pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 
 mod addressing;
-mod applications;
 pub mod assumed;
-mod background;
 pub mod connections;
 mod cooperation;
 mod faults;
 mod goal;
-mod gpu;
 mod noise;
 mod one_sided;
-mod packing;
 mod point;
 mod progress;
 pub mod sources;
-mod tiles;
 
 use connections::Connected;
 
@@ -114,7 +103,7 @@ pub struct Point {
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
     /// What the processes do.
-    pub workload: Workload,
+    pub workload: Arc<dyn Workload>,
     /// Whether the metrics tell where the time of a message went.
     pub account: bool,
     /// Random disturbances.
@@ -128,83 +117,15 @@ pub struct Point {
 }
 
 impl Point {
-    /// Ranks that each process has where its threads are endpoints; else 1.
-    pub const fn ranks_of_a_process(&self) -> u16 {
-        match self.addressing {
-            Addressing::Endpoints(_) | Addressing::EndpointLibrary => self.threads,
-            Addressing::Process | Addressing::Duplicated => 1,
-        }
-    }
-}
-
-/// Which process runs on which node.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Placement {
-    /// Number of processes.
-    pub processes: u32,
-    /// Processes of a node, at most.
-    pub per_node: u32,
-    /// How they are dealt out.
-    pub order: PlacementOrder,
-    /// Whether processes may share a core.
-    pub oversubscribe: bool,
-    /// Which hardware threads are used first.
-    pub pinning: Pinning,
-}
-
-/// How messages find their thread.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Addressing {
-    /// Threads share the rank of their process, each with tags of its own.
-    #[default]
-    Process,
-    /// Each thread has a duplicate of the communicator for itself.
-    Duplicated,
-    /// Each thread has an endpoint.
-    Endpoints(EndpointOptions),
-    /// Each thread has an endpoint of a library over plain MPI.
-    EndpointLibrary,
-}
-
-/// What the endpoints of a process share.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct EndpointOptions {
-    /// NIC contexts of a process.
-    pub nic_contexts: u16,
-    /// How endpoints match.
-    pub queues: Queues,
-    /// What a call on one endpoint owes the others.
-    pub progress: Progress,
-    /// What the program promises about threads.
-    pub threading: Threading,
-    /// Whether they are there from the start.
-    pub at_start: bool,
-}
-
-/// How processes are dealt out to nodes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum PlacementOrder {
-    /// One node is filled after the other.
-    Block,
-    /// Nodes take turns.
-    RoundRobin,
-}
-
-impl Placement {
-    /// The node of `process`, with `nodes` nodes in all.
-    pub fn node_of(&self, process: u32, nodes: u32) -> u32 {
-        match self.order {
-            PlacementOrder::Block => process / self.per_node,
-            PlacementOrder::RoundRobin => process % nodes,
-        }
+    /// Its ranks.
+    pub const fn ranks(&self) -> Ranks {
+        let Self { nodes, placement, threads, addressing, seed, .. } = *self;
+        Ranks { nodes, placement, threads, addressing, seed }
     }
 
-    /// The place of `process` among those of its node.
-    pub fn slot_of(&self, process: u32, nodes: u32) -> u32 {
-        match self.order {
-            PlacementOrder::Block => process % self.per_node,
-            PlacementOrder::RoundRobin => process / nodes,
-        }
+    /// The word of its kind of workload.
+    pub fn kind(&self) -> &'static str {
+        self.workload.kind().name
     }
 }
 
@@ -244,160 +165,9 @@ pub struct MpiOptions {
     /// How processes are connected.
     pub connections: Connected,
     /// Who gets the library lock.
-    pub lock: Lock,
+    pub lock: LockOrder,
     /// How windows work.
     pub rma: rma::Settings,
-}
-
-/// Who gets the library lock that several threads wait for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Lock {
-    /// The thread that waits longest.
-    #[default]
-    Fair,
-    /// The thread that the lock's line reaches first.
-    Unfair,
-}
-
-/// Whether the bytes of messages exist.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Payload {
-    /// Only sizes move.
-    Phantom,
-    /// Bytes move and are compared at the end.
-    Real,
-}
-
-/// What the processes do.
-#[derive(Clone, Debug)]
-pub enum Workload {
-    /// One message to and fro.
-    PingPong {
-        /// Bytes of a message.
-        size: Bytes,
-        /// Measured rounds.
-        rounds: u64,
-        /// Rounds before them.
-        warmup: u64,
-        /// Whether both processes are on one node.
-        same_node: bool,
-        /// The queue that is long at the process that answers.
-        queue: Option<LongQueue>,
-    },
-    /// Windows of messages, one way or both.
-    Bandwidth {
-        /// Bytes of a message.
-        size: Bytes,
-        /// Messages of a window.
-        window: u32,
-        /// Measured rounds.
-        rounds: u64,
-        /// Rounds before them.
-        warmup: u64,
-        /// Whether all processes are on one node.
-        same_node: bool,
-        /// How many pairs.
-        pairs: u32,
-        /// Whether all messages of a window have the same buffer.
-        one_buffer: bool,
-        /// Whether both send.
-        bidirectional: bool,
-    },
-    /// Many pairs of processes on two nodes each.
-    MessageRate {
-        /// Sending processes of a node.
-        senders_per_node: u32,
-        /// Bytes of a message.
-        size: Bytes,
-        /// Messages of a window.
-        window: u32,
-        /// Measured rounds.
-        rounds: u64,
-        /// Rounds before them.
-        warmup: u64,
-        /// Whether both nodes of a pair send.
-        both: bool,
-        /// The queue that is long at every receiver.
-        queue: Option<LongQueue>,
-    },
-    /// One collective, by all processes, again and again.
-    Collective {
-        /// The call.
-        chosen: Box<Chosen>,
-        /// What a process computes between its beginning and its end; `None`: it waits inside.
-        beside: Option<Beside>,
-        /// Processes of a node.
-        ranks_per_node: u32,
-        /// Bytes of the message, vector or block.
-        size: Bytes,
-        /// Measured rounds.
-        rounds: u64,
-        /// Rounds before them.
-        warmup: u64,
-    },
-    /// A chain of tiles, each an endpoint.
-    Tiles(Box<Tiles>),
-    /// Packing in GPU memory.
-    Packing(Box<Packing>),
-    /// Messages with buffers in GPU memory.
-    Gpu(Box<GpuWorkload>),
-    /// The skeleton of an application.
-    Application(Box<Applied>),
-    /// Something over windows.
-    OneSided(Box<OneSided>),
-    /// A schedule of GOAL.
-    Goal(Box<Replayed>),
-    /// Statements written out, one list for each rank.
-    Program(Vec<RankProgram>),
-}
-
-/// A schedule that a machine replays.
-#[derive(Clone, Debug)]
-pub struct Replayed {
-    /// What the ranks do.
-    pub schedule: Arc<Schedule>,
-    /// Hash of its text: 32 hexadecimal digits.
-    pub digest: String,
-}
-
-/// An application, and its reductions as the library makes them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
-    /// The application.
-    pub application: Application,
-    /// One call for each of [`Application::reductions`].
-    pub reductions: Vec<Chosen>,
-}
-
-/// A matching queue that is long before the rounds begin.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct LongQueue {
-    /// Which of the two.
-    pub queue: Queue,
-    /// Entries in one process.
-    pub length: u32,
-}
-
-impl Workload {
-    /// The scenario's word for it.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::PingPong { .. } => "ping_pong",
-            Self::Bandwidth { bidirectional: false, .. } => "bandwidth",
-            Self::Bandwidth { bidirectional: true, .. } => "bidirectional_bandwidth",
-            Self::MessageRate { .. } => "message_rate",
-            Self::Collective { beside: Some(_), .. } => "nonblocking_collective",
-            Self::Collective { beside: None, .. } => "collective",
-            Self::Tiles(_) => "tiles",
-            Self::Packing(packing) if packing.beside.is_some() => "pack_beside",
-            Self::Packing(_) => "pack",
-            Self::Gpu(workload) => workload.kind(),
-            Self::Application(applied) => applied.application.kind(),
-            Self::OneSided(workload) => workload.kind(),
-            Self::Goal(_) => "goal",
-            Self::Program(_) => "program",
-        }
-    }
 }
 
 /// Random disturbances; none by default.
@@ -430,9 +200,6 @@ pub struct Limits {
     /// Whether the scenario says so: otherwise it may hold no more than this host has.
     pub memory_given: bool,
 }
-
-/// 200 days: the clock ends at 213.
-pub(super) const DEFAULT_TIME: TimeDelta = TimeDelta::from_ps(200 * 24 * 3600 * units::PS_PER_S);
 
 /// What a command asks for.
 #[derive(Clone, Debug, Default)]
@@ -517,10 +284,10 @@ fn is_folder(path: &Path) -> bool {
 fn schedules(points: &[Point]) -> Vec<String> {
     let mut all = Vec::new();
     for point in points {
-        if let Workload::Goal(replayed) = &point.workload
-            && !all.contains(&replayed.digest)
+        if let Some(digest) = point.workload.file_digest()
+            && !all.iter().any(|one| one == digest)
         {
-            all.push(replayed.digest.clone());
+            all.push(digest.to_owned());
         }
     }
     all
@@ -615,7 +382,8 @@ fn points(
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
-    let mut known = point::Known { models, topologies: Vec::new(), folder, schedules: Vec::new() };
+    let mut known =
+        point::Known { models, topologies: Vec::new(), files: goal::Files::new(folder) };
     check_swept_machine(diagnostics, tree, sweep, &mut known.models);
     let (mut points, mut repeated) = (Vec::with_capacity(count), 0);
     for index in 0..count {

@@ -179,7 +179,7 @@ pub fn run_point(
         Err(PointError::Limit(limit)) => return Ok((refused(point, limit), None)),
         ran => ran?,
     };
-    let result = metrics::point(point, &outcome, noted);
+    let result = metrics::point(point, &outcome, &noted);
     Ok((result, outcome.causes.take()))
 }
 

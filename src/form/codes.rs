@@ -40,7 +40,7 @@ pub struct Entry {
     pub exit: ExitClass,
     /// One line.
     pub title: &'static str,
-    /// A paragraph: when it comes, and what to do.
+    /// A paragraph: its cause and a remedy.
     pub text: &'static str,
 }
 
@@ -199,7 +199,7 @@ codes! {
         "A datatype is a tree of at most 32 levels; its sizes, bounds and displacements fit into 64 bits, a sub-array lies in its array, lists that go together have one length. Received data must not write a byte twice, and buffers hold all that a type touches. The message names the level of the tree."
 
     GOAL "E0512" Invalid "the schedule is not in GOAL"
-        "A schedule is `num_ranks N` and then a block `rank R { ... }` for each rank, in order, with one operation or dependency a line: `LABEL: send 8b to 1 tag 0`, `recv 8b from 0`, `calc 100`, `LABEL requires LABEL`. docs/exchange.md shows the whole language. The message says what was found and what may stand there."
+        "A schedule is `num_ranks N` and then a block `rank R { ... }` for each rank, in order, with one operation or dependency a line: `LABEL: send 8b to 1 tag 0`, `recv 8b from 0`, `calc 100`, `LABEL requires LABEL`. docs/guide/exchange.md shows the whole language. The message says what was found and what may stand there."
     GOAL_BLOCK "E0513" Invalid "the block of a rank is missing, or not in its place"
         "Every rank of `num_ranks` has one block, in the order of ranks; a rank that does nothing has an empty one. The message names the ranks."
     GOAL_LABEL "E0514" Invalid "the label is not known, or taken"
@@ -303,7 +303,7 @@ codes! {
         "`mpisim check` runs every scenario that can be run. This one, or its baseline, was refused: its errors stand before the verdicts."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
-        "A point passed the events, the simulated time or the memory that the scenario allows under `limits`. The message names the point and the limit; of memory also what most of it is, and how a run holds less. Memory is counted by the program itself (docs/limits.md says how), so that a point ends after the same event on every machine, or is not begun where its ranks alone take more. All other points are run, and their results are written."
+        "A point passed the events, the simulated time or the memory that the scenario allows under `limits`. The message names the point and the limit; of memory also what most of it is, and how a run holds less. Memory is counted by the program itself (docs/guide/limits.md says how), so that a point ends after the same event on every machine, or is not begun where its ranks alone take more. All other points are run, and their results are written."
     INTERNAL "E1002" Internal "a defect of this program"
         "The simulator broke one of its own rules. This is never the fault of an input. The message names the place and the command that shows it again; please report both."
     STOPPED "E1003" Failed "the simulated program failed"

@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong in an input, where, what is allowed, and what to do about it.
+//! Diagnostics: a mistake in an input with its place, the allowed values and a remedy.
 //!
 //! ```text
 //! error[E0312] scenarios/a.json:14:22 workload.size: `250` has no unit; a number of bytes is needed
@@ -25,7 +25,7 @@ pub const SHOWN: usize = 20;
 /// At most this many errors, and as many warnings, are kept: of more the first ones are the same.
 const KEPT: usize = 10_000;
 
-/// What is allowed is told once to people where it has more bytes than this: a list of many words.
+/// A list of allowed values with more bytes than this is printed once for people.
 const LONG_LIST: usize = 400;
 const AS_ABOVE: &str = "allowed is what is listed above";
 
@@ -74,11 +74,11 @@ pub struct Diagnostic {
     pub span: Span,
     /// The field, such as `workload.ranks[2].threads`; empty for the file as a whole.
     pub path: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// What is allowed instead.
+    /// The values allowed.
     pub allowed: String,
-    /// What to do about it.
+    /// A remedy.
     pub help: Option<String>,
     /// Other places that have to do with it.
     pub related: Vec<(Span, String)>,
@@ -117,7 +117,7 @@ impl Diagnostic {
         self
     }
 
-    /// With one more place and what it is.
+    /// With one more place and a remark on it.
     pub fn related(mut self, span: Span, note: impl Into<String>) -> Self {
         self.related.push((span, note.into()));
         self
@@ -194,7 +194,7 @@ impl Diagnostics {
         }
     }
 
-    /// The reports of `found` instead of these; what was read stays read.
+    /// The reports of `found` instead of these; sources stay read.
     pub fn replaced_by(&mut self, found: Self) {
         let before = std::mem::replace(self, found);
         self.have_read(before.files());
@@ -383,7 +383,7 @@ impl Diagnostics {
         all
     }
 
-    /// Writes one; `allowed` stands for what it says of what is allowed.
+    /// Writes one; `allowed` replaces its list of allowed values.
     fn write_human(&self, out: &mut String, one: &Diagnostic, allowed: &str) {
         let Position { line, .. } = self.position(one.span);
         let name = self.place(one.span);

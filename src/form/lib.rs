@@ -1,10 +1,11 @@
-//! The form of what users write: JSON with places, shapes of objects, and what is said about mistakes.
+//! The form of user input: JSON with places, shapes of objects, and reports of mistakes.
 //!
 //! | begin with | to |
 //! |---|---|
 //! | [`json`] | read a text into nodes that know their places |
 //! | [`shape`] | say which keys an object has, and check a tree against it |
 //! | [`fields`] | find a field that other forms have, too |
+//! | [`typed`] | declare an object or words as a type |
 //! | [`diagnostic`] | report what is wrong, with file, line and remedy |
 //! | [`codes`] | find what a code such as `E0302` means |
 //! | [`machine`] | state a machine: numbers with their sources |
@@ -15,3 +16,4 @@ pub mod fields;
 pub mod json;
 pub mod machine;
 pub mod shape;
+pub mod typed;

@@ -9,8 +9,16 @@ use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::json::{Member, Node, NumberError, Value as Json};
 use super::shape::check::{self, check, join};
-use super::shape::{Field, NOTE, Need, Shape, optional, required};
+use super::shape::{Field, NOTE, Need, OwnForm, Shape, optional, required};
 use hardware::profile::{Kind, PARAMETERS, Parameter, Profile, Value};
+
+mod schema;
+
+pub use schema::model_schema;
+
+/// The name of a machine model, or an object with parameters of one.
+pub static MACHINE: Shape =
+    Shape::Machine(&OwnForm { check: check_machine, schema: schema::machine_schema });
 
 /// How sure a number is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -47,7 +55,7 @@ impl Confidence {
         }
     }
 
-    /// What a word says that was checked.
+    /// The meaning of a checked word.
     pub fn from_word(word: &str) -> Self {
         match word {
             "assumed" => Self::Assumed,
@@ -72,9 +80,9 @@ pub struct KnownNumber {
     pub high: Option<Value>,
     /// How sure it is.
     pub confidence: Confidence,
-    /// Document, table, or what it was computed from.
+    /// Document, table, or the numbers that it was computed from.
     pub source: String,
-    /// What else is to be said.
+    /// A remark.
     pub note: Option<String>,
     /// The file that gives it.
     pub file: String,
@@ -118,7 +126,7 @@ pub fn sections() -> Vec<&'static str> {
     all
 }
 
-/// What a model says about itself.
+/// Descriptions of a model.
 pub static ABOUT: [Field; 5] = [
     optional("name", &Shape::Name, "The model's name, that of its file."),
     optional("title", &Shape::Text(300), "One line about the machine."),

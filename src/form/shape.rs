@@ -1,22 +1,25 @@
-//! Shapes: the tables that say which keys an object has and what each field takes.
+//! Shapes: tables of the keys of an object and of the values that each field takes.
 //!
-//! One table serves three readers, so that they cannot drift apart: the checker (`check`), which
-//! reports everything that is wrong in a file at once; the look-up of dotted paths for `--set`,
-//! sweeps and claims (`path`); and the JSON Schema (`export`).
+//! One table serves four readers, so that they cannot drift apart: the checker (`check`), which
+//! reports all mistakes of a file at once; the look-up of dotted paths for `--set`, sweeps and
+//! claims (`path`); the JSON Schema (`export`); and the pages of `docs/reference/`.
 
+use crate::diagnostic::Diagnostics;
+use crate::json::Node;
 use units::Dimension;
 
 pub mod check;
 pub mod export;
 pub mod path;
 pub mod read;
+pub mod steps;
 
-/// What a field takes.
+/// The values that a field takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// A text with number and unit, `min` to `max` in smallest steps.
     Quantity {
-        /// What it measures.
+        /// Its dimension.
         dimension: Dimension,
         /// The least value, in smallest steps.
         min: u64,
@@ -60,7 +63,7 @@ pub enum Shape {
     Scalar,
     /// A list.
     List {
-        /// What each element takes.
+        /// The values that each element takes.
         of: &'static Self,
         /// The least number of elements.
         min: usize,
@@ -80,17 +83,26 @@ pub enum Shape {
     Keyed(&'static [Variant]),
     /// An object whose keys are paths of fields.
     Paths(&'static Self),
-    /// One of several shapes, told apart by the JSON type.
+    /// One of several shapes, distinguished by the JSON type.
     Either(&'static [Self]),
     /// The name of a machine model, or an object with parameters of one.
-    Machine,
+    Machine(&'static OwnForm),
     /// A shape that may hold itself.
     Defined {
-        /// What it is called, in schemas.
+        /// Its name in schemas.
         name: &'static str,
         /// What it is.
         shape: &'static Self,
     },
+}
+
+/// A form that is checked and described by functions of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnForm {
+    /// Reports everything in a node that does not fit; the text is the path of the node.
+    pub check: fn(&mut Diagnostics, &Node, &str),
+    /// Its JSON Schema.
+    pub schema: fn() -> serde_json::Value,
 }
 
 /// One key of an object.
@@ -98,11 +110,11 @@ pub enum Shape {
 pub struct Field {
     /// The key.
     pub key: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub shape: &'static Shape,
     /// Whether it may be left out.
     pub need: Need,
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     pub doc: &'static str,
 }
 
@@ -111,7 +123,7 @@ pub struct Field {
 pub enum Need {
     /// It must be there; an example of its JSON text.
     Required(&'static str),
-    /// It may be left out; what holds then, in words or as a value.
+    /// It may be left out; the default, in words or as a value.
     Default(&'static str),
     /// It may be left out, and nothing holds then.
     Optional,
@@ -124,7 +136,7 @@ pub struct Variant {
     pub name: &'static str,
     /// Its further keys.
     pub fields: &'static [Field],
-    /// What it is, in a sentence.
+    /// Its meaning, in a sentence.
     pub doc: &'static str,
 }
 
@@ -169,12 +181,12 @@ pub const fn variant(name: &'static str, fields: &'static [Field], doc: &'static
     Variant { name, fields, doc }
 }
 
-/// Two lists of kinds, one after the other.
+/// Two lists of kinds or of fields, one after the other.
 ///
 /// # Panics
 ///
 /// When the result has not room for exactly both.
-pub const fn joined<const N: usize>(first: &[Variant], then: &[Variant]) -> [Variant; N] {
+pub const fn joined<T: Copy, const N: usize>(first: &[T], then: &[T]) -> [T; N] {
     assert!(first.len() + then.len() == N, "both lists fill the result");
     let mut all = [first[0]; N];
     let mut at = 0;
@@ -186,7 +198,7 @@ pub const fn joined<const N: usize>(first: &[Variant], then: &[Variant]) -> [Var
 }
 
 impl Shape {
-    /// What the field takes, in words, for messages.
+    /// The values that the field takes, in words, for messages.
     pub fn in_words(&self) -> String {
         match self {
             Self::Quantity { dimension, .. } => {
@@ -213,7 +225,7 @@ impl Shape {
                 let all: Vec<String> = shapes.iter().map(Self::in_words).collect();
                 all.join(", or ")
             }
-            Self::Machine => "the name of a machine model, or an object".to_owned(),
+            Self::Machine(_) => "the name of a machine model, or an object".to_owned(),
             Self::Defined { shape, .. } => shape.in_words(),
         }
     }
@@ -239,7 +251,7 @@ impl Shape {
             | Self::Word(_)
             | Self::Flag
             | Self::Scalar
-            | Self::Machine => true,
+            | Self::Machine(_) => true,
         }
     }
 }

@@ -19,7 +19,7 @@ use super::core::Place;
 use super::fabric::{
     Arbitration, Boundary, Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec, Service,
 };
-use super::gpu;
+use super::gpu::{Bus, Gpus, Shape};
 use super::profile::Profile;
 use super::topology::{LinkId, Topology};
 use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
@@ -61,7 +61,7 @@ struct Node {
     memory: Vec<ResourceId>,
     /// Between the sockets: towards the HCA's, and away from it.
     intersocket: Option<[ResourceId; 2]>,
-    gpus: Vec<gpu::Bus>,
+    gpus: Vec<Bus>,
 }
 
 /// Fixed times and bytes that paths are made of.
@@ -96,22 +96,6 @@ pub struct Cluster {
     copies: Copies,
     /// By node: what one adapter carries between two processes of its node, where that is asked for.
     loopbacks: Vec<ResourceId>,
-}
-
-/// A pipe that its users share fairly.
-pub(super) fn shared(name: String, capacity: Bandwidth, framing: Framing) -> ResourceSpec {
-    let (kind, service) = (Kind::default(), Service::Shared { capacity });
-    ResourceSpec { name, kind, service, framing, arbitration: Arbitration::default() }
-}
-
-/// The same, where bytes go from one device to another.
-pub(super) fn boundary(
-    which: Boundary,
-    name: String,
-    capacity: Bandwidth,
-    framing: Framing,
-) -> ResourceSpec {
-    ResourceSpec { kind: Kind::Boundary(which), ..shared(name, capacity, framing) }
 }
 
 /// The rate at which the HCA can read memory: the platform's limit, or the reads in flight.
@@ -159,14 +143,20 @@ impl Cluster {
         let links = (0..topology.links())
             .map(|link| {
                 let link = LinkId(u32::try_from(link).expect("links are counted in u32"));
-                add(boundary(Boundary::Link, topology.link_name(link), profile.link.data_bw, wire))
+                add(ResourceSpec::boundary(
+                    Boundary::Link,
+                    topology.link_name(link),
+                    profile.link.data_bw,
+                    wire,
+                ))
             })
             .collect();
         let copies = Copies::new(profile, sites, far, &mut add);
         let loopback = profile.hca.loopback_bw.filter(|rate| far && rate.as_bit_per_s() > 0);
         let loopbacks = loopback.into_iter().flat_map(|rate| {
-            (0..topology.hosts())
-                .map(move |node| shared(format!("node {node} HCA loopback"), rate, Framing::NONE))
+            (0..topology.hosts()).map(move |node| {
+                ResourceSpec::shared(format!("node {node} HCA loopback"), rate, Framing::NONE)
+            })
         });
         let loopbacks = loopbacks.map(&mut add).collect();
         for (number, node) in (0..).zip(&mut nodes) {
@@ -189,9 +179,10 @@ impl Cluster {
         &self.topology
     }
 
-    /// The resources of each GPU of a node.
-    pub(super) fn gpu_buses(&self, node: u32) -> &[gpu::Bus] {
-        &self.nodes[node as usize].gpus
+    /// The GPUs of all nodes, whose transfers travel on the connections from `first` on; `None` where
+    /// the machine has none.
+    pub fn gpus(&self, profile: &Profile, first: u32) -> Option<Gpus> {
+        Gpus::new(profile, self.nodes.iter().flat_map(|node| &node.gpus), first)
     }
 
     /// The path of messages from the HCA's host at `from` to that at `to`, posted so.
@@ -366,30 +357,35 @@ impl Node {
             framing: Framing::NONE,
             arbitration: Arbitration::default(),
         };
-        let mut bus =
-            |way: &str, framing| add(boundary(Boundary::HcaBus, name(way), pcie.raw_bw, framing));
+        let mut bus = |way: &str, framing| {
+            add(ResourceSpec::boundary(Boundary::HcaBus, name(way), pcie.raw_bw, framing))
+        };
         Self {
             pcie_down: bus("PCIe to HCA", down),
             pcie_up: bus("PCIe from HCA", up),
             pcie_both: pcie
                 .bidirectional_bw
-                .map(|cap| add(shared(name("PCIe both ways"), cap, Framing::NONE))),
-            dma_read: add(shared(name("HCA DMA read"), dma_read_rate(profile), Framing::NONE)),
+                .map(|cap| add(ResourceSpec::shared(name("PCIe both ways"), cap, Framing::NONE))),
+            dma_read: add(ResourceSpec::shared(
+                name("HCA DMA read"),
+                dma_read_rate(profile),
+                Framing::NONE,
+            )),
             dma_write: pcie
                 .p2p_write_bw
-                .map(|cap| add(shared(name("HCA DMA write"), cap, Framing::NONE))),
+                .map(|cap| add(ResourceSpec::shared(name("HCA DMA write"), cap, Framing::NONE))),
             units_out: add(unit("HCA units sending")),
             units_in: add(unit("HCA units receiving")),
             memory: (0..profile.cpu.sockets)
                 .map(|socket| {
                     let name = name(&format!("memory of socket {socket}"));
-                    add(shared(name, profile.mem.socket_bw, Framing::NONE))
+                    add(ResourceSpec::shared(name, profile.mem.socket_bw, Framing::NONE))
                 })
                 .collect(),
             intersocket: profile.mem.intersocket_bw.map(|cap| {
                 let mut link = |to: &str| {
                     let name = name(&format!("intersocket link {to} the HCA"));
-                    add(shared(name, cap, Framing::NONE))
+                    add(ResourceSpec::shared(name, cap, Framing::NONE))
                 };
                 [link("to"), link("from")]
             }),
@@ -404,13 +400,11 @@ impl Node {
         profile: &Profile,
         add: &mut impl FnMut(ResourceSpec) -> ResourceId,
     ) {
-        let Some(shape) = gpu::Shape::of(profile) else { return };
-        for (index, socket) in
-            (0..gpu::Shape::per_node(profile)).zip((0..self.memory.len()).cycle())
-        {
+        let Some(shape) = Shape::of(profile) else { return };
+        for (index, socket) in (0..Shape::per_node(profile)).zip((0..self.memory.len()).cycle()) {
             let host = (!profile.mem.dma_to_llc).then(|| self.memory[socket]);
             let name = format!("node {node} GPU {index}");
-            self.gpus.push(gpu::Bus::new(&name, &shape, self.pcie_both, host, add));
+            self.gpus.push(Bus::new(&name, &shape, self.pcie_both, host, add));
         }
     }
 }

@@ -16,7 +16,6 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster::shared;
 use super::core::Place;
 use super::fabric::{Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec};
 use super::memory::{CopyRate, Level, Memory, Side};
@@ -178,7 +177,7 @@ impl Copies {
 
 /// How fast cores copy at most.
 fn copies(name: String, capacity: Bandwidth) -> ResourceSpec {
-    ResourceSpec { kind: Kind::Copies, ..shared(name, capacity, Framing::NONE) }
+    ResourceSpec { kind: Kind::Copies, ..ResourceSpec::shared(name, capacity, Framing::NONE) }
 }
 
 fn name_of(place: Place) -> String {

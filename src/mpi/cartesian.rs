@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A shift along a dimension asks for two neighbours. Across the border of a dimension that is not
-//! periodic there is nobody, `MPI_PROC_NULL`; across that of a periodic one the grid begins again.
+//! periodic the neighbour is `MPI_PROC_NULL`; across that of a periodic one the grid begins again.
 //!
 //! Source: MPI-3.1, Sec. 7.5.
 //! Left out: renumbering of ranks, and grids that are smaller than their communicator. A split that
@@ -45,7 +45,7 @@ pub struct Shift {
 pub struct Subgrids {
     /// The shape.
     pub grid: Cartesian,
-    /// What each rank of the grid says in the split that makes them.
+    /// The choice of each rank of the grid in the split that makes them.
     pub choices: Vec<Choice>,
 }
 

@@ -156,8 +156,8 @@ impl Communicators {
         table
     }
 
-    /// The same with an `MPI_COMM_SELF` for each process, under one name and in one context: nobody
-    /// else ever sees their messages.
+    /// The same with an `MPI_COMM_SELF` for each process, under one name and in one context: no other
+    /// process ever sees their messages.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! What is matched: context, source, destination and tag, and the selection that a receive makes.
+//! Envelopes: context, source, destination and tag, and the selection of a receive.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct Context(pub u32);
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Rank(pub u32);
 
-/// What a message carries for matching.
+/// The envelope of a message.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Envelope {
     /// Context of the communicator.
@@ -26,7 +26,7 @@ pub struct Envelope {
 /// The largest tag.
 pub const TAG_UB: i32 = i32::MAX;
 
-/// What a receive or a probe selects; `None` is the wildcard.
+/// The selection of a receive or a probe; `None` is the wildcard.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Selection {
     /// Context of the communicator: no wildcard exists for it.

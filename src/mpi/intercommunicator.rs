@@ -2,7 +2,7 @@
 //!
 //! Each side brings its group, a leader in it, and the rank by which a communicator that both
 //! leaders share, the peer communicator, knows the *other* leader. Every process of both sides
-//! calls; so what the two sides say can contradict, and is checked.
+//! calls; so the two sides can contradict each other, and that is checked.
 //!
 //! A merge puts the side that says `high` behind the other one. Where both sides say the same, MPI
 //! leaves the order open; here the side whose rank 0 is the lower process of the job comes first.
@@ -26,7 +26,7 @@ pub enum Side {
     B,
 }
 
-/// What the processes of one side pass to create an intercommunicator.
+/// The arguments of one side in the creation of an intercommunicator.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Caller {
     /// The group of their communicator.
@@ -202,7 +202,7 @@ impl Intercommunicator {
         }
     }
 
-    /// The group of a merge; `high[side][rank]` is what each process says.
+    /// The group of a merge; `high[side][rank]` is the argument of each process.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl Intercommunicator {
         Ok(self.group(first).union(self.group(first.other())))
     }
 
-    /// What all processes of a side say.
+    /// The argument on which all processes of a side agree.
     fn flag(&self, side: Side, flags: &[bool]) -> Result<bool, MergeError> {
         let ranks = self.group(side).size();
         match flags.first() {
@@ -251,7 +251,7 @@ impl Intercommunicators {
     ///
     /// # Errors
     ///
-    /// What is wrong with the leaders or the groups, or that the table is full.
+    /// Why the leaders or the groups are refused, or that the table is full.
     pub fn create(
         &mut self,
         a: &Caller,

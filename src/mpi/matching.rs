@@ -31,7 +31,7 @@ use super::envelope::{Envelope, Selection};
 /// A receive in the posted queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Posted<P> {
-    /// What it takes.
+    /// The values that it takes.
     pub selection: Selection,
     /// The caller's own record of the receive.
     pub payload: P,
@@ -40,7 +40,7 @@ pub struct Posted<P> {
 /// A message in the unexpected queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Unexpected<U> {
-    /// What it carries for matching.
+    /// Its envelope.
     pub envelope: Envelope,
     /// The caller's own record of the message.
     pub payload: U,

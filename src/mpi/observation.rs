@@ -89,11 +89,11 @@ pub struct LockId(pub u32);
 // Its own tag: every monitor tells the facts apart.
 #[repr(u8)]
 pub enum Observation {
-    /// A send was called; messages to one destination are told in the order of their calls.
+    /// A send was called; messages to one destination are reported in the order of their calls.
     Sent {
         /// The message.
         message: MessageId,
-        /// What it carries for matching.
+        /// Its envelope.
         envelope: Envelope,
         /// The receiving process.
         to: u32,
@@ -106,7 +106,7 @@ pub enum Observation {
     Posted {
         /// The receive.
         receive: ReceiveId,
-        /// What it selects.
+        /// Its selection.
         selection: Selection,
         /// The most bytes it takes.
         bytes: u64,
@@ -141,7 +141,7 @@ pub enum Observation {
         /// Whether the message was longer than the buffer.
         truncated: bool,
     },
-    /// Somebody is about to move bytes of a large message straight from buffer to buffer.
+    /// A core or an adapter is about to move bytes of a large message from buffer to buffer.
     Moved {
         /// The message.
         message: MessageId,
@@ -152,14 +152,14 @@ pub enum Observation {
         /// How many.
         bytes: u64,
     },
-    /// The process has queued for a lock, behind another one or nobody.
+    /// The process has queued for a lock, behind another process or at the head.
     LockQueued {
         /// The lock.
         lock: LockId,
         /// The process before it.
         behind: Option<u32>,
     },
-    /// The process waits for a lock that has no queue, and whoever gives it back can see that.
+    /// The process waits for a lock without a queue, visibly for the process that releases it.
     LockWaits {
         /// The lock.
         lock: LockId,
@@ -303,11 +303,11 @@ pub enum Reach {
     Start,
     /// Under a lock.
     Lock(LockKind),
-    /// Under a lock that nobody was asked for.
+    /// Under a lock without a request.
     Unchecked,
 }
 
-/// One fact of a window. Processes are told by their numbers in the job, and the processes of one
+/// One fact of a window. Processes have their numbers in the job, and the processes of one
 /// window have one number for it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum WindowFact {
@@ -315,7 +315,7 @@ pub enum WindowFact {
     Exposed {
         /// Which memory.
         memory: u32,
-        /// What is said of it.
+        /// The observation.
         model: MemoryModel,
     },
     /// They cannot any more.
@@ -333,11 +333,11 @@ pub enum WindowFact {
         start: u64,
         /// How many.
         bytes: u64,
-        /// What it does.
+        /// The operation.
         touch: Touch,
         /// How it gets there.
         reach: Reach,
-        /// What is said of the memory.
+        /// The observation about the memory.
         model: MemoryModel,
     },
     /// An update of its memory has taken place.
@@ -351,12 +351,12 @@ pub enum WindowFact {
         /// How many.
         bytes: u64,
     },
-    /// What the process has done under locks is complete.
+    /// The operations of the process under locks are complete.
     Completed {
         /// Where; `None` is everywhere.
         owner: Option<u32>,
     },
-    /// What the process got is there.
+    /// The results of the process's gets are there.
     Arrived {
         /// From where; `None` is from everywhere.
         owner: Option<u32>,
@@ -381,12 +381,12 @@ pub enum WindowFact {
     },
     /// Its exposure epoch is over.
     ExposureOver,
-    /// It has freed the window, and told what is hidden by that.
+    /// It has freed the window, and reported the accesses that this hides.
     Freed,
 }
 
 impl Observation {
-    /// Whether others may learn by it what the process has done before.
+    /// Whether others may learn by it of earlier operations of the process.
     pub const fn tells_others(&self) -> bool {
         matches!(self, Self::Sent { .. } | Self::Group(GroupFact::Entered { .. }))
     }

@@ -1,4 +1,4 @@
-//! Reduction operators: what a collective does to the elements of two buffers.
+//! Reduction operators of collectives, on the elements of two buffers.
 //!
 //! A [`Reduction`] is an operator on elements of one type. It works on bytes, little endian as the
 //! memory of the modelled machines, and gives the same bytes on every host: integers wrap, and
@@ -12,7 +12,7 @@ mod integer;
 
 use std::fmt;
 
-/// What the elements of a buffer are.
+/// The type of the elements of a buffer.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Datatype {
     /// Signed, 4 bytes.

@@ -1,5 +1,5 @@
-//! One-sided communication as MPI 3.0 defines it: which calls are in order, which accesses may run
-//! together, where a displacement points, and what an operation does to the bytes there.
+//! One-sided communication as MPI 3.0 defines it: legal sequences of calls, concurrent accesses,
+//! addresses of displacements, and the effect of an operation on bytes.
 //!
 //! Nothing here sends or waits. Source: `rma` Sec. 2 and 4.
 

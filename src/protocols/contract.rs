@@ -798,3 +798,38 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
         None
     }
 }
+
+/// A large program behind a pointer, so that an enum of programs stays small.
+impl<M: Machine, P: Program<M>> Program<M> for Box<P> {
+    fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call> {
+        (**self).next(reply)
+    }
+
+    fn loaded(&mut self, value: u64) {
+        (**self).loaded(value);
+    }
+
+    fn uses_a_gpu(&self) -> bool {
+        (**self).uses_a_gpu()
+    }
+
+    fn sends_ready(&self) -> bool {
+        (**self).sends_ready()
+    }
+
+    fn forks(&self) -> bool {
+        (**self).forks()
+    }
+
+    fn position(&self) -> Option<u32> {
+        (**self).position()
+    }
+
+    fn asks_for(&self) -> Option<WaitSet> {
+        (**self).asks_for()
+    }
+
+    fn line_of(&self, call: u32) -> Option<u32> {
+        (**self).line_of(call)
+    }
+}

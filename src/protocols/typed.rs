@@ -45,7 +45,7 @@ impl Elements {
         let (origin, extent) = (low.unsigned_abs(), high.abs_diff(low));
         let apart = datatype.receivable(count).is_ok();
         let mut made = Self { datatype, count, packed, origin, extent, apart, one_piece: false };
-        let alike = made.datatype.rows(count).map(|rows| rows.count);
+        let alike = Rows::of(&made.datatype, count).map(|rows| rows.count);
         made.one_piece =
             alike.map_or_else(|| made.runs(0..packed).nth(1).is_none(), |count| count <= 1);
         Ok(made)
@@ -96,12 +96,12 @@ impl Elements {
     }
 
     fn signature(&self) -> Signature<'_> {
-        self.datatype.signature(self.count).expect("their packed size was found")
+        Signature::of(&self.datatype, self.count).expect("their packed size was found")
     }
 
     /// All runs, where these are alike; the first byte is one of the buffer.
     pub fn rows(&self) -> Option<Rows> {
-        let rows = self.datatype.rows(self.count)?;
+        let rows = Rows::of(&self.datatype, self.count)?;
         Some(Rows { first: rows.first.checked_add_unsigned(self.origin)?, ..rows })
     }
 

@@ -45,13 +45,13 @@ pub fn diff_text(difference: &Difference<'_>) -> String {
     text
 }
 
-/// What was not the same for both sides, if anything was not.
+/// Inputs that differ between the sides, if any.
 pub fn inputs_line(difference: &Difference<'_>) -> Option<String> {
     let changes = &difference.inputs;
     (!changes.is_empty()).then(|| format!("inputs that differ: {}", inputs::in_words(changes)))
 }
 
-/// What came out, in a line.
+/// The result, in a line.
 pub fn verdict(sides: &Sides<'_>) -> String {
     let all = sides.pairs.len();
     if sides.is_same() {

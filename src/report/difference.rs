@@ -1,4 +1,4 @@
-//! Two results beside each other, as a page: what `check --report` and `diff` write.
+//! Two results beside each other, as the page of `check --report` and `diff`.
 
 use serde::Serialize;
 
@@ -10,13 +10,13 @@ use super::html::{PageFigure, fill};
 pub struct DifferencePage {
     /// Its heading.
     pub title: String,
-    /// What came out, in a line.
+    /// The result, in a line.
     pub summary: String,
-    /// What the page calls the side that was there before, and the new one.
+    /// Names of the old side and the new one.
     pub heads: [&'static str; 2],
-    /// What the new side is.
+    /// The new side, in words.
     pub now: String,
-    /// What it is compared with.
+    /// The old side, in words.
     pub before: String,
     /// Version of the program.
     pub version: &'static str,
@@ -35,7 +35,7 @@ pub struct Compared {
     pub same: bool,
     /// The verdict in words.
     pub verdict: String,
-    /// What there is to say beside the tables.
+    /// Remarks beside the tables.
     pub notes: Vec<String>,
     /// Its figures, both sides in each.
     pub figures: Vec<PageFigure>,
@@ -64,7 +64,7 @@ pub struct DifferenceRow {
     pub before: String,
     /// The difference in percent.
     pub change: String,
-    /// What is tolerated, where something is.
+    /// The tolerance, if there is one.
     pub tolerance: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct ClaimRow {
     pub now: String,
     /// The verdict before.
     pub before: String,
-    /// What was measured now.
+    /// The new measurement.
     pub measured: String,
 }
 

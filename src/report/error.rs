@@ -1,6 +1,44 @@
 //! Why a report cannot be made.
 
-use super::sequence::NotDrawn;
+use experiment::run::timeline::MOST_RANKS;
+
+/// The most arrows that a picture holds.
+pub const MOST_ARROWS: usize = 120;
+
+/// Why a sequence is not drawn.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NotDrawn {
+    /// Nothing was sent.
+    #[error("no message was sent in the measured time")]
+    Nothing,
+    /// More than fit.
+    #[error("{0} messages do not fit one picture; {MOST_ARROWS} do")]
+    TooMany(usize),
+    /// More ranks than fit.
+    #[error("at most {MOST_RANKS} ranks are drawn, and these are {0}")]
+    Ranks(u32),
+    /// There are no ranks.
+    #[error("messages between ranks are drawn, and a packing sends none")]
+    Packing,
+    /// The run that is noted ended before the one that is not.
+    #[error("what is noted of the run met a limit: {0}")]
+    Limit(String),
+}
+
+impl NotDrawn {
+    /// What to do instead.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Nothing => "`--trace FILE` shows what its cores and devices do",
+            Self::TooMany(_) => "fewer rounds, smaller windows or a program of a few calls fit",
+            Self::Ranks(_) => "choose a smaller run, or `--trace FILE`",
+            Self::Packing => {
+                "`--trace FILE` shows what its parts do over time, `--explain` where it went"
+            }
+            Self::Limit(_) => "raise `limits.memory`, or choose a smaller run",
+        }
+    }
+}
 
 /// Why a table, a figure or a page cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -98,7 +136,7 @@ pub enum ReportError {
     NotPoints {
         /// Which line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake.
         why: String,
     },
     /// A library that writes a format failed: a defect of this program.
@@ -128,7 +166,7 @@ impl ReportError {
         }
     }
 
-    /// What to do instead, where there is something.
+    /// A remedy, if there is one.
     pub const fn help(&self) -> Option<&'static str> {
         match self {
             Self::Messages(why) => Some(why.help()),

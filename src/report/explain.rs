@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::figure::{Axis, Bar, Scale, Stack};
-use super::html::point_name;
 use super::numbers::{engineering, percent};
-use super::table::{Table, without_node};
+use super::table::{Table, point_name, without_node};
 use experiment::results::{Explanation, PointResult, RunResult, Share, Spends};
 use units::TimeDelta;
 
-/// Points that are told part by part; a longer sweep gets a line for each point.
-const TOLD: usize = 4;
+/// Points that are shown part by part; a longer sweep gets a line for each point.
+const DETAILED: usize = 4;
 /// Parts of a line.
 const SHORT: usize = 4;
 /// Parts of a bar with a colour of their own.
@@ -60,12 +59,12 @@ fn in_one((resource, phase): Part<'_>) -> String {
 
 /// The explanations as text; nothing where there are none.
 pub fn explain_text(result: &RunResult) -> String {
-    let told: Vec<(&PointResult, &Explanation)> =
+    let explained: Vec<(&PointResult, &Explanation)> =
         result.points.iter().filter_map(|p| Some((p, p.explanation.as_ref()?))).collect();
-    if told.len() > TOLD {
-        return short(&told);
+    if explained.len() > DETAILED {
+        return short(&explained);
     }
-    told.into_iter().map(|(point, explanation)| long(point, explanation)).collect()
+    explained.into_iter().map(|(point, explanation)| long(point, explanation)).collect()
 }
 
 /// One point, part by part, and its waits.
@@ -100,9 +99,9 @@ fn long(point: &PointResult, explanation: &Explanation) -> String {
 }
 
 /// One line for each point: its greatest parts.
-fn short(told: &[(&PointResult, &Explanation)]) -> String {
+fn short(explained: &[(&PointResult, &Explanation)]) -> String {
     let mut text = String::from("\nwhere the time went, along the critical path\n");
-    for (point, explanation) in told {
+    for (point, explanation) in explained {
         let total = explanation.total.as_s_f64();
         let parts = by_kind(explanation);
         let most = parts.iter().take(SHORT).map(|(part, time)| {
@@ -118,13 +117,14 @@ fn short(told: &[(&PointResult, &Explanation)]) -> String {
 /// A bar for each point: the parts that are greatest anywhere, and the rest. `None` without
 /// explanations.
 pub fn explain_stack(result: &RunResult) -> Option<Stack> {
-    let told: Vec<(&PointResult, &Explanation)> =
+    let explained: Vec<(&PointResult, &Explanation)> =
         result.points.iter().filter_map(|p| Some((p, p.explanation.as_ref()?))).collect();
-    let told: Vec<_> = told.into_iter().filter(|(_, one)| one.total > TimeDelta::ZERO).collect();
-    if told.is_empty() {
+    let explained: Vec<_> =
+        explained.into_iter().filter(|(_, one)| one.total > TimeDelta::ZERO).collect();
+    if explained.is_empty() {
         return None;
     }
-    let drawn = &told[..told.len().min(BARS)];
+    let drawn = &explained[..explained.len().min(BARS)];
     let mut most: BTreeMap<Part<'_>, f64> = BTreeMap::new();
     for (_, explanation) in drawn {
         for (part, time) in by_kind(explanation) {
@@ -140,7 +140,7 @@ pub fn explain_stack(result: &RunResult) -> Option<Stack> {
     let scale = Measure::of(drawn);
     let bars =
         drawn.iter().map(|(point, explanation)| bar(point, explanation, &parts, (rest, scale)));
-    let further = told.len() - drawn.len();
+    let further = explained.len() - drawn.len();
     let names = parts.iter().map(|(part, _)| in_one(*part));
     Some(Stack {
         title: format!("Where the time went: {}", result.title),
@@ -152,7 +152,7 @@ pub fn explain_stack(result: &RunResult) -> Option<Stack> {
     })
 }
 
-/// What the length of a bar shows.
+/// The quantity of a bar's length.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Measure {
     /// Time: points can be compared.
@@ -268,8 +268,8 @@ fn bar(
     let length = |time: TimeDelta| scale.length(time, explanation.total);
     let named = parts.iter().map(|(part, _)| of.get(part).copied().unwrap_or_default());
     let named: Vec<TimeDelta> = named.collect();
-    let told = named.iter().fold(TimeDelta::ZERO, |sum, &time| sum + time);
-    let others = rest.then(|| length(explanation.total.saturating_sub(told)));
+    let explained = named.iter().fold(TimeDelta::ZERO, |sum, &time| sum + time);
+    let others = rest.then(|| length(explanation.total.saturating_sub(explained)));
     let values = named.into_iter().map(length).chain(others).collect();
     Bar { label: scale.label(point, explanation.total), values }
 }

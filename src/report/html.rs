@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::error::ReportError;
 use super::numbers::{exact, percent};
-use super::table::{Table, constants_text, legend, tables};
+use super::table::{Table, constants_text, legend, point_name, tables};
 use super::unfired::unfired_lines;
 use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
 };
 
-/// Every template and what they share; minijinja escapes each value in one whose name ends in
+/// Every template and their shared parts; minijinja escapes each value in one whose name ends in
 /// `.html` or `.xml`.
 const TEMPLATES: [(&str, &str); 4] = [
     ("style.css", include_str!("html/style.css")),
@@ -31,7 +31,7 @@ const FOLD: usize = 40;
 /// A figure of the page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageFigure {
-    /// Its caption; also the text for those who cannot see it.
+    /// Its caption; also its alternative text.
     pub caption: String,
     /// The name of its file beside the page.
     pub file: String,
@@ -101,7 +101,7 @@ pub(super) fn fill(template: &'static str, values: &impl Serialize) -> Result<St
     template.render(Value::from(Serde(values))).map_err(failed)
 }
 
-/// What the template sees.
+/// The values of the template.
 #[derive(Serialize)]
 struct View<'a> {
     title: &'a str,
@@ -232,21 +232,10 @@ fn deviations(claims: &[ClaimResult]) -> usize {
     claims.iter().filter(|claim| claim.status == ClaimStatus::Deviates).count()
 }
 
-/// What each point that failed was and why, as text.
+/// Each failed point and its reason, as text.
 fn failures(points: &[PointResult]) -> Vec<(String, &str)> {
     let failed = points.iter().filter_map(|point| Some((point, point.failure.as_deref()?)));
     failed.map(|(point, why)| (point_name(point), why)).collect()
-}
-
-/// The swept values of a point, or its number where nothing is swept.
-pub(super) fn point_name(point: &PointResult) -> String {
-    if point.params.is_empty() {
-        return format!("point {}", point.index);
-    }
-    let params = point.params.iter().map(|(path, value)| {
-        format!("{} {value}", path.rsplit('.').next().unwrap_or(path).replace('_', " "))
-    });
-    params.collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Serialize)]

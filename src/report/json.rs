@@ -108,7 +108,7 @@ pub struct ExplanationDocument {
 pub struct ShareDocument {
     /// Whose time it was.
     pub resource: String,
-    /// What the time was spent on.
+    /// The kind of work.
     pub phase: String,
     /// How long, in picoseconds.
     pub ps: u64,
@@ -150,9 +150,9 @@ pub struct ClaimDocument {
     pub id: String,
     /// Whether it holds.
     pub status: ClaimVerdict,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
-    /// What was expected, with the tolerance.
+    /// The expected value, with the tolerance.
     pub expected: String,
     /// Document and figure.
     pub source: String,
@@ -293,9 +293,9 @@ pub struct CheckedClaim {
     pub id: String,
     /// Whether it holds now.
     pub status: ClaimVerdict,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
-    /// What was expected, with the tolerance.
+    /// The expected value, with the tolerance.
     pub expected: String,
     /// Document and figure.
     pub source: String,

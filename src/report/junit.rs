@@ -21,7 +21,7 @@ pub struct Suite<'a> {
     pub problem: Option<&'a str>,
     /// Whether other events alone are a failure.
     pub digest_counts: bool,
-    /// What the differences have in common: other numbers of the machine, whose work moved.
+    /// Common causes of the differences: other numbers of the machine, work that moved.
     pub remarks: &'a [String],
 }
 
@@ -155,7 +155,7 @@ fn metric(scenario: &CheckedScenario, name: &str) -> Case {
     Case::not_passed(name, Kind::Failure, &lines)
 }
 
-/// How far a metric moved, as a part of what it was; infinite where one side has none.
+/// The change of a metric, as a part of its old value; infinite if one side has none.
 fn relative(metric: &CheckedMetric) -> f64 {
     match (metric.value, metric.baseline) {
         (Some(value), Some(old)) => ((value - old) / old).abs(),

@@ -17,6 +17,7 @@ pub mod numbers;
 pub mod osu;
 pub mod sequence;
 pub mod table;
+pub mod text;
 pub mod timeline;
 pub mod unfired;
 pub mod what_if;

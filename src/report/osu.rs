@@ -7,20 +7,8 @@ use std::fmt::Write as _;
 use super::csv::finite;
 use super::error::ReportError;
 use super::numbers::read_parameter;
+pub use experiment::plan::OsuTest;
 use experiment::results::{PointResult, RunResult};
-
-/// Which benchmark the columns are those of.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OsuTest {
-    /// `osu_latency`: size, one-way latency in us.
-    Latency,
-    /// `osu_bw`: size, MB/s.
-    Bandwidth,
-    /// `osu_bibw`: size, MB/s.
-    BiBandwidth,
-    /// `osu_mbw_mr`: size, MB/s, messages per second.
-    MessageRate,
-}
 
 /// What a table needs to know beside the result.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,24 +26,22 @@ pub struct OsuSpec {
     pub window: String,
 }
 
-impl OsuTest {
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Latency => "OSU MPI Latency Test",
-            Self::Bandwidth => "OSU MPI Bandwidth Test",
-            Self::BiBandwidth => "OSU MPI Bi-Directional Bandwidth Test",
-            Self::MessageRate => "OSU MPI Multiple Bandwidth / Message Rate Test",
-        }
+const fn title(test: OsuTest) -> &'static str {
+    match test {
+        OsuTest::Latency => "OSU MPI Latency Test",
+        OsuTest::Bandwidth => "OSU MPI Bandwidth Test",
+        OsuTest::BiBandwidth => "OSU MPI Bi-Directional Bandwidth Test",
+        OsuTest::MessageRate => "OSU MPI Multiple Bandwidth / Message Rate Test",
     }
+}
 
-    /// Column heading, metric, and the unit the column is in.
-    const fn columns(self) -> &'static [(&'static str, &'static str, &'static str)] {
-        match self {
-            Self::Latency => &[("Latency (us)", "latency", "us")],
-            Self::Bandwidth | Self::BiBandwidth => &[("Bandwidth (MB/s)", "bandwidth", "MB/s")],
-            Self::MessageRate => {
-                &[("MB/s", "bandwidth", "MB/s"), ("Messages/s", "message_rate", "msg/s")]
-            }
+/// Column heading, metric, and the unit the column is in.
+const fn columns_of(test: OsuTest) -> &'static [(&'static str, &'static str, &'static str)] {
+    match test {
+        OsuTest::Latency => &[("Latency (us)", "latency", "us")],
+        OsuTest::Bandwidth | OsuTest::BiBandwidth => &[("Bandwidth (MB/s)", "bandwidth", "MB/s")],
+        OsuTest::MessageRate => {
+            &[("MB/s", "bandwidth", "MB/s"), ("Messages/s", "message_rate", "msg/s")]
         }
     }
 }
@@ -93,7 +79,7 @@ fn head(
     point: &PointResult,
     group: &[&(String, String)],
 ) -> Result<(), ReportError> {
-    let title = spec.test.title();
+    let title = title(spec.test);
     line(text, format_args!("# {title} (simulated by mpisim {})", result.version));
     line(text, format_args!("# {} digest {}", result.scenario, result.digest));
     for (path, value) in group {
@@ -105,7 +91,7 @@ fn head(
         line(text, format_args!("# [ pairs: {pairs} ] [ window size: {window} ]"));
     }
     let mut columns = format!("{:<10}", "# Size");
-    for (heading, _, _) in spec.test.columns() {
+    for (heading, _, _) in columns_of(spec.test) {
         let _ = write!(columns, "{heading:>18}");
     }
     line(text, format_args!("{columns}"));
@@ -119,7 +105,7 @@ fn row(text: &mut String, spec: &OsuSpec, point: &PointResult) -> Result<(), Rep
         .ok_or_else(|| needs(spec, point, &spec.size))?
         .value;
     let mut columns = format!("{bytes:<10}");
-    for (_, metric, unit) in spec.test.columns() {
+    for (_, metric, unit) in columns_of(spec.test) {
         let _ = write!(columns, "{:>18.2}", column(spec, point, metric, unit, bytes)?);
     }
     line(text, format_args!("{columns}"));
@@ -147,7 +133,7 @@ fn column(
     }
 }
 
-/// What a value in `from` is multiplied with to be in `to`.
+/// The factor from unit `from` to unit `to`.
 fn conversion(from: &str, to: &str) -> Option<f64> {
     match (from, to) {
         (from, to) if from == to => Some(1.0),
@@ -173,7 +159,7 @@ fn setting<'a>(
 }
 
 fn needs(spec: &OsuSpec, point: &PointResult, needed: &str) -> ReportError {
-    ReportError::OsuNeeds { test: spec.test.title(), needed: needed.to_owned(), point: point.index }
+    ReportError::OsuNeeds { test: title(spec.test), needed: needed.to_owned(), point: point.index }
 }
 
 fn line(text: &mut String, content: std::fmt::Arguments<'_>) {

@@ -6,13 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+pub use super::error::{MOST_ARROWS, NotDrawn};
 use super::figure::wrap;
 use experiment::results::{Arrow, Lasting, Sequence};
-use experiment::run::timeline::MOST_RANKS;
 use units::{Bytes, TimeDelta};
 
-/// The most arrows that a picture holds.
-pub const MOST_ARROWS: usize = 120;
 /// The least time of a bar, as a part of the whole: shorter ones are not told.
 const LEAST_BAR: u64 = 200;
 
@@ -41,41 +39,6 @@ const COLOURS: [(&str, &str); 7] = [
 const DMA: &str = "#0072B2";
 const INK: &str = "#222222";
 const SOFT: &str = "#555555";
-
-/// Why a sequence is not drawn.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum NotDrawn {
-    /// Nothing was sent.
-    #[error("no message was sent in the measured time")]
-    Nothing,
-    /// More than fit.
-    #[error("{0} messages do not fit one picture; {MOST_ARROWS} do")]
-    TooMany(usize),
-    /// More ranks than fit.
-    #[error("at most {MOST_RANKS} ranks are drawn, and these are {0}")]
-    Ranks(u32),
-    /// There are no ranks.
-    #[error("messages between ranks are drawn, and a packing sends none")]
-    Packing,
-    /// The run that is noted ended before the one that is not.
-    #[error("what is noted of the run met a limit: {0}")]
-    Limit(String),
-}
-
-impl NotDrawn {
-    /// What to do instead.
-    pub const fn help(&self) -> &'static str {
-        match self {
-            Self::Nothing => "`--trace FILE` shows what its cores and devices do",
-            Self::TooMany(_) => "fewer rounds, smaller windows or a program of a few calls fit",
-            Self::Ranks(_) => "choose a smaller run, or `--trace FILE`",
-            Self::Packing => {
-                "`--trace FILE` shows what its parts do over time, `--explain` where it went"
-            }
-            Self::Limit(_) => "raise `limits.memory`, or choose a smaller run",
-        }
-    }
-}
 
 /// Where moments stand.
 struct Page<'a> {
@@ -284,7 +247,7 @@ impl<'a> Page<'a> {
         );
     }
 
-    /// What the colours mean.
+    /// The meaning of the colours.
     fn legend(&self) -> Vec<Entry> {
         let used = |name: &str| self.bars.iter().any(|bar| bar.name == name);
         let dma = self.sequence.arrows.iter().any(|arrow| arrow.dma);
@@ -365,7 +328,7 @@ fn said(arrow: &Arrow) -> String {
 /// Pixels between two moments: 9 more for each ten times as long.
 fn distance(ps: u64) -> i32 {
     let decades = i32::try_from(ps.max(1).ilog10()).expect("at most 19");
-    // Below 10 ns nothing is told apart.
+    // Times below 10 ns have no room of their own.
     if decades < 4 { 3 } else { 10 + 11 * (decades - 4) }
 }
 

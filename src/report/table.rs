@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::explain::explain_text;
 use super::numbers::{engineering, in_words, percent};
-use super::what_if::what_if_text;
-use experiment::results::{ClaimResult, ClaimRole, ClaimStatus, PointResult, RunResult};
+use experiment::results::{PointResult, RunResult};
 use experiment::schema;
-use form::diagnostic::quote;
 
 /// The most columns of values that a pivot table has; more would not fit a terminal.
 const PIVOT_COLUMNS: usize = 8;
@@ -25,32 +22,12 @@ pub(super) const TIME: &str = "time";
 /// A table whose cells are text; every column is aligned to the right.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Table {
-    /// What the cells show, with unit.
+    /// The quantity of the cells, with unit.
     pub caption: String,
     /// Heading of each column.
     pub columns: Vec<String>,
     /// Rows of as many cells as there are columns; an empty cell has no value.
     pub rows: Vec<Vec<String>>,
-}
-
-/// The whole human report: tables, failures, claims, digest; `machine` names that of the points.
-pub fn report_text(result: &RunResult, machine: &str) -> String {
-    let mut text = format!("{}\n{} on {machine}\n", result.title, quote(&result.scenario));
-    if let Some(same) = constants_text(result) {
-        let _ = write!(text, "\n{same}\n");
-    }
-    for table in tables(result).iter().filter(|table| !table.columns.is_empty()) {
-        let _ = write!(text, "\n{}", table.to_text());
-    }
-    for (index, (name, meaning)) in legend(result).into_iter().enumerate() {
-        let _ = writeln!(text, "{}{name}: {meaning}", if index == 0 { "\n" } else { "" });
-    }
-    text.push_str(&explain_text(result));
-    text.push_str(&what_if_text(result));
-    text.push_str(&failures_text(result));
-    text.push_str(&claims_text(&result.claims));
-    let _ = writeln!(text, "\ndigest {}", result.digest);
-    text
 }
 
 /// The result as tables: a pivot per metric for a full sweep of two axes, one flat table
@@ -160,6 +137,17 @@ pub(super) fn param<'a>(point: &'a PointResult, path: &str) -> Option<&'a str> {
     point.params.iter().find(|(name, _)| name == path).map(|(_, value)| value.as_str())
 }
 
+/// The swept values of a point, or its number where nothing is swept.
+pub(super) fn point_name(point: &PointResult) -> String {
+    if point.params.is_empty() {
+        return format!("point {}", point.index);
+    }
+    let params = point.params.iter().map(|(path, value)| {
+        format!("{} {value}", path.rsplit('.').next().unwrap_or(path).replace('_', " "))
+    });
+    params.collect::<Vec<_>>().join(", ")
+}
+
 /// Points that differ in nothing but the seed: replicas of one measurement.
 struct Group<'a> {
     /// The values of the axes.
@@ -252,7 +240,7 @@ impl Grid<'_> {
         self.axes[self.places.1]
     }
 
-    /// A cell for each group, which is told the group in the first column of its row.
+    /// A cell for each group; it gets the group in the first column of its row.
     fn table(&self, caption: String, cell: impl Fn(&Group<'_>, &Group<'_>) -> String) -> Table {
         let (row, column) = self.places;
         let cells: BTreeMap<(&str, &str), &Group<'_>> =
@@ -309,7 +297,7 @@ fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
     }
 }
 
-/// What the cells show where there are replicas.
+/// The quantity of the cells if there are replicas.
 fn replicas_text(groups: &[Group<'_>]) -> String {
     match groups.iter().map(|group| group.points.len()).max() {
         Some(most) if most > 1 => format!("; mean of {most} seeds ±half the range"),
@@ -371,54 +359,6 @@ fn value_text(points: &[&PointResult], name: &str) -> String {
             format!("{} ±{}", engineering(mean), percent((high - low) / 2.0, mean.abs()))
         }
     }
-}
-
-/// What failed, one paragraph per point.
-fn failures_text(result: &RunResult) -> String {
-    let mut text = String::new();
-    for point in &result.points {
-        if let Some(failure) = &point.failure {
-            let _ = write!(text, "\npoint {}", point.index);
-            for (path, value) in &point.params {
-                let _ = write!(text, ", {path} = {value}");
-            }
-            let _ = writeln!(text, " failed:\n{failure}");
-        }
-    }
-    text
-}
-
-/// The claims with their verdicts: predictions first, inputs apart, deviations with their number.
-pub fn claims_text(claims: &[ClaimResult]) -> String {
-    let mut text = String::new();
-    for (role, heading) in [
-        (ClaimRole::Prediction, "predictions"),
-        (ClaimRole::Input, "inputs (the model was calibrated on them)"),
-    ] {
-        let chosen: Vec<_> = claims.iter().filter(|claim| claim.role == role).collect();
-        if chosen.is_empty() {
-            continue;
-        }
-        let held = chosen.iter().filter(|claim| claim.status == ClaimStatus::Pass).count();
-        let _ = writeln!(text, "\nclaims, {heading}: {held} of {} hold", chosen.len());
-        for claim in chosen {
-            text.push_str(&claim_text(claim));
-        }
-    }
-    text
-}
-
-fn claim_text(claim: &ClaimResult) -> String {
-    let verdict = match claim.status {
-        ClaimStatus::Pass => "pass    ",
-        ClaimStatus::Deviates => "DEVIATES",
-    };
-    let ClaimResult { id, statement, expected, source, .. } = claim;
-    let measured = claim.measured_in_words();
-    let said = if statement.is_empty() { String::new() } else { format!("{statement} ") };
-    format!(
-        "  {verdict}  {id}: measured {measured}, expected {expected}\n            {said}({source})\n"
-    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Faults of the plan that did nothing: what a run under them shows nothing of.
+//! Faults of the plan without an effect on the run.
 
 use super::numbers::in_parentheses;
 use experiment::results::{PointResult, RunResult, Unfired};

@@ -1,8 +1,7 @@
-//! What another cost of one resource changes, point by point.
+//! What-if analysis: results with another cost of one resource, point by point.
 
-use super::html::point_name;
 use super::numbers::{change, engineering};
-use super::table::Table;
+use super::table::{Table, point_name};
 use experiment::results::{RunResult, Supposed};
 
 /// The metric that every workload has.

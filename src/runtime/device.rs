@@ -264,7 +264,7 @@ struct Running {
 pub fn run(setup: Setup) -> Outcome {
     let wires = Topology::new(topology::Shape::Crossbar, 1).expect("one node");
     let cluster = Cluster::new(&setup.profile, wires, &[]);
-    let gpus = Gpus::new(&setup.profile, &cluster, 0);
+    let gpus = cluster.gpus(&setup.profile, 0);
     let mut options = setup.options;
     if matches!(options.causes, Keep::Causes | Keep::Messages) {
         // Every event here is a cause.

@@ -313,7 +313,7 @@ pub enum QuantityError {
     WrongDimension {
         /// The unit as written.
         found: String,
-        /// What it measures, in words.
+        /// Its dimension, in words.
         dimension: &'static str,
     },
     /// The value is too large for its integer.
@@ -329,7 +329,7 @@ pub enum QuantityError {
     },
 }
 
-/// What a unit measures.
+/// The dimension of a unit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dimension {
     /// Time, in picoseconds.

@@ -5,54 +5,193 @@
 //!
 //! Source: `coop` Sec. IV-C and V. The computation is calibrated on a run with the default protocol only.
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::comd::CoMd;
-use super::graph500::Search;
+use super::collectives::Chosen;
 use super::graph500::rmat::Draws;
-use super::job::AnyProgram;
-use super::minighost::MiniGhost;
+use super::grid::{AXES, Grid, Order, dims};
+use super::job::{AnyProgram, draws};
+use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
+use super::metric::{COMMUNICATION, Measured, inside};
 use super::ping_pong::{END, START};
+use super::ranks::Ranks;
 use super::score::Section;
-use super::stencil::Stencil;
+use form::codes;
+use form::fields::{LONG, MAX_MESSAGE, POSITIVE, time};
+use form::shape::Shape;
+use form::typed::{Entry, default, required};
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::{Call, Comm};
 use protocols::collectives::Collective;
 use protocols::contract::{Next, Region, Space};
+use units::PS_PER_S;
+
+static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
+pub(super) static TIME: Shape = time(0, LONG);
+
+const fn shared(entry: Entry, doc: &'static str) -> Entry {
+    Entry { doc, ..entry }
+}
+
+pub(super) const PROCESSES: Entry = shared(required(&COUNT, "64"), "Processes in all.");
+pub(super) const PER_NODE: Entry = shared(required(&COUNT, "28"), "Processes of a node, at most.");
+pub(super) const PROCESS_GRID: Entry = shared(
+    default(
+        &Shape::List { of: &Shape::Count { min: 0, max: 65_536 }, min: 3, max: 3 },
+        "[ 0, 0, 0 ]",
+    ),
+    "Processes on each axis; those that are 0 are chosen as by MPI_Dims_create.",
+);
+pub(super) const COMPUTE: Entry =
+    shared(default(&TIME, "0 s"), "Computation of a process in a step.");
+pub(super) const STEPS: Entry = shared(required(&POSITIVE, "10"), "Measured steps.");
+
+form::words! {
+    /// How the processes of a grid are numbered.
+    pub enum RankOrder {
+        /// the numbers of ranks run along z first, as in MPI_Cart_create
+        LastAxis = "last_axis",
+        /// they run along x first
+        FirstAxis = "first_axis",
+    }
+}
+
+/// How the processes of a grid are numbered, with the default of an application.
+pub(super) const fn rank_order(usual: &'static str) -> Entry {
+    shared(default(&RankOrder::SHAPE, usual), "How the processes of the grid are numbered.")
+}
+
+form::words! {
+    /// What a size of the problem counts for.
+    pub enum Scaling {
+        /// the problem grows with the job
+        Weak = "weak",
+        /// the problem is that of the whole job
+        Strong = "strong",
+    }
+}
+
+/// The field that says how many processes a node has.
+pub(super) const PER_NODE_PATH: &str = "workload.processes_per_node";
+
+/// What an application asks of the simulator; one type implements it in the file of its kind.
+pub trait Skeleton: Any + Debug + Send + Sync {
+    /// Its kind.
+    fn kind(&self) -> &'static Kind;
+
+    /// Refuses numbers that contradict each other.
+    fn check(&self, _application: &Application, _reading: &mut Reading<'_>) {}
+
+    /// Paths of the fields that give the size of messages, the computation, and what multiplies both.
+    fn dimensions(&self) -> [&'static str; 3];
+
+    /// Computation of a process in all steps, in picoseconds.
+    fn compute(&self) -> u128;
+
+    /// Messages between neighbours in all steps; 0 where they are known with the programs only.
+    fn messages(&self) -> u64;
+
+    /// Bytes of all messages, at most.
+    fn bytes(&self) -> u128;
+
+    /// Bytes of the greatest message.
+    fn greatest(&self) -> u64;
+
+    /// The reductions over all processes that it calls, each by the library's default.
+    fn reductions(&self, _processes: u32) -> Vec<Collective> {
+        Vec::new()
+    }
+
+    /// The programs of all ranks, with their reductions as the library makes them; `draws` decide
+    /// what is random.
+    fn programs(
+        &self,
+        processes: u32,
+        draws: &Draws,
+        reductions: &[Arc<Collective>],
+    ) -> Vec<AnyProgram>;
+
+    /// Adds its metrics.
+    fn measure(&self, run: &mut Measured<'_>);
+}
 
 /// An application on so many processes.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Application {
     /// Processes.
     pub processes: u32,
     /// The most processes of a node.
     pub per_node: u32,
     /// What they do.
-    pub task: Task,
+    pub task: Arc<dyn Skeleton>,
 }
 
-/// What the processes do.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Task {
-    /// A stencil of 7 points.
-    Stencil(Stencil),
-    /// Breadth-first search of Graph500.
-    Search(Search),
-    /// Molecular dynamics.
-    CoMd(CoMd),
-    /// A stencil code with many variables.
-    MiniGhost(MiniGhost),
+/// An application, and its reductions as the library makes them.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The application.
+    pub application: Application,
+    /// One call for each of [`Application::reductions`].
+    pub reductions: Vec<Chosen>,
+}
+
+/// The workload of an application; reports where its numbers contradict each other.
+pub(super) fn applied(
+    reading: &mut Reading<'_>,
+    (processes, per_node): (u32, u32),
+    task: impl Skeleton,
+) -> Option<Arc<dyn Workload>> {
+    let per_node = per_node.min(processes);
+    let application = Application { processes, per_node, task: Arc::new(task) };
+    application.check(reading);
+    let (node, choices) = (reading.node, reading.choices);
+    let calls = application.reductions().into_iter();
+    let reductions =
+        calls.map(|call| choices.choose(reading.diagnostics, node, "workload", call)).collect();
+    Some(Arc::new(Applied { application, reductions }))
+}
+
+/// The grid of the processes; a line of them with a report where they do not fit.
+pub(super) fn grid(
+    reading: &mut Reading<'_>,
+    processes: u32,
+    given: [u32; AXES],
+    (order, periodic): (RankOrder, bool),
+) -> Grid {
+    let extents = dims(processes, given).unwrap_or_else(|| {
+        let [x, y, z] = given;
+        let found = format!("{processes} processes on {x} x {y} x {z}");
+        let allowed = "the product must be the number of processes; 0 leaves an axis to be chosen";
+        reading.refuse("workload.grid", found, allowed);
+        [processes, 1, 1]
+    });
+    let order = match order {
+        RankOrder::FirstAxis => Order::FirstAxis,
+        RankOrder::LastAxis => Order::LastAxis,
+    };
+    Grid { extents, order, periodic }
+}
+
+/// A sum of so many elements over all processes; its buffers are numbered from `id` on.
+pub(super) fn sum(datatype: Datatype, elements: u64, id: u32) -> Collective {
+    let sum = Reduction::new(Operator::Sum, datatype).expect("numbers have a sum");
+    let region = |id| Region::new(Space::User(id), elements * datatype.width());
+    Collective::allreduce(Comm::default(), region(id), region(id + 1), sum)
+}
+
+/// Adds the time of each step, and how much of it a rank is inside MPI.
+pub(super) fn measure_steps(run: &mut Measured<'_>, steps: u32) {
+    run.step_time(steps);
+    run.add(COMMUNICATION, inside(run.outcome).as_us_f64() / f64::from(steps));
 }
 
 impl Application {
-    /// The scenario's word for it.
-    pub const fn kind(&self) -> &'static str {
-        match self.task {
-            Task::Stencil(_) => "stencil",
-            Task::Search(_) => "graph500",
-            Task::CoMd(_) => "comd",
-            Task::MiniGhost(_) => "minighost",
-        }
+    /// Its skeleton as one of type `T`, where it is one.
+    pub fn task_as<T: Skeleton>(&self) -> Option<&T> {
+        let any: &dyn Any = &*self.task;
+        any.downcast_ref()
     }
 
     /// Nodes that hold the processes.
@@ -60,78 +199,9 @@ impl Application {
         self.processes.div_ceil(self.per_node)
     }
 
-    /// Measured steps; `None` for a search, which has levels.
-    pub const fn steps(&self) -> Option<u32> {
-        match &self.task {
-            Task::Stencil(task) => Some(task.steps),
-            Task::CoMd(task) => Some(task.steps),
-            Task::MiniGhost(task) => Some(task.steps),
-            Task::Search(_) => None,
-        }
-    }
-
-    /// Computation of a process in all steps, in picoseconds.
-    pub fn compute(&self) -> u128 {
-        let (steps, each) = match &self.task {
-            Task::Stencil(task) => (task.steps, task.compute),
-            Task::CoMd(task) => (task.steps, task.compute),
-            Task::MiniGhost(task) => (task.steps, task.compute),
-            Task::Search(task) => return task.compute(),
-        };
-        u128::from(steps) * u128::from(each)
-    }
-
-    /// Messages between neighbours in all steps; 0 for a search, whose graph is made with its programs.
-    pub fn messages(&self) -> u64 {
-        match &self.task {
-            Task::Stencil(task) => task.messages(),
-            Task::CoMd(task) => task.messages(),
-            Task::MiniGhost(task) => task.messages(),
-            Task::Search(_) => 0,
-        }
-    }
-
-    /// Bytes of these messages; of a search, those of all pairs.
-    pub fn bytes(&self) -> u128 {
-        match &self.task {
-            Task::Stencil(task) => task.bytes(),
-            Task::CoMd(task) => task.bytes(),
-            Task::MiniGhost(task) => task.bytes(),
-            Task::Search(task) => task.bytes(),
-        }
-    }
-
-    /// Bytes of the greatest message.
-    pub fn greatest(&self) -> u64 {
-        match &self.task {
-            Task::Stencil(task) => task.halo,
-            Task::CoMd(task) => task.halo().into_iter().max().unwrap_or(0),
-            Task::MiniGhost(task) => task.halo(0).into_iter().max().unwrap_or(0),
-            Task::Search(task) => task.buffer,
-        }
-    }
-
     /// The reductions over all processes that it calls, each by the library's default.
-    ///
-    /// # Panics
-    ///
-    /// Never: sums of numbers are defined.
     pub fn reductions(&self) -> Vec<Collective> {
-        let sum = |datatype, elements: u64, id| {
-            let sum = Reduction::new(Operator::Sum, datatype).expect("numbers have a sum");
-            let region = |id| Region::new(Space::User(id), elements * datatype.width());
-            Collective::allreduce(Comm::default(), region(id), region(id + 1), sum)
-        };
-        let free = super::halo::FREE;
-        match &self.task {
-            Task::Stencil(_) => Vec::new(),
-            Task::CoMd(_) => {
-                vec![sum(Datatype::Int32, 1, free), sum(Datatype::Double, 2, free + 2)]
-            }
-            Task::MiniGhost(task) if task.sums == 0 => Vec::new(),
-            Task::MiniGhost(_) => vec![sum(Datatype::Double, 1, free)],
-            Task::Search(_) => vec![sum(Datatype::Int64, 1, self.processes + 1)],
-        }
+        self.task.reductions(self.processes)
     }
 
     /// The programs of all ranks, with their reductions as the library makes them; `draws` decide
@@ -142,24 +212,74 @@ impl Application {
     /// When there are not as many reductions as [`Self::reductions`] names.
     pub fn programs(&self, draws: &Draws, reductions: &[Arc<Collective>]) -> Vec<AnyProgram> {
         assert_eq!(reductions.len(), self.reductions().len(), "each reduction has its call");
-        let ranks = 0..self.processes;
-        match &self.task {
-            Task::Stencil(task) => {
-                ranks.map(|rank| AnyProgram::Score(task.program(rank))).collect()
-            }
-            Task::CoMd(task) => {
-                let sums = [&reductions[0], &reductions[1]];
-                ranks.map(|rank| AnyProgram::Score(task.program(rank, sums))).collect()
-            }
-            Task::MiniGhost(task) => {
-                let sum = reductions.first();
-                ranks.map(|rank| AnyProgram::Score(task.program(rank, sum))).collect()
-            }
-            Task::Search(task) => {
-                let searchers = task.programs(self.processes, draws, &reductions[0]);
-                searchers.into_iter().map(|one| AnyProgram::Search(Box::new(one))).collect()
-            }
+        self.task.programs(self.processes, draws, reductions)
+    }
+
+    /// Refuses numbers that contradict each other.
+    fn check(&self, reading: &mut Reading<'_>) {
+        if self.nodes() > reading.nodes {
+            let found = format!("{} processes need {} nodes", self.processes, self.nodes());
+            let allowed =
+                format!("there are {}, with {} processes each", reading.nodes, self.per_node);
+            reading.refuse("workload.processes", found, allowed);
         }
+        self.task.check(self, reading);
+        self.check_products(reading);
+    }
+
+    /// Bytes and time of all steps must fit 64 bits, and a message the greatest one.
+    fn check_products(&self, reading: &mut Reading<'_>) {
+        let [size, time, also] = self.task.dimensions();
+        let mut report = |path: &str, found: String, allowed: String| {
+            let one = reading.error(&codes::PRODUCT, path, found, allowed);
+            let one = one.related(reading.place(also), format!("it goes with `{also}`"));
+            reading.diagnostics.push(one);
+        };
+        let (greatest, bytes) = (self.task.greatest(), self.task.bytes());
+        if greatest > MAX_MESSAGE {
+            let found = format!("a message has {greatest} bytes");
+            report(size, found, format!("at most {MAX_MESSAGE} are allowed"));
+        } else if bytes > u128::from(u64::MAX) {
+            let found = format!("all messages together have {bytes} bytes");
+            report(size, found, "at most 2^64 bytes can be counted".to_owned());
+        }
+        let compute = self.task.compute();
+        if compute > u128::from(LONGEST_RUN.as_ps()) {
+            let days = compute / (24 * 3600 * u128::from(PS_PER_S));
+            let found = format!("a process computes for {days} days");
+            report(time, found, "at most 200 days can be counted".to_owned());
+        }
+    }
+}
+
+impl Workload for Applied {
+    fn kind(&self) -> &'static Kind {
+        self.application.task.kind()
+    }
+
+    fn processes(&self, _: &mut Reading<'_>) -> Option<Processes> {
+        Some(Processes::new(self.application.processes, self.application.per_node))
+    }
+
+    fn collectives(&self) -> Vec<&Chosen> {
+        self.reductions.iter().collect()
+    }
+
+    fn nodes(&self) -> Option<u32> {
+        Some(self.application.nodes())
+    }
+
+    fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
+        let reductions = self.reductions.iter().map(|one| Arc::new(ranks.placed(one)));
+        self.application.programs(&*draws(ranks.seed), &reductions.collect::<Vec<_>>())
+    }
+
+    fn messages(&self, _: &Ranks) -> u64 {
+        self.application.task.messages()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        self.application.task.measure(run);
     }
 }
 

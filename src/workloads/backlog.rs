@@ -12,6 +12,7 @@
 //!
 //! Source: `endpoints` Sec. 6, the expected and the unexpected queue variant.
 
+use super::fields::LongQueue;
 use super::windowed::endpoint;
 use mpi::envelope::{Rank, TAG_UB};
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
@@ -54,6 +55,17 @@ pub struct Backlog {
     first: u32,
     filled: u32,
     emptied: u32,
+}
+
+/// The part in a long queue of a rank, which holds it or feeds that of `peer`.
+pub(super) fn backlog(
+    queue: Option<LongQueue>,
+    holds: bool,
+    peer: Rank,
+    bytes: u64,
+) -> Option<Backlog> {
+    let side = if holds { Side::Holds } else { Side::Feeds };
+    queue.map(|LongQueue { queue, length }| Backlog::new(queue, side, length, peer, bytes))
 }
 
 impl Backlog {

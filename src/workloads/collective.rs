@@ -6,10 +6,27 @@
 
 use std::sync::Arc;
 
+use super::assumption::Assumption;
+use super::collectives::{self, Chosen, Over};
+use super::fields::{ROUNDS, Rounds, WARMUP};
+use super::job::AnyProgram;
+use super::kind::{Kind, Processes, Reading, Workload};
+use super::metric::{LATENCY, MESSAGE_RATE, Measured, MetricSpec, TIME};
+use super::ranks::{Addressing, Ranks};
+use super::statements::form::collectives::{OPERATOR, OVER, TYPE};
+use super::team;
+use super::windowed::Creation;
+use super::xios_ep;
+use form::codes;
+use form::fields::{LONG, SIZE, time};
+use form::json::Node;
+use form::shape::{Field, Shape, joined};
+use form::typed::{Object as _, default, optional, required};
+use form::workload_field;
 use protocols::call::{Call, Comm, Reply};
-use protocols::collectives::{At, Collective, Move, Round};
+use protocols::collectives::{Algorithm, At, Collective, Kind as Operation, Move, Round};
 use protocols::contract::{Handle, Machine, Next, Program, Space};
-use units::TimeDelta;
+use units::{Bytes, TimeDelta};
 
 pub use super::ping_pong::{END, START};
 
@@ -22,6 +39,261 @@ pub struct Repeated {
     done: u32,
     beside: Option<Beside>,
     state: State,
+}
+
+form::object! {
+    /// All processes call one collective operation again and again; latency is the time of one call.
+    /// Threads take part as endpoints; those that share a rank combine among themselves first, and
+    /// one of them calls.
+    pub struct CollectiveForm {
+        /// What is measured.
+        operation: String = required(&OPERATION, "\"allreduce\""),
+        /// The algorithm; without one, that of `mpi.collectives`.
+        algorithm: Option<String> = optional(&Shape::Name),
+        /// Which ranks combine first.
+        over: Option<String> = default(&OVER, "as `mpi.collectives.over` says"),
+        /// Processes of each node; all of them take part, and each of their threads where it can.
+        ranks_per_node: u32 = required(&Shape::Count { min: 1, max: 65_536 }, "16"),
+        /// Bytes of the message or vector; of the block of each rank where there are blocks.
+        size: Bytes = default(&SIZE, "0 B"),
+        /// The type of the elements.
+        element as "type": String = default(&TYPE, "int32"),
+        /// What two elements become.
+        operator: String = default(&OPERATOR, "sum"),
+        rounds: Rounds = ROUNDS,
+        warmup: u32 = WARMUP,
+    }
+}
+
+form::object! {
+    /// All processes begin one collective operation (MPI_Iallreduce and so on), compute, and wait for
+    /// it, again and again; latency is the time of all that, exposed what it is beyond the computation.
+    pub struct BesideForm {
+        /// Computation between the beginning of a call and the wait for its end.
+        compute: TimeDelta = required(&time(0, LONG), "\"1 ms\""),
+        /// Calls of MPI_Test in the computation, which part it into equal pieces.
+        tests: u32 = default(&Shape::Count { min: 0, max: 1_000_000 }, "0"),
+    }
+}
+
+static OPERATION: Shape = Shape::Word(&[
+    ("barrier", "MPI_Barrier"),
+    ("bcast", "MPI_Bcast"),
+    ("scatter", "MPI_Scatter"),
+    ("gather", "MPI_Gather"),
+    ("allgather", "MPI_Allgather"),
+    ("reduce", "MPI_Reduce"),
+    ("allreduce", "MPI_Allreduce"),
+    ("reduce_scatter_block", "MPI_Reduce_scatter_block"),
+    ("alltoall", "MPI_Alltoall"),
+    ("scan", "MPI_Scan"),
+    ("exscan", "MPI_Exscan"),
+]);
+
+const EXPOSED: MetricSpec =
+    MetricSpec::time("exposed").titled("Time of a call beyond the computation beside it");
+
+/// One blocking operation.
+pub static BLOCKING: Kind = Kind {
+    name: "collective",
+    fields: CollectiveForm::FIELDS,
+    about: CollectiveForm::ABOUT,
+    metrics: &[LATENCY, MESSAGE_RATE, TIME],
+    account: &[],
+    processes: workload_field!(CollectiveForm, ranks_per_node),
+    read: |reading| measured(reading, None),
+};
+
+static NONBLOCKING_FIELDS: [Field; CollectiveForm::FIELDS.len() + BesideForm::FIELDS.len()] =
+    joined(CollectiveForm::FIELDS, BesideForm::FIELDS);
+
+/// One nonblocking operation, and a computation beside it.
+pub static NONBLOCKING: Kind = Kind {
+    name: "nonblocking_collective",
+    fields: &NONBLOCKING_FIELDS,
+    about: BesideForm::ABOUT,
+    metrics: &[EXPOSED, LATENCY, TIME],
+    read: |reading| {
+        let BesideForm { compute, tests } = BesideForm::read(reading.node);
+        if reading.threads > 1 {
+            let threads = reading.threads;
+            let found =
+                format!("collectives that are only begun, by processes of {threads} threads");
+            let allowed = "one thread calls in each process; a progress thread may stand beside it";
+            reading.refuse("workload.kind", found, allowed);
+        }
+        measured(reading, Some(Beside { compute, tests }))
+    },
+    ..BLOCKING
+};
+
+/// All ranks call one operation again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredCollective {
+    /// What the scenario says.
+    pub form: CollectiveForm,
+    /// The call.
+    pub chosen: Chosen,
+    /// Processes of a node.
+    pub ranks_per_node: u32,
+    /// Measured calls.
+    pub rounds: u32,
+    /// What a rank computes while the operation is under way; `None`: it waits inside.
+    pub beside: Option<Beside>,
+}
+
+fn measured(reading: &mut Reading<'_>, beside: Option<Beside>) -> Option<Arc<dyn Workload>> {
+    let form = CollectiveForm::read(reading.node);
+    let ranks_per_node = form.ranks_per_node.saturating_mul(u32::from(reading.separate));
+    let processes = ranks_per_node.saturating_mul(reading.nodes);
+    let ranks = processes.saturating_mul(u32::from(reading.each));
+    let kind = Operation::ALL.into_iter().find(|kind| kind.name() == form.operation);
+    let kind = kind.expect("the tree was checked against its shape");
+    let reduction = collectives::reduction(reading.diagnostics, reading.node, "workload");
+    let datatype = reduction.datatype();
+    if kind.reduces() && !form.size.as_u64().is_multiple_of(datatype.width()) {
+        let found = format!("{} are no whole number of elements", form.size);
+        let allowed = format!("an element of `{}` has {} B", datatype.name(), datatype.width());
+        reading.refuse(workload_field!(CollectiveForm, size), found, allowed);
+    }
+    let call = collectives::measured(kind, form.size.as_u64(), ranks, reduction);
+    let node: &Node = reading.node;
+    let chosen = reading.choices.choose(reading.diagnostics, node, "workload", call);
+    let rounds = form.rounds.of(form.size);
+    Some(Arc::new(MeasuredCollective { form, chosen, ranks_per_node, rounds, beside }))
+}
+
+impl MeasuredCollective {
+    /// The threads of all processes; `None` where a process is one rank of one thread.
+    fn teams(&self, ranks: &Ranks, call: &Arc<Collective>) -> Option<Vec<AnyProgram>> {
+        let (processes, threads) = (ranks.placement.processes, ranks.threads);
+        let rounds = team::Rounds { warm_up: self.form.warmup, measured: self.rounds };
+        match ranks.addressing {
+            Addressing::Endpoints(own) => {
+                let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
+                Some(team::by_endpoints(call, processes, threads, creation, rounds))
+            }
+            Addressing::EndpointLibrary => {
+                // Each thread is a rank like any other, and none is created.
+                let rank = Repeated::new(call.clone(), rounds.warm_up, rounds.measured);
+                let threads = processes as usize * usize::from(threads);
+                Some(vec![AnyProgram::Collective(rank); threads])
+            }
+            Addressing::Process | Addressing::Duplicated if threads == 1 => None,
+            Addressing::Process | Addressing::Duplicated => {
+                let teams = team::funnelled(call, processes, threads, rounds);
+                Some(teams.expect("the plan was checked for it"))
+            }
+        }
+    }
+}
+
+impl Workload for MeasuredCollective {
+    fn kind(&self) -> &'static Kind {
+        if self.beside.is_some() { &NONBLOCKING } else { &BLOCKING }
+    }
+
+    fn check_addressing(&self, reading: &mut Reading<'_>) {
+        if self.beside.is_some() {
+            reading.refuse_endpoints();
+            reading.refuse_endpoint_library("it has no collectives that are only begun");
+        } else if self.chosen.over != Over::Ranks {
+            reading.refuse_endpoint_library("its collectives have their processes for units");
+        }
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let per_node = self.ranks_per_node;
+        // Each process may have so many ranks.
+        let ranks = per_node.saturating_mul(u32::from(reading.each));
+        reading.on_each_node(ranks, BLOCKING.processes)?;
+        Some(Processes::new(reading.on_each_node(per_node, BLOCKING.processes)?, per_node))
+    }
+
+    /// Threads without a rank of their own combine inside their process, where the operation can.
+    fn check_threads(&self, reading: &mut Reading<'_>) {
+        let (kind, threads) = (self.chosen.call.kind, reading.threads);
+        let (found, allowed) = match reading.addressing {
+            Addressing::Duplicated if threads > 1 => (
+                "threads with a communicator each cannot meet in one operation".to_owned(),
+                "`endpoints`, `multiplexed`, `process` or `separate` is needed",
+            ),
+            Addressing::Process if threads > 1 && !team::has_funnelled(kind) => (
+                format!("threads that share a rank are to combine in `{}`", kind.name()),
+                "`barrier`, `bcast`, `reduce` and `allreduce` can; others need endpoints",
+            ),
+            Addressing::Process
+            | Addressing::Duplicated
+            | Addressing::Endpoints(_)
+            | Addressing::EndpointLibrary => return,
+        };
+        let one = reading.error(&codes::CONTRADICTION, "ranks.addressing", found, allowed);
+        let threads = reading.place("ranks.threads_per_process");
+        reading.diagnostics.push(one.related(threads, "the threads are given here"));
+    }
+
+    fn collectives(&self) -> Vec<&Chosen> {
+        vec![&self.chosen]
+    }
+
+    /// What the slowest algorithm moves through one rank.
+    fn traffic(&self, processes: u32, threads: u16) -> Option<(Bytes, u128)> {
+        let calls = u128::from(self.rounds) + u128::from(self.form.warmup);
+        Some((self.form.size, calls * 2 * u128::from(processes) * u128::from(threads)))
+    }
+
+    /// The segments of a broadcast along a chain.
+    fn assumptions(&self) -> Vec<Assumption> {
+        let call = &self.chosen.call;
+        if call.algorithm != Algorithm::BcastPipelinedRing {
+            return Vec::new();
+        }
+        let why = "libraries choose by message and ranks; no document states what it took";
+        let segment = Bytes::new(call.segment).to_string();
+        let range = ("1 KiB", "128 KiB");
+        vec![Assumption::estimate("mpi.collectives.bcast_segment", segment, range, why)]
+    }
+
+    fn combines_threads(&self, ranks: &Ranks) -> bool {
+        ranks.addressing == Addressing::Process && ranks.threads > 1
+    }
+
+    fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
+        let call = Arc::new(ranks.placed(&self.chosen));
+        self.teams(ranks, &call).unwrap_or_else(|| {
+            let rank = Repeated::new(call, self.form.warmup, self.rounds).beside(self.beside);
+            vec![AnyProgram::Collective(rank); ranks.placement.processes as usize]
+        })
+    }
+
+    fn messages(&self, ranks: &Ranks) -> u64 {
+        let (call, processes) = (ranks.placed(&self.chosen), ranks.placement.processes);
+        let each = match ranks.addressing {
+            Addressing::Process if ranks.threads > 1 => {
+                team::funnelled_messages(&call, processes, ranks.threads)
+            }
+            Addressing::EndpointLibrary => xios_ep::messages(&call, processes, ranks.threads),
+            Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
+                messages(&call, processes * u32::from(ranks.of_a_process()))
+            }
+        };
+        each * u64::from(self.rounds)
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        let each = run.elapsed.as_s_f64() / f64::from(self.rounds) * 1e6;
+        if let Some(beside) = self.beside {
+            run.add(EXPOSED, each - beside.compute.as_us_f64());
+        }
+        run.add(LATENCY, each);
+        if self.beside.is_none() {
+            run.message_rate(self.messages(&run.ranks));
+        }
+    }
+
+    fn senders(&self, ranks: &Ranks) -> u64 {
+        u64::from(self.ranks_per_node) * u64::from(ranks.threads)
+    }
 }
 
 /// What a rank does between the beginning of a collective and the wait for its end.

@@ -26,13 +26,25 @@
 
 use std::sync::Arc;
 
-use super::application::{begin, end, reduce};
+use super::application::{
+    Application, COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS,
+    Scaling, Skeleton, applied, begin, end, grid, measure_steps, rank_order, reduce, sum,
+};
+use super::graph500::rmat::Draws;
 use super::grid::{AXES, Grid};
-use super::halo::Halo;
+use super::halo::{FREE, Halo};
+use super::job::AnyProgram;
+use super::kind::{Kind, Reading};
+use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
 use super::score::{Score, Section};
+use form::shape::Shape;
+use form::typed::{Billionths, Object as _, default, required};
+use form::workload_field;
+use mpi::operator::Datatype;
 use protocols::call::Call;
 use protocols::collectives::Collective;
 use protocols::contract::Next;
+use units::TimeDelta;
 
 /// Bytes of an atom in a halo of atoms.
 pub const ATOM: u64 = 56;
@@ -42,6 +54,72 @@ pub const FORCE: u64 = 8;
 const FCC: u128 = 4;
 /// The cutoff of the Lennard-Jones potential in lattice constants, in billionths.
 pub const CUTOFF: u64 = 1_600_968_188;
+
+form::words! {
+    /// How forces are computed.
+    pub enum Potential {
+        /// one halo exchange a step
+        LennardJones = "lennard_jones",
+        /// a second one for one number of each atom
+        EmbeddedAtom = "embedded_atom",
+    }
+}
+
+static UNIT_CELLS: Shape =
+    Shape::List { of: &Shape::Count { min: 1, max: 1_000_000 }, min: 3, max: 3 };
+
+form::object! {
+    /// CoMD: atoms near the faces of each process go to its neighbours, axis by axis, in each step.
+    pub struct CoMdForm {
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        grid: [u32; AXES] = PROCESS_GRID,
+        rank_order: RankOrder = rank_order("first_axis"),
+        /// Unit cells on each axis.
+        unit_cells: [u32; AXES] = required(&UNIT_CELLS, "[ 100, 100, 100 ]"),
+        /// Weak: the unit cells of x count for each node.
+        scaling: Scaling = default(&Scaling::SHAPE, "strong"),
+        /// How forces are computed.
+        potential: Potential = default(&Potential::SHAPE, "lennard_jones"),
+        /// The least side of a link cell, in lattice constants.
+        cutoff: Billionths =
+            default(&Shape::Ratio { min: 1_000_000_000, max: 1_000_000_000_000 }, "1.600968188"),
+        steps: u32 = STEPS,
+        /// Steps from one sum of atoms and energies to the next.
+        print_every: u32 = default(&Shape::Count { min: 1, max: 100 }, "10"),
+        compute: TimeDelta = COMPUTE,
+    }
+}
+
+/// Molecular dynamics.
+pub static KIND: Kind = Kind {
+    name: "comd",
+    fields: CoMdForm::FIELDS,
+    about: CoMdForm::ABOUT,
+    metrics: &[STEP_TIME, COMMUNICATION, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = CoMdForm::read(reading.node);
+        let (processes, per_node) = (form.processes, form.processes_per_node);
+        let grid = grid(reading, processes, form.grid, (form.rank_order, true));
+        let mut unit_cells = form.unit_cells;
+        if form.scaling == Scaling::Weak {
+            let nodes = processes.div_ceil(per_node.min(processes));
+            unit_cells[0] = unit_cells[0].saturating_mul(nodes);
+        }
+        let task = CoMd {
+            grid,
+            unit_cells,
+            cutoff: form.cutoff.0,
+            embedded: form.potential == Potential::EmbeddedAtom,
+            steps: form.steps,
+            print_every: form.print_every,
+            compute: form.compute.as_ps(),
+        };
+        applied(reading, (processes, per_node), task)
+    },
+};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -136,6 +214,64 @@ impl CoMd {
         let atoms: u128 = self.atoms().iter().map(|atoms| u128::from(*atoms)).sum();
         let step = 2 * atoms * u128::from(each) * u128::from(self.grid.processes());
         step * u128::from(self.steps)
+    }
+}
+
+impl Skeleton for CoMd {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn check(&self, _: &Application, reading: &mut Reading<'_>) {
+        if !self.fits() {
+            let [x, y, z] = self.link_cells();
+            let found = format!("a process has {x} x {y} x {z} link cells");
+            let path = workload_field!(CoMdForm, unit_cells);
+            reading.refuse(path, found, "at least 2 on each axis are needed");
+        }
+    }
+
+    fn dimensions(&self) -> [&'static str; 3] {
+        [
+            workload_field!(CoMdForm, unit_cells),
+            workload_field!(CoMdForm, compute),
+            workload_field!(CoMdForm, steps),
+        ]
+    }
+
+    fn compute(&self) -> u128 {
+        u128::from(self.steps) * u128::from(self.compute)
+    }
+
+    fn messages(&self) -> u64 {
+        self.messages()
+    }
+
+    fn bytes(&self) -> u128 {
+        self.bytes()
+    }
+
+    fn greatest(&self) -> u64 {
+        self.halo().into_iter().max().unwrap_or(0)
+    }
+
+    /// The sum of atoms, and the sum of energies.
+    fn reductions(&self, _: u32) -> Vec<Collective> {
+        vec![sum(Datatype::Int32, 1, FREE), sum(Datatype::Double, 2, FREE + 2)]
+    }
+
+    fn programs(
+        &self,
+        processes: u32,
+        _: &Draws,
+        reductions: &[Arc<Collective>],
+    ) -> Vec<AnyProgram> {
+        let sums = [&reductions[0], &reductions[1]];
+        (0..processes).map(|rank| AnyProgram::Score(self.program(rank, sums))).collect()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        measure_steps(run, self.steps);
     }
 }
 

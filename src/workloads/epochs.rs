@@ -9,14 +9,25 @@
 use std::sync::Arc;
 
 use super::job::AnyProgram;
+use super::kind::{Kind, Reading};
+use super::metric::{Measured, MetricSpec, TIME};
+use super::one_sided::{
+    PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
+    one_sided,
+};
 use super::ping_pong::{END, START};
 use super::score::{Score, Section};
+use form::fields::{LONG, POSITIVE, SIZE, time};
+use form::typed::{Object as _, default, required};
+use form::workload_field;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::update::Effect;
 use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
+use protocols::rma::Transport;
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use units::{Bytes, TimeDelta};
 
 const HOST: u32 = 0;
 const WINDOW: Win = Win(0);
@@ -26,17 +37,18 @@ const GIVEN: u32 = 0;
 const GOT: u32 = 1;
 const MESSAGE: Buffer = Buffer { id: 2, bytes: 0 };
 
-/// How an origin reaches its target.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Epoch {
-    /// A lock of its own, alone; puts and gets.
-    Exclusive,
-    /// A lock with others; the accumulate family.
-    Shared,
-    /// A flush inside one lock of all; the accumulate family.
-    LockAll,
-    /// The same with puts and gets.
-    LockAllPuts,
+form::words! {
+    /// How an origin reaches its target.
+    pub enum Epoch {
+        /// a lock alone around puts and gets
+        Exclusive = "exclusive",
+        /// a lock with others around operations of the accumulate family
+        Shared = "shared",
+        /// a flush after them, inside one lock of all
+        LockAll = "lock_all",
+        /// a flush after puts and gets, inside one lock of all
+        LockAllPuts = "lock_all_puts",
+    }
 }
 
 impl Epoch {
@@ -51,28 +63,127 @@ impl Epoch {
     }
 }
 
-/// What it does in an epoch.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Access {
-    /// It writes.
-    Write,
-    /// It reads.
-    Read,
-    /// It writes and then reads the same place: in two exclusive epochs, or in one of the others.
-    WriteRead,
-    /// It adds to one number that all share, and learns what it was.
-    FetchAdd,
+form::words! {
+    /// What it does in an epoch.
+    pub enum Access {
+        /// it writes
+        Write = "write",
+        /// it reads
+        Read = "read",
+        /// it writes and then reads the same place
+        WriteRead = "write_read",
+        /// it adds to one number that all share
+        FetchAdd = "fetch_add",
+    }
 }
 
-/// What rank 0 does with its own window meanwhile.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Direct {
-    /// Nothing.
-    None,
-    /// It works on it inside an exclusive lock, as separate memory needs it.
-    Exclusive,
-    /// It works on it without a lock, as unified memory allows.
-    Unified,
+form::words! {
+    /// What rank 0 does with its own window meanwhile.
+    pub enum Direct {
+        /// rank 0 leaves its window alone
+        None = "none",
+        /// it works on it for `busy`, inside an exclusive lock
+        Exclusive = "exclusive",
+        /// it works on it for `busy`, without a lock
+        Unified = "unified",
+    }
+}
+
+form::object! {
+    /// All processes but the first make epochs towards the window of rank 0, again and again.
+    pub struct EpochsForm {
+        /// How a process reaches the window.
+        epoch: Epoch = required(&Epoch::SHAPE, "\"lock_all\""),
+        /// What it does there.
+        access: Access = required(&Access::SHAPE, "\"write\""),
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        /// Measured epochs of each process.
+        rounds: u32 = required(&POSITIVE, "100"),
+        /// Operations of an epoch.
+        operations: u32 = default(&POSITIVE, "1"),
+        /// Bytes of an operation; 8 B where numbers are added.
+        size: Bytes = default(&SIZE, "8 B"),
+        /// Stretches of rank 0 outside MPI; 0: it waits inside.
+        busy: TimeDelta = default(&time(0, LONG), "0 s"),
+        /// What rank 0 does with its own window.
+        direct: Direct = default(&Direct::SHAPE, "none"),
+        window: WindowKind = WINDOW_KIND,
+    }
+}
+
+const EPOCH_TIME: MetricSpec = MetricSpec::time("epoch_time").titled("Mean time of an epoch");
+const EPOCH_EVERY: MetricSpec =
+    MetricSpec::time("epoch_every").titled("Mean time from one epoch of any process to the next");
+const EPOCH_PACKETS: MetricSpec =
+    MetricSpec::number("packets_per_epoch", "").titled("Packets of its origin for each epoch");
+
+/// Epochs of all but the first process towards its window.
+pub static KIND: Kind = Kind {
+    name: "rma_epochs",
+    fields: EpochsForm::FIELDS,
+    about: EpochsForm::ABOUT,
+    metrics: &[EPOCH_TIME, EPOCH_EVERY, EPOCH_PACKETS, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = EpochsForm::read(reading.node);
+        let epochs = Epochs {
+            epoch: form.epoch,
+            access: form.access,
+            operations: form.operations,
+            size: if form.access == Access::FetchAdd { 8 } else { form.size.as_u64() },
+            rounds: form.rounds,
+            busy: form.busy.as_ps(),
+            direct: form.direct,
+            no_check: reading.rma.transport == Transport::Rdma,
+            shared: form.window == WindowKind::Shared,
+        };
+        one_sided((form.processes, form.processes_per_node), epochs)
+    },
+};
+
+impl Task for Epochs {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn is_mapped(&self) -> bool {
+        self.shared
+    }
+
+    fn locks_by_rdma(&self) -> bool {
+        let locks = !self.epoch.is_in_one_lock() || self.direct == Direct::Exclusive;
+        locks && self.no_check
+    }
+
+    fn check(&self, processes: u32, reading: &mut Reading<'_>) {
+        if processes < 2 {
+            reading.refuse(
+                workload_field!(EpochsForm, processes),
+                "nobody reaches the window of the first process",
+                "at least 2 processes are needed",
+            );
+        }
+        if self.direct != Direct::None && self.busy == 0 {
+            reading.refuse(
+                workload_field!(EpochsForm, busy),
+                "rank 0 works on its window for no time",
+                "a time is needed where `workload.direct` is not `none`",
+            );
+        }
+    }
+
+    fn programs(&self, processes: u32) -> Vec<AnyProgram> {
+        self.programs(processes)
+    }
+
+    fn measure(&self, processes: u32, run: &mut Measured<'_>) {
+        let [epoch, every, packets] = measure_cycles(run.outcome, self.rounds, processes - 1);
+        run.add(EPOCH_TIME, epoch);
+        run.add(EPOCH_EVERY, every);
+        run.add(EPOCH_PACKETS, packets);
+    }
 }
 
 /// What is asked for.

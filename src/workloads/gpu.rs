@@ -1,90 +1,104 @@
-//! Messages whose buffers are in GPU memory: a ping-pong, and what both workloads have in common.
-//!
-//! ```text
-//!   rank 0   send A ─────────────────▶ rank 1   receive into B
-//!            receive into B ◀──────────         send B
-//! ```
+//! Messages whose buffers are in GPU memory: what the workloads over them have in common.
 //!
 //! Source: `gpu-pack` Sec. 4.3 (Fig. 6) and 5.1 (Table 3).
 
+pub mod ping_pong;
 pub mod stencil;
 
-use std::sync::Arc;
-
-use self::stencil::GpuStencil;
-use super::ping_pong::{END, START};
-use super::score::{Score, Section};
+use super::kind::Reading;
+use form::codes;
+use form::machine::Machine;
+use form::shape::Shape as FieldShape;
+use form::typed::{Entry, required};
+use hardware::gpu::{Block, Shape};
 use mpi::datatype::{pack, unpack};
-use mpi::envelope::Rank;
-use protocols::call::{Call, Comm, Peer};
-use protocols::contract::{Next, Process, Region, Space};
-use protocols::device::{DeviceBuffer, DeviceExchange};
-use protocols::packing::Layout;
-use runtime::memory::Memories;
+use protocols::contract::{Process, Region, Space};
+use protocols::device::DeviceBuffer;
+use protocols::packing::{Layout, Method};
+use runtime::memory::{Memories, Payload};
 use runtime::monitors::Violation;
 
-/// A workload with buffers in GPU memory.
-#[derive(Clone, Debug)]
-pub enum GpuWorkload {
-    /// Two ranks send one message to and fro.
-    PingPong(GpuPingPong),
-    /// Nine-point stencil.
-    Stencil(GpuStencil),
+pub use ping_pong::GpuPingPong;
+
+/// Bytes of GPU memory of a process that may really exist.
+const MOST_REAL: u64 = 1 << 30;
+
+static METHOD: FieldShape = FieldShape::Word(&[
+    ("kernel", "a kernel for all types, between device memory and the host"),
+    ("kernel_staged", "a kernel inside the device, and one copy"),
+    ("hand_coded", "a kernel for this type, between device memory and the host"),
+    ("memcpy2d", "copies by equal rows at equal distances"),
+    ("memcpy3d", "copies by boxes of such rows"),
+    ("blockwise", "a copy for each contiguous block"),
+    ("per_field", "a copy by rows for each member of a struct"),
+    ("device_vector", "rows inside the device, and one copy, as in MVAPICH 1.8"),
+    ("points", "a copy for each primitive"),
+]);
+
+/// How data are packed.
+const PACKED_BY: Entry =
+    Entry { doc: "How data are packed and unpacked.", ..required(&METHOD, "\"kernel\"") };
+
+/// The method of a name.
+pub(super) fn method(name: &str) -> Method {
+    let found = Method::ALL.into_iter().find(|method| method.name() == name);
+    found.expect("the tree was checked against its shape")
 }
 
-impl GpuWorkload {
-    /// The scenario's word for it.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::PingPong(_) => "gpu_ping_pong",
-            Self::Stencil(_) => "gpu_stencil",
-        }
-    }
-
+/// What a workload asks of the GPU of each node.
+struct Needs<'a> {
     /// Processes, one on each node.
-    pub const fn processes(&self) -> u32 {
-        match self {
-            Self::PingPong(_) => 2,
-            Self::Stencil(stencil) => stencil.processes(),
-        }
-    }
+    processes: u32,
+    /// What is packed.
+    buffer: &'a DeviceBuffer,
+    /// A block of the kernel that computes.
+    block: Option<Block>,
+    /// The field that sizes blocks.
+    blocks: &'static str,
+    /// Bytes of memory of each GPU, and the field that gives them.
+    memory: (u64, &'static str),
+}
 
-    /// Messages of the timed rounds.
-    pub fn messages(&self) -> u64 {
-        match self {
-            Self::PingPong(ping_pong) => 2 * u64::from(ping_pong.rounds),
-            Self::Stencil(stencil) => stencil.messages(),
-        }
+/// Refuses what the machine cannot do; `real` where bytes exist.
+fn check_machine(reading: &mut Reading<'_>, machine: &Machine, real: bool, needs: &Needs<'_>) {
+    if needs.processes > reading.nodes {
+        reading.need_nodes(false, "at least 2");
     }
+    let Some(shape) = Shape::of(&machine.profile) else {
+        let found = format!("the machine `{}` has no GPU", machine.name);
+        let allowed = "its model must have a section `gpu`, such as `arc-c2050-qdr` has";
+        let one = reading.error(&codes::MODEL_INCOMPLETE, "machine", found, allowed);
+        let one = one.related(reading.node.span, "the workload sends data in GPU memory");
+        reading.diagnostics.push(one);
+        return;
+    };
+    let shared = needs.buffer.layout.encoding.fixed_bytes();
+    let registers = shape.instructions.registers;
+    let packs = Block { threads: needs.buffer.threads_per_block, registers, shared };
+    let blocks = [packs, needs.block.unwrap_or(packs)];
+    if blocks.into_iter().any(|block| shape.resident(block) == 0) {
+        let (threads, memory) = (shape.threads_per_sm, shape.shared_per_sm);
+        let allowed = format!("one of `{}` holds {threads} threads and {memory} B", machine.name);
+        reading.refuse(needs.blocks, "a block does not fit an SM", allowed);
+    }
+    let (bytes, path) = needs.memory;
+    if real && bytes > MOST_REAL {
+        let found = format!("{bytes} bytes of GPU memory exist");
+        let allowed = "at most 1 GiB of a process can be held; `mpi.payload` may be `phantom`";
+        let one = reading.error(&codes::PRODUCT, path, found, allowed);
+        reading.diagnostics.push(one);
+    }
+}
 
-    /// The programs of all ranks.
-    pub fn programs(&self) -> Vec<Score> {
-        match self {
-            Self::PingPong(ping_pong) => ping_pong.programs(),
-            Self::Stencil(stencil) => stencil.programs(),
-        }
+/// The bytes that are not as the serial reference says, after the run; none where bytes do not exist.
+fn broken(expected: &[(Process, Region, Vec<u8>)], memories: &Memories) -> Vec<Violation> {
+    if memories.payload() != Payload::Real {
+        return Vec::new();
     }
-
-    /// The bytes that are in GPU memory before the run.
-    pub fn contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
-        match self {
-            Self::PingPong(ping_pong) => ping_pong.contents(),
-            Self::Stencil(stencil) => stencil.contents(),
-        }
-    }
-
-    /// The bytes that are not as the serial reference says, after the run; none where bytes do not
-    /// exist.
-    pub fn broken(&self, memories: &Memories) -> Vec<Violation> {
-        let expected = match self {
-            Self::PingPong(ping_pong) => ping_pong.expected(),
-            Self::Stencil(stencil) => stencil.expected(),
-        };
-        let found = expected.iter().filter_map(|(process, region, expected)| {
-            differs(*process, expected, &memories.bytes(*process, *region))
-        });
-        found.collect()
-    }
+    let found = expected.iter().filter_map(|(process, region, expected)| {
+        differs(*process, expected, &memories.bytes(*process, *region))
+    });
+    found.collect()
 }
 
 /// The first byte that is not as expected.
@@ -103,72 +117,6 @@ fn pattern(length: usize, salt: u64) -> Vec<u8> {
     let byte =
         |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(salt << 40) >> 56) as u8;
     (0..length as u64).map(byte).collect()
-}
-
-/// One message between the GPUs of two nodes, to and fro.
-#[derive(Clone, Debug)]
-pub struct GpuPingPong {
-    /// What rank 0 sends.
-    pub sent: Arc<DeviceBuffer>,
-    /// What both receive into, and rank 1 sends back; of the same signature.
-    pub received: Arc<DeviceBuffer>,
-    /// Rounds before the timed ones.
-    pub warm_up: u32,
-    /// Timed rounds.
-    pub rounds: u32,
-}
-
-impl GpuPingPong {
-    /// The programs of the two ranks.
-    pub fn programs(&self) -> Vec<Score> {
-        let peer = |me: u32| Peer::Rank(Rank(1 - me));
-        let comm = Comm::default();
-        let call = |call| Next::Call(Call::Device(Arc::new(call)));
-        let send = |me, buffer: &Arc<DeviceBuffer>| {
-            call(DeviceExchange::send(peer(me), 0, comm, Arc::clone(buffer)))
-        };
-        let receive = |me| {
-            let buffer = Arc::clone(&self.received);
-            call(DeviceExchange::receive(peer(me), Some(0), comm, buffer))
-        };
-        let rounds =
-            [vec![send(0, &self.sent), receive(0)], vec![receive(1), send(1, &self.received)]];
-        let program = |round: Vec<Next<Call>>| {
-            let barrier = Next::Call(Call::Barrier { comm });
-            Score::new([
-                Section::once([barrier]),
-                Section::repeated(round.clone(), self.warm_up),
-                Section::once([Next::Mark(START)]),
-                Section::repeated(round, self.rounds),
-                Section::once([Next::Mark(END)]),
-            ])
-        };
-        rounds.map(program).into()
-    }
-
-    /// What is in a buffer before the run.
-    fn initial(process: u32, buffer: &DeviceBuffer) -> Vec<u8> {
-        let length = usize::try_from(buffer.data().len).expect("data fit the memory");
-        pattern(length, u64::from(process * 2 + buffer.id + 1))
-    }
-
-    fn contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
-        let own = [(0, &self.sent), (0, &self.received), (1, &self.received)];
-        let of = |(process, buffer): (u32, &Arc<DeviceBuffer>)| {
-            (Process(process), buffer.data(), Self::initial(process, buffer))
-        };
-        own.map(of).into()
-    }
-
-    fn expected(&self) -> Vec<(Process, Region, Vec<u8>)> {
-        let packed = packed(&self.sent, &Self::initial(0, &self.sent));
-        let of = |process| {
-            let mut data = Self::initial(process, &self.received);
-            unpacked(&self.received, &packed, &mut data);
-            (Process(process), self.received.data(), data)
-        };
-        vec![of(0), of(1)]
-    }
 }
 
 /// The serial reference.

@@ -23,10 +23,23 @@ pub mod traffic;
 
 use std::sync::Arc;
 
+use super::application::{
+    Application, PER_NODE, PER_NODE_PATH, PROCESSES, Scaling, Skeleton, TIME as ANY_TIME, applied,
+    sum,
+};
+use super::job::AnyProgram;
+use super::kind::{Kind, Reading};
+use super::metric::{COMMUNICATION, Measured, MetricSpec, TIME, inside, to_f64};
+use form::codes;
+use form::shape::Shape;
+use form::typed::{Object as _, default, optional, required};
+use form::workload_field;
+use mpi::operator::Datatype;
 use protocols::collectives::Collective;
 use rmat::{Draws, RMat};
 use searcher::{Costs, Searcher};
-use traffic::Traffic;
+use traffic::{Totals, Traffic};
+use units::{Bytes, Dimension, TimeDelta};
 
 /// Bytes of a pair: two vertices of 8 B.
 pub const PAIR: u64 = 16;
@@ -37,6 +50,64 @@ pub const MOST_SCALE: u32 = 21;
 /// The most processes between which the messages of a made graph are counted: 4 B a pair of them and
 /// level.
 pub const MOST_PROCESSES: u32 = 1_024;
+
+static BUFFER_SIZE: Shape =
+    Shape::Quantity { dimension: Dimension::Bytes, min: PAIR, max: 1 << 30 };
+
+form::object! {
+    /// Breadth-first search of Graph500 by levels, in a graph that is made and searched before the run.
+    pub struct SearchForm {
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        /// Binary logarithm of the vertices of the graph that is made from the seed.
+        scale: u32 = required(&Shape::Count { min: 4, max: MOST_SCALE as u64 }, "16"),
+        /// Edges for each vertex.
+        edge_factor: u32 = default(&Shape::Count { min: 1, max: 32 }, "16"),
+        /// Vertices for which the messages are scaled; without it those of the graph are sent.
+        vertices: Option<u64> = optional(&Shape::Count { min: 1, max: 1 << 48 }),
+        /// Weak: `vertices` are those of each node.
+        scaling: Scaling = default(&Scaling::SHAPE, "strong"),
+        /// Pairs of 16 B for one process leave when so many bytes are full.
+        buffer: Bytes = default(&BUFFER_SIZE, "4 KiB"),
+        /// Computation for each edge that is scanned, and for each pair that is received.
+        compute_per_edge: TimeDelta = default(&ANY_TIME, "0 s"),
+    }
+}
+
+const SEARCH_TIME: MetricSpec = MetricSpec::time("search_time");
+const LEVELS: MetricSpec = MetricSpec::number("levels", "");
+const EDGE_ENDS: MetricSpec = MetricSpec::number("edge_ends", "");
+const PAIRS: MetricSpec = MetricSpec::number("pairs", "");
+
+/// A breadth-first search.
+pub static KIND: Kind = Kind {
+    name: "graph500",
+    fields: SearchForm::FIELDS,
+    about: SearchForm::ABOUT,
+    metrics: &[SEARCH_TIME, COMMUNICATION, LEVELS, EDGE_ENDS, PAIRS, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = SearchForm::read(reading.node);
+        let (processes, per_node) = (form.processes, form.processes_per_node);
+        let weak = form.scaling == Scaling::Weak;
+        if form.vertices.is_none() && weak {
+            let path = workload_field!(SearchForm, scaling);
+            let allowed = "`workload.vertices` says how many vertices each node has";
+            reading.refuse(path, "weak scaling of a graph that is made", allowed);
+        }
+        let nodes = processes.div_ceil(per_node.min(processes));
+        let times = if weak { u64::from(nodes) } else { 1 };
+        let task = Search {
+            scale: form.scale,
+            edge_factor: form.edge_factor,
+            vertices: form.vertices.map(|vertices| vertices.saturating_mul(times)),
+            buffer: form.buffer.as_u64(),
+            compute: form.compute_per_edge.as_ps(),
+        };
+        applied(reading, (processes, per_node), task)
+    },
+};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -90,5 +161,75 @@ impl Search {
         let traffic = Arc::new(self.traffic(processes, draws));
         let costs = Costs { pairs: (self.buffer / PAIR).max(1), edge: self.compute };
         (0..processes).map(|rank| Searcher::new(rank, &traffic, costs, sum)).collect()
+    }
+}
+
+impl Skeleton for Search {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn check(&self, application: &Application, reading: &mut Reading<'_>) {
+        let processes = application.processes;
+        if self.vertices.is_none() && processes > MOST_PROCESSES {
+            let found = format!("a search by {processes} processes is counted");
+            let allowed =
+                format!("at most {MOST_PROCESSES} can be; with `workload.vertices` it is scaled");
+            let path = workload_field!(SearchForm, processes);
+            let one = reading.error(&codes::PRODUCT, path, found, allowed);
+            reading.diagnostics.push(one);
+        }
+    }
+
+    fn dimensions(&self) -> [&'static str; 3] {
+        [
+            workload_field!(SearchForm, vertices),
+            workload_field!(SearchForm, compute_per_edge),
+            workload_field!(SearchForm, edge_factor),
+        ]
+    }
+
+    fn compute(&self) -> u128 {
+        self.compute()
+    }
+
+    /// The graph is made with the programs.
+    fn messages(&self) -> u64 {
+        0
+    }
+
+    fn bytes(&self) -> u128 {
+        self.bytes()
+    }
+
+    fn greatest(&self) -> u64 {
+        self.buffer
+    }
+
+    /// The sum of the new frontiers.
+    fn reductions(&self, processes: u32) -> Vec<Collective> {
+        vec![sum(Datatype::Int64, 1, processes + 1)]
+    }
+
+    fn programs(
+        &self,
+        processes: u32,
+        draws: &Draws,
+        reductions: &[Arc<Collective>],
+    ) -> Vec<AnyProgram> {
+        let searchers = self.programs(processes, draws, &reductions[0]);
+        searchers.into_iter().map(|one| AnyProgram::Search(Box::new(one))).collect()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        let Totals { levels, scanned, pairs } = match run.programs.first() {
+            Some(AnyProgram::Search(searcher)) => searcher.totals(),
+            _ => Totals::default(),
+        };
+        run.add(SEARCH_TIME, run.elapsed.as_us_f64());
+        run.add(COMMUNICATION, inside(run.outcome).as_us_f64());
+        run.add(LEVELS, f64::from(levels));
+        run.add(EDGE_ENDS, to_f64(scanned));
+        run.add(PAIRS, to_f64(pairs));
     }
 }

@@ -1,17 +1,8 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
-use super::collective::Repeated;
-use super::epochs::Host;
-use super::goal::calls::Player;
+pub use super::AnyProgram;
 use super::graph500::rmat::Draws;
-use super::graph500::searcher::Searcher;
-use super::graph500::traffic::Totals;
-use super::linked_list::Appender;
-use super::mutex::Contender;
 use super::ping_pong::PingPong;
-use super::program::ProgramStream;
-use super::score::Score;
-use super::window_growth::Grower;
 use super::windowed::{Direction, Windowed};
 use engine::{Options, Streams};
 use hardware::core::{Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew};
@@ -20,8 +11,8 @@ use hardware::reliable::Settings;
 use hardware::topology::{Shape, Topology, TopologyError};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
-use protocols::call::{Call, Comm, Reply};
-use protocols::contract::{Machine, Next, Process, Program, Region};
+use protocols::call::Comm;
+use protocols::contract::{Machine, Process, Program, Region};
 use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
@@ -113,122 +104,6 @@ pub enum JobError {
     /// Nodes that cannot be wired so.
     #[error(transparent)]
     Topology(#[from] TopologyError),
-}
-
-/// Any program that a scenario can ask for.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub enum AnyProgram {
-    /// A rank of a ping-pong.
-    PingPong(PingPong),
-    /// A rank of a pair that exchanges windows.
-    Windowed(Windowed),
-    /// A rank that calls one collective again and again.
-    Collective(Repeated),
-    /// A rank whose calls the scenario lists.
-    Program(ProgramStream),
-    /// A rank of a schedule.
-    Goal(Box<Player>),
-    /// A thread whose calls a workload lists.
-    Score(Score),
-    /// A rank that contends for a mutex.
-    Mutex(Box<Contender>),
-    /// A rank that appends to a list in a window.
-    List(Box<Appender>),
-    /// The rank that epochs are made towards.
-    Host(Box<Host>),
-    /// A rank whose window grows.
-    Growth(Box<Grower>),
-    /// A rank of a breadth-first search.
-    Search(Box<Searcher>),
-}
-
-impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for AnyProgram {
-    fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
-        match self {
-            Self::PingPong(program) => Program::<M>::next(program, reply),
-            Self::Windowed(program) => Program::<M>::next(program, reply),
-            Self::Collective(program) => Program::<M>::next(program, reply),
-            Self::Program(program) => program.advance(reply),
-            Self::Goal(program) => program.advance(reply),
-            Self::Score(program) => Program::<M>::next(program, reply),
-            Self::Mutex(program) => Program::<M>::next(&mut **program, reply),
-            Self::List(program) => Program::<M>::next(&mut **program, reply),
-            Self::Host(program) => Program::<M>::next(&mut **program, reply),
-            Self::Growth(program) => Program::<M>::next(&mut **program, reply),
-            Self::Search(program) => Program::<M>::next(&mut **program, reply),
-        }
-    }
-
-    fn loaded(&mut self, value: u64) {
-        match self {
-            Self::Mutex(program) => Program::<M>::loaded(&mut **program, value),
-            Self::List(program) => Program::<M>::loaded(&mut **program, value),
-            Self::PingPong(_)
-            | Self::Windowed(_)
-            | Self::Collective(_)
-            | Self::Program(_)
-            | Self::Goal(_)
-            | Self::Host(_)
-            | Self::Growth(_)
-            | Self::Search(_)
-            | Self::Score(_) => {}
-        }
-    }
-
-    fn uses_a_gpu(&self) -> bool {
-        if let Self::Score(program) = self { Program::<M>::uses_a_gpu(program) } else { false }
-    }
-
-    fn sends_ready(&self) -> bool {
-        self.written().is_some_and(ProgramStream::has_ready_sends)
-    }
-
-    fn forks(&self) -> bool {
-        match self {
-            Self::Windowed(program) => Program::<M>::forks(program),
-            Self::Score(program) => Program::<M>::forks(program),
-            Self::PingPong(_)
-            | Self::Collective(_)
-            | Self::Program(_)
-            | Self::Goal(_)
-            | Self::Mutex(_)
-            | Self::Host(_)
-            | Self::List(_)
-            | Self::Growth(_)
-            | Self::Search(_) => false,
-        }
-    }
-
-    fn position(&self) -> Option<u32> {
-        if let Self::Goal(player) = self {
-            return player.line();
-        }
-        self.written().and_then(ProgramStream::line)
-    }
-
-    fn line_of(&self, call: u32) -> Option<u32> {
-        if let Self::Goal(player) = self {
-            return player.line_of_call(call);
-        }
-        self.written().and_then(|program| program.line_of_call(call))
-    }
-}
-
-impl AnyProgram {
-    /// The program of a scenario, where it is one: only that has lines.
-    fn written(&self) -> Option<&ProgramStream> {
-        if let Self::Program(program) = self { Some(program) } else { None }
-    }
-
-    /// How often it has read a pointer of a list.
-    pub fn looks(&self) -> u64 {
-        if let Self::List(appender) = self { appender.looks() } else { 0 }
-    }
-
-    /// What a search scans and sends, all ranks together.
-    pub fn search(&self) -> Option<Totals> {
-        if let Self::Search(searcher) = self { Some(searcher.totals()) } else { None }
-    }
 }
 
 impl<P> Job<P> {

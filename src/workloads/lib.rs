@@ -1,25 +1,45 @@
-//! Workloads: programs of calls, produced lazily.
+//! Workloads: programs of calls, produced lazily, and what a scenario says of them.
+//!
+//! | begin with | to |
+//! |---|---|
+//! | [`KINDS`] | find a kind of workload by the scenario's word for it |
+//! | [`kind`] | see what a kind says of itself: form, checks, programs, metrics |
+//! | [`job`] | put machine, library and programs together, for either runtime |
+//! | [`statements`] | read a program that a scenario writes out |
+//!
+//! This file is the registry: a new kind has a module and a line of [`KINDS`] here.
 
 pub mod agent;
+mod any_program;
 pub mod application;
+pub mod assumption;
 pub mod backlog;
+pub mod bandwidth;
 pub mod collective;
+pub mod collectives;
 pub mod comd;
+pub mod datatypes;
 pub mod epochs;
+pub mod fields;
 pub mod goal;
 pub mod gpu;
 pub mod graph500;
 pub mod grid;
 pub mod halo;
 pub mod job;
+pub mod kind;
 pub mod linked_list;
+pub mod message_rate;
+pub mod metric;
 pub mod minighost;
 pub mod mutex;
 pub mod one_sided;
 pub mod packing;
 pub mod ping_pong;
 pub mod program;
+pub mod ranks;
 pub mod score;
+pub mod statements;
 pub mod stencil;
 pub mod team;
 pub mod tiles;
@@ -27,3 +47,77 @@ pub mod truncation;
 pub mod window_growth;
 pub mod windowed;
 pub mod xios_ep;
+
+use any_program::programs;
+use form::shape::{Shape, Variant};
+use kind::Kind;
+use protocols::call::{Call, Reply};
+use protocols::contract::{Machine, Next, Program};
+
+/// Every kind of workload, in the order in which the reference lists them.
+pub static KINDS: [&Kind; 21] = [
+    &ping_pong::KIND,
+    &bandwidth::ONE_WAY,
+    &bandwidth::BOTH_WAYS,
+    &message_rate::KIND,
+    &collective::BLOCKING,
+    &collective::NONBLOCKING,
+    &tiles::KIND,
+    &packing::ALONE,
+    &packing::BESIDE,
+    &gpu::ping_pong::KIND,
+    &gpu::stencil::KIND,
+    &stencil::KIND,
+    &graph500::KIND,
+    &comd::KIND,
+    &minighost::KIND,
+    &mutex::KIND,
+    &linked_list::KIND,
+    &epochs::KIND,
+    &window_growth::KIND,
+    &goal::KIND,
+    &statements::KIND,
+];
+
+/// The kind of a name.
+pub fn kind_named(name: &str) -> Option<&'static Kind> {
+    KINDS.into_iter().find(|kind| kind.name == name)
+}
+
+static VARIANTS: [Variant; KINDS.len()] = {
+    let mut variants = [KINDS[0].variant(); KINDS.len()];
+    let mut at = 1;
+    while at < KINDS.len() {
+        variants[at] = KINDS[at].variant();
+        at += 1;
+    }
+    variants
+};
+
+/// The form of `workload`: the kind says which keys it has.
+pub static WORKLOAD: Shape = Shape::Tagged { tag: "kind", variants: &VARIANTS };
+
+programs! {
+    /// A rank of a ping-pong.
+    PingPong(ping_pong::PingPong),
+    /// A rank of a pair that exchanges windows.
+    Windowed(windowed::Windowed),
+    /// A rank that calls one collective again and again.
+    Collective(collective::Repeated),
+    /// A rank whose calls the scenario lists.
+    Program(program::ProgramStream),
+    /// A rank of a schedule.
+    Goal(Box<goal::calls::Player>),
+    /// A thread whose calls a workload lists.
+    Score(score::Score),
+    /// A rank that contends for a mutex.
+    Mutex(Box<mutex::Contender>),
+    /// A rank that appends to a list in a window.
+    List(Box<linked_list::Appender>),
+    /// The rank that epochs are made towards.
+    Host(Box<epochs::Host>),
+    /// A rank whose window grows.
+    Growth(Box<window_growth::Grower>),
+    /// A rank of a breadth-first search.
+    Search(Box<graph500::searcher::Searcher>),
+}

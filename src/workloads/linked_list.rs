@@ -24,12 +24,21 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use self::check::{disorder, first_disorder};
+use super::job::AnyProgram;
+use super::kind::{Kind, Reading};
+use super::metric::{Measured, MetricSpec, TIME, marks, to_f64};
+use super::one_sided::{PER_NODE, PER_NODE_PATH, PROCESSES, Task, one_sided};
 pub use super::ping_pong::{END, START};
+use form::fields::POSITIVE;
+use form::typed::{Object as _, default, required};
 use mpi::operator::Datatype;
 use mpi::rma::update::Effect;
 use protocols::call::{Call, Comm, Peer, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
+use protocols::rma::Transport;
 use protocols::rma::call::{self, At, Flavor, LockKind, Operation, RmaCall, Win};
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
 
 /// Where nobody asks anything of this rank any more.
 pub const SERVED: u32 = 2;
@@ -48,40 +57,119 @@ const NEW: Region = Region::new(Space::User(0), POINTER);
 /// The pointer that was read.
 const FOUND: Region = Region::new(Space::User(1), POINTER);
 
-/// The epoch around each access.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Idiom {
-    /// An exclusive lock of the target; put and get.
-    Exclusive,
-    /// A shared lock of the target; accumulates.
-    Shared,
-    /// One lock of all for the whole time; accumulates, each flushed.
-    LockAll,
-}
-
-impl Idiom {
-    /// Every idiom.
-    pub const ALL: [Self; 3] = [Self::Exclusive, Self::Shared, Self::LockAll];
-
-    /// The name that scenarios use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exclusive => "exclusive",
-            Self::Shared => "shared",
-            Self::LockAll => "lock_all",
-        }
+form::words! {
+    /// The epoch around each access.
+    pub enum Idiom {
+        /// MPI-2: an exclusive lock for each put and get
+        Exclusive = "exclusive",
+        /// MPI-3: a shared lock for each accumulate
+        Shared = "shared",
+        /// MPI-3: one lock of all, and a flush after each accumulate
+        LockAll = "lock_all",
     }
 }
 
-/// How often the library works after a fruitless look.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Probes {
-    /// Once.
-    #[default]
-    One,
-    /// Twice as often as after the one before, at most as often as there are ranks; half as often
-    /// after a look that found something.
-    Doubling,
+form::words! {
+    /// How often the library works after a fruitless look.
+    pub enum Probes {
+        /// one
+        One = "one",
+        /// twice as many each time, at most as many as processes
+        Doubling = "doubling",
+    }
+}
+
+form::words! {
+    /// What a number of elements counts.
+    pub enum ElementCount {
+        /// the list gets so many
+        Total = "total",
+        /// each process makes so many
+        PerProcess = "per_process",
+    }
+}
+
+form::object! {
+    /// All processes append to one list in a dynamic window, in turn.
+    pub struct LinkedListForm {
+        /// The epoch around each access.
+        idiom: Idiom = required(&Idiom::SHAPE, "\"lock_all\""),
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        /// Elements of the list.
+        elements: u32 = required(&POSITIVE, "1000"),
+        /// What `elements` counts.
+        count: ElementCount = default(&ElementCount::SHAPE, "total"),
+        /// Probes between two looks at a pointer that is null: the library works meanwhile.
+        probes: Probes = default(&Probes::SHAPE, "one"),
+    }
+}
+
+const ELEMENT_TIME: MetricSpec = MetricSpec::time("element_time").titled("Mean time of an element");
+const PACKETS: MetricSpec = MetricSpec::number("packets_per_element", "")
+    .titled("Packets of all processes for each element");
+const READS: MetricSpec =
+    MetricSpec::number("reads_per_element", "").titled("Reads of a pointer for each element");
+
+/// One list, and all processes append to it.
+pub static KIND: Kind = Kind {
+    name: "linked_list",
+    fields: LinkedListForm::FIELDS,
+    about: LinkedListForm::ABOUT,
+    metrics: &[ELEMENT_TIME, PACKETS, READS, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = LinkedListForm::read(reading.node);
+        let each = if form.count == ElementCount::PerProcess { form.processes } else { 1 };
+        let elements = form.elements.saturating_mul(each);
+        let list = List { idiom: form.idiom, elements, probes: form.probes, counts: true };
+        one_sided((form.processes, form.processes_per_node), list)
+    },
+};
+
+impl Task for List {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn needs_bytes(&self) -> bool {
+        true
+    }
+
+    fn check(&self, _: u32, reading: &mut Reading<'_>) {
+        if reading.rma.transport == Transport::Rdma {
+            reading.refuse(
+                "mpi.rma.transport",
+                "a list by RDMA alone",
+                "a pointer is a rank and an address, no single integer: `messages` or `mixed` is needed",
+            );
+        }
+    }
+
+    fn programs(&self, processes: u32) -> Vec<AnyProgram> {
+        let appenders = appenders(processes, *self).into_iter();
+        appenders.map(|one| AnyProgram::List(Box::new(one))).collect()
+    }
+
+    fn broken(&self, processes: u32, memories: &Memories) -> Option<Violation> {
+        disorder(memories, processes, self.elements)
+    }
+
+    fn measure(&self, _: u32, run: &mut Measured<'_>) {
+        let elements = f64::from(self.elements);
+        let packets =
+            |number| marks(run.outcome, number).map(|mark| mark.account.packets).sum::<u64>();
+        let looks = |program: &AnyProgram| match program {
+            AnyProgram::List(appender) => Some(appender.looks()),
+            _ => None,
+        };
+        let served = to_f64(packets(SERVED) - packets(START));
+        let looks = to_f64(run.programs.iter().filter_map(looks).sum());
+        run.add(ELEMENT_TIME, run.elapsed.as_us_f64() / elements);
+        run.add(PACKETS, served / elements);
+        run.add(READS, looks / elements);
+    }
 }
 
 /// What is asked of the ranks.

@@ -18,18 +18,77 @@
 
 use std::sync::Arc;
 
-use super::application::{begin, end, reduce};
+use super::application::{
+    Application, COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS,
+    Scaling, Skeleton, applied, begin, end, grid, measure_steps, rank_order, reduce, sum,
+};
+use super::graph500::rmat::Draws;
 use super::grid::{AXES, FACES, Grid};
-use super::halo::Halo;
+use super::halo::{FREE, Halo};
+use super::job::AnyProgram;
+use super::kind::{Kind, Reading};
+use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
 use super::score::{Score, Section};
+use form::fields::POSITIVE;
+use form::shape::Shape;
+use form::typed::{Object as _, default};
+use form::workload_field;
+use mpi::operator::Datatype;
 use protocols::call::Call;
 use protocols::collectives::Collective;
 use protocols::contract::Next;
+use units::TimeDelta;
 
 /// Bytes of a variable at a point.
 const REAL: u64 = 8;
 /// Back, front, east, west, north, south.
 const FACES_IN_ORDER: [usize; FACES] = [4, 5, 1, 0, 3, 2];
+
+static EXTENTS: Shape =
+    Shape::List { of: &Shape::Count { min: 1, max: 1_000_000_000 }, min: 3, max: 3 };
+
+form::object! {
+    /// MiniGhost (BSPMA): the faces of all variables go to each neighbour in one message in each step.
+    pub struct MiniGhostForm {
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        grid: [u32; AXES] = PROCESS_GRID,
+        rank_order: RankOrder = rank_order("first_axis"),
+        /// Points on each axis.
+        points: [u32; AXES] = default(&EXTENTS, "[ 100, 100, 100 ]"),
+        /// Weak: the points are those of each process.
+        scaling: Scaling = default(&Scaling::SHAPE, "weak"),
+        /// Variables of a point, 8 B each.
+        variables: u32 = default(&POSITIVE, "5"),
+        /// Variables that are summed over all processes in a step.
+        sums: u32 = default(&Shape::Count { min: 0, max: 1_000 }, "0"),
+        steps: u32 = STEPS,
+        compute: TimeDelta = COMPUTE,
+    }
+}
+
+/// A stencil code with many variables.
+pub static KIND: Kind = Kind {
+    name: "minighost",
+    fields: MiniGhostForm::FIELDS,
+    about: MiniGhostForm::ABOUT,
+    metrics: &[STEP_TIME, COMMUNICATION, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = MiniGhostForm::read(reading.node);
+        let task = MiniGhost {
+            grid: grid(reading, form.processes, form.grid, (form.rank_order, false)),
+            points: form.points,
+            global: form.scaling == Scaling::Strong,
+            variables: form.variables,
+            sums: form.sums,
+            steps: form.steps,
+            compute: form.compute.as_ps(),
+        };
+        applied(reading, (form.processes, form.processes_per_node), task)
+    },
+};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -108,6 +167,70 @@ impl MiniGhost {
             faces.map(|face| u128::from(halo[face / 2])).sum::<u128>()
         };
         (0..self.grid.processes()).map(of).sum::<u128>() * u128::from(self.steps)
+    }
+}
+
+impl Skeleton for MiniGhost {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn check(&self, _: &Application, reading: &mut Reading<'_>) {
+        let lacks = |axis: &usize| self.points[*axis] < self.grid.extents[*axis];
+        if let Some(axis) = (0..AXES).find(lacks).filter(|_| self.global) {
+            let (points, extent) = (self.points[axis], self.grid.extents[axis]);
+            let found = format!("{points} points on an axis of {extent} processes");
+            let path = workload_field!(MiniGhostForm, points);
+            reading.refuse(path, found, "at least one for each process is needed");
+        }
+        if self.sums > self.variables {
+            let found = format!("{} variables are summed", self.sums);
+            let path = workload_field!(MiniGhostForm, sums);
+            reading.refuse(path, found, format!("there are {}", self.variables));
+        }
+    }
+
+    fn dimensions(&self) -> [&'static str; 3] {
+        [
+            workload_field!(MiniGhostForm, variables),
+            workload_field!(MiniGhostForm, compute),
+            workload_field!(MiniGhostForm, steps),
+        ]
+    }
+
+    fn compute(&self) -> u128 {
+        u128::from(self.steps) * u128::from(self.compute)
+    }
+
+    fn messages(&self) -> u64 {
+        self.messages()
+    }
+
+    fn bytes(&self) -> u128 {
+        self.bytes()
+    }
+
+    fn greatest(&self) -> u64 {
+        self.halo(0).into_iter().max().unwrap_or(0)
+    }
+
+    /// The sum of a variable, where one is summed.
+    fn reductions(&self, _: u32) -> Vec<Collective> {
+        if self.sums == 0 { Vec::new() } else { vec![sum(Datatype::Double, 1, FREE)] }
+    }
+
+    fn programs(
+        &self,
+        processes: u32,
+        _: &Draws,
+        reductions: &[Arc<Collective>],
+    ) -> Vec<AnyProgram> {
+        let sum = reductions.first();
+        (0..processes).map(|rank| AnyProgram::Score(self.program(rank, sum))).collect()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        measure_steps(run, self.steps);
     }
 }
 

@@ -15,13 +15,27 @@ pub use mcs::Flaw;
 
 use std::sync::Arc;
 
+use super::assumption::Assumption;
+use super::job::AnyProgram;
+use super::kind::Kind;
+use super::metric::{Measured, MetricSpec, TIME};
+use super::one_sided::{
+    PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
+    one_sided,
+};
 pub use super::ping_pong::{END, START};
+use form::fields::{LONG, POSITIVE, time};
+use form::shape::Shape;
+use form::typed::{Object as _, default, required};
+use form::workload_field;
 use mpi::observation::{LockId, Observation};
 use mpi::operator::Datatype;
 use mpi::rma::update::Effect;
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
+use protocols::rma::Transport;
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use units::TimeDelta;
 
 /// Where a contender enters the critical section.
 pub const ENTERED: u32 = 2;
@@ -37,33 +51,139 @@ pub(super) const LOCK: LockId = LockId(0);
 /// No rank.
 const NOBODY: u64 = u32::MAX as u64;
 
-/// A mutex, by its published name.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Algorithm {
-    /// MPI-2: a byte for each rank, read and written in exclusive epochs.
-    ByteVector,
-    /// MPI-3, Mellor-Crummey and Scott: the release looks at its own `next` first.
-    Mcs,
-    /// The same with the compare-and-swap first, as `rma` words it.
-    McsCasFirst,
-    /// Compare-and-swap until it succeeds, with growing pauses.
-    TestAndSet,
+form::words! {
+    /// A mutex, by its published name.
+    pub enum Algorithm {
+        /// MPI-2: a byte for each rank, in exclusive epochs
+        ByteVector = "byte_vector",
+        /// MPI-3: a queue of ranks; the release reads its own `next` first
+        Mcs = "mcs",
+        /// the same, with the compare-and-swap first
+        McsCasFirst = "mcs_cas_first",
+        /// compare-and-swap until it succeeds, with growing pauses
+        TestAndSet = "test_and_set",
+    }
+}
+
+form::object! {
+    /// All processes take one mutex on rank 0 and give it back.
+    pub struct MutexForm {
+        /// The mutex.
+        algorithm: Algorithm = required(&Algorithm::SHAPE, "\"mcs\""),
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        /// Times that each process takes the mutex.
+        cycles: u32 = required(&POSITIVE, "200"),
+        /// Work while it is held.
+        inside: TimeDelta = default(&TIME_SHAPE, "0 s"),
+        /// Work between two cycles.
+        outside: TimeDelta = default(&TIME_SHAPE, "0 s"),
+        /// First pause of test_and_set after a failure.
+        first_pause: TimeDelta = default(&PAUSE, "2 us"),
+        /// Failures that double its pause; at most 16.
+        doublings: u32 = default(&Shape::Count { min: 0, max: 16 }, "6"),
+        window: WindowKind = WINDOW_KIND,
+    }
+}
+
+static TIME_SHAPE: Shape = time(0, LONG);
+/// At most 1 ms.
+static PAUSE: Shape = time(1, 1_000_000_000);
+
+const CYCLE_TIME: MetricSpec =
+    MetricSpec::time("cycle_time").titled("Mean time to take the mutex and give it back");
+const HANDOVER: MetricSpec =
+    MetricSpec::time("handover").titled("Mean time from one holder to the next");
+const PACKETS: MetricSpec =
+    MetricSpec::number("packets_per_cycle", "").titled("Packets of all processes for each cycle");
+const BYPASSES: MetricSpec = MetricSpec::number("bypasses", "")
+    .titled("The most times that a process was overtaken while it waited");
+
+/// One mutex, and all processes contend for it.
+pub static KIND: Kind = Kind {
+    name: "mutex",
+    fields: MutexForm::FIELDS,
+    about: MutexForm::ABOUT,
+    metrics: &[CYCLE_TIME, HANDOVER, PACKETS, BYPASSES, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let form = MutexForm::read(reading.node);
+        let asked = Cycles {
+            cycles: form.cycles,
+            inside: form.inside.as_ps(),
+            outside: form.outside.as_ps(),
+            marks: false,
+            lingers: false,
+            // Locks are messages: over RDMA no library would answer them, and none could object.
+            no_check: reading.rma.transport == Transport::Rdma,
+            shared: form.window == WindowKind::Shared,
+            pauses: Pauses { first: form.first_pause.as_ps(), doublings: form.doublings },
+        };
+        let processes = (form.processes, form.processes_per_node);
+        one_sided(processes, Contention { algorithm: form.algorithm, asked })
+    },
+};
+
+/// All processes take one mutex and give it back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Contention {
+    /// Which one.
+    pub algorithm: Algorithm,
+    /// How often, and what for.
+    pub asked: Cycles,
+}
+
+impl Task for Contention {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn is_mapped(&self) -> bool {
+        self.asked.shared
+    }
+
+    fn needs_bytes(&self) -> bool {
+        true
+    }
+
+    fn locks_by_rdma(&self) -> bool {
+        self.algorithm == Algorithm::ByteVector && self.asked.no_check
+    }
+
+    /// The pauses of test-and-set.
+    fn assumptions(&self) -> Vec<Assumption> {
+        if self.algorithm != Algorithm::TestAndSet {
+            return Vec::new();
+        }
+        let Pauses { first, doublings } = self.asked.pauses;
+        let first = TimeDelta::from_ps(first).to_string();
+        let trip = "about a round trip on the machines modelled";
+        let longest = "the longest pause is the round trips of 64 contenders";
+        let estimate = Assumption::estimate;
+        let (of_first, of_doublings) =
+            (workload_field!(MutexForm, first_pause), workload_field!(MutexForm, doublings));
+        vec![
+            estimate(of_first, first, ("500 ns", "10 us"), trip),
+            estimate(of_doublings, doublings.to_string(), ("0", "10"), longest),
+        ]
+    }
+
+    fn programs(&self, processes: u32) -> Vec<AnyProgram> {
+        let contenders = contenders(self.algorithm, processes, self.asked).into_iter();
+        contenders.map(|one| AnyProgram::Mutex(Box::new(one))).collect()
+    }
+
+    fn measure(&self, processes: u32, run: &mut Measured<'_>) {
+        let [cycle, handover, packets] = measure_cycles(run.outcome, self.asked.cycles, processes);
+        run.add(CYCLE_TIME, cycle);
+        run.add(HANDOVER, handover);
+        run.add(PACKETS, packets);
+        run.add(BYPASSES, f64::from(run.outcome.overtaken));
+    }
 }
 
 impl Algorithm {
-    /// Every mutex.
-    pub const ALL: [Self; 4] = [Self::ByteVector, Self::Mcs, Self::McsCasFirst, Self::TestAndSet];
-
-    /// The name that scenarios use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ByteVector => "byte_vector",
-            Self::Mcs => "mcs",
-            Self::McsCasFirst => "mcs_cas_first",
-            Self::TestAndSet => "test_and_set",
-        }
-    }
-
     /// Bytes of the window at a rank.
     pub const fn bytes(self, rank: u32, size: u32) -> u64 {
         match (self, rank) {

@@ -1,117 +1,193 @@
 //! Workloads over one-sided communication: who takes part, and what each rank does.
 
-use super::epochs::Epochs;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::assumption::Assumption;
 use super::job::AnyProgram;
-use super::linked_list::{List, appenders, disorder};
-use super::mutex::{Algorithm, Cycles, contenders};
-use super::window_growth::{Growth, growers};
+use super::kind::{Kind, Processes, Reading, Workload};
+use super::metric::{Measured, between_marks, marks, to_f64};
+use super::ping_pong::{END, START};
+use super::ranks::Ranks;
+use form::shape::Shape;
+use form::typed::{Entry, default, required};
 use runtime::memory::Memories;
 use runtime::monitors::Violation;
+use runtime::timed::Outcome;
+
+static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
+
+const fn shared(entry: Entry, doc: &'static str) -> Entry {
+    Entry { doc, ..entry }
+}
+
+pub(super) const PROCESSES: Entry = shared(required(&COUNT, "16"), "Processes in all.");
+pub(super) const PER_NODE: Entry = shared(required(&COUNT, "8"), "Processes of a node, at most.");
+/// The field that says how many processes a node has.
+pub(super) const PER_NODE_PATH: &str = "workload.processes_per_node";
+
+form::words! {
+    /// How a window is made.
+    pub enum WindowKind {
+        /// each process has its part in its own memory
+        Allocated = "allocated",
+        /// all parts lie in memory that all map: one node
+        Shared = "shared",
+    }
+}
+
+/// How the window of a workload is made.
+pub(super) const WINDOW: Entry =
+    shared(default(&WindowKind::SHAPE, "allocated"), "How the window is made.");
+
+/// What the processes of a workload over windows do; one type implements it in the file of its kind.
+pub trait Task: Debug + Send + Sync + Sized + 'static {
+    /// Its kind.
+    fn kind() -> &'static Kind;
+
+    /// Whether all processes map the memory of the window.
+    fn is_mapped(&self) -> bool {
+        false
+    }
+
+    /// Whether what the processes do depends on the bytes in their memory.
+    fn needs_bytes(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes locks of single targets, which are messages, where all goes by RDMA.
+    fn locks_by_rdma(&self) -> bool {
+        false
+    }
+
+    /// Refuses numbers that contradict each other.
+    fn check(&self, _processes: u32, _reading: &mut Reading<'_>) {}
+
+    /// Numbers that it takes for granted.
+    fn assumptions(&self) -> Vec<Assumption> {
+        Vec::new()
+    }
+
+    /// The programs of all ranks.
+    fn programs(&self, processes: u32) -> Vec<AnyProgram>;
+
+    /// The law that the memories break after a run that came to its end.
+    fn broken(&self, _processes: u32, _memories: &Memories) -> Option<Violation> {
+        None
+    }
+
+    /// Adds its metrics.
+    fn measure(&self, processes: u32, run: &mut Measured<'_>);
+}
 
 /// A workload over windows.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct OneSided {
+pub struct OneSided<T> {
     /// Processes.
     pub processes: u32,
     /// The most processes of a node.
     pub per_node: u32,
     /// What they do.
-    pub task: Task,
+    pub task: T,
 }
 
-/// What the processes do.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Task {
-    /// All take one mutex and give it back.
-    Mutex {
-        /// Which one.
-        algorithm: Algorithm,
-        /// How often, and what for.
-        asked: Cycles,
-    },
-    /// All append to one list.
-    LinkedList(List),
-    /// All but the first make epochs towards its window.
-    Epochs(Epochs),
-    /// The window becomes twice as large.
-    WindowGrowth(Growth),
+/// So many processes, on nodes of at most `per_node`.
+pub(super) fn one_sided<T: Task>(
+    (processes, per_node): (u32, u32),
+    task: T,
+) -> Option<Arc<dyn Workload>> {
+    Some(Arc::new(OneSided { processes, per_node: per_node.min(processes), task }))
 }
 
-impl OneSided {
-    /// The scenario's word for it.
-    pub const fn kind(&self) -> &'static str {
-        match self.task {
-            Task::Mutex { .. } => "mutex",
-            Task::LinkedList(_) => "linked_list",
-            Task::Epochs(_) => "rma_epochs",
-            Task::WindowGrowth(_) => "window_growth",
-        }
-    }
-
-    /// Whether all processes map the memory of the window.
-    pub const fn is_mapped(&self) -> bool {
-        match self.task {
-            Task::Mutex { asked, .. } => asked.shared,
-            Task::Epochs(asked) => asked.shared,
-            Task::LinkedList(_) | Task::WindowGrowth(_) => false,
-        }
-    }
-
+impl<T> OneSided<T> {
     /// Nodes that hold the processes.
     pub const fn nodes(&self) -> u32 {
         self.processes.div_ceil(self.per_node)
     }
+}
 
-    /// What every rank does so many times between its two marks.
-    pub fn repetitions(&self) -> u64 {
-        match self.task {
-            Task::Mutex { asked, .. } => asked.cycles.into(),
-            Task::LinkedList(_) => 1,
-            Task::WindowGrowth(growth) => growth.rounds.into(),
-            Task::Epochs(asked) => asked.rounds.into(),
-        }
+impl<T: Task> Workload for OneSided<T> {
+    fn kind(&self) -> &'static Kind {
+        T::kind()
     }
 
-    /// Ranks whose time between their two marks is measured.
-    pub const fn measured(&self) -> u32 {
-        match self.task {
-            Task::Mutex { .. } | Task::LinkedList(_) | Task::WindowGrowth(_) => self.processes,
-            Task::Epochs(_) => self.processes - 1,
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let before = reading.diagnostics.errors();
+        let (nodes, per_node) = (self.nodes(), self.per_node);
+        if nodes > reading.nodes {
+            let found = format!("{} processes need {nodes} nodes", self.processes);
+            let allowed = format!("there are {}, with {per_node} processes each", reading.nodes);
+            reading.refuse("workload.processes", found, allowed);
         }
+        let payload = reading.tree.get("mpi").and_then(|mpi| mpi.word("payload"));
+        if self.task.needs_bytes() && payload == Some("phantom") {
+            let name = T::kind().name;
+            let allowed = format!("the workload {name} decides by them: `real` is needed");
+            reading.refuse("mpi.payload", "the bytes of messages do not exist", allowed);
+        }
+        if self.task.locks_by_rdma() {
+            reading.refuse(
+                "mpi.rma.transport",
+                "locks of single targets over RDMA alone",
+                "they are messages: `messages` or `mixed` is needed",
+            );
+        }
+        if self.task.is_mapped() && nodes > 1 {
+            let found = format!("memory that is shared by processes on {nodes} nodes");
+            let allowed = format!("it is shared inside a node, of {per_node} processes at most");
+            reading.refuse("workload.window", found, allowed);
+        }
+        self.task.check(self.processes, reading);
+        (reading.diagnostics.errors() == before)
+            .then_some(Processes::new(self.processes, self.per_node))
     }
 
-    /// Whether what the processes do depends on the bytes in their memory.
-    pub const fn needs_bytes(&self) -> bool {
-        match self.task {
-            Task::Mutex { .. } | Task::LinkedList(_) => true,
-            Task::Epochs(_) | Task::WindowGrowth(_) => false,
-        }
+    fn maps_windows(&self) -> bool {
+        self.task.is_mapped()
     }
 
-    /// The programs of all ranks.
-    pub fn programs(&self) -> Vec<AnyProgram> {
-        match self.task {
-            Task::Mutex { algorithm, asked } => {
-                let contenders = contenders(algorithm, self.processes, asked);
-                contenders.into_iter().map(|one| AnyProgram::Mutex(Box::new(one))).collect()
-            }
-            Task::LinkedList(list) => {
-                let appenders = appenders(self.processes, list);
-                appenders.into_iter().map(|one| AnyProgram::List(Box::new(one))).collect()
-            }
-            Task::Epochs(asked) => asked.programs(self.processes),
-            Task::WindowGrowth(growth) => {
-                let growers = growers(self.processes, growth);
-                growers.into_iter().map(|one| AnyProgram::Growth(Box::new(one))).collect()
-            }
-        }
+    fn has_windows(&self) -> bool {
+        true
     }
 
-    /// What the memories must hold after a run that came to its end.
-    pub fn broken(&self, memories: &Memories) -> Option<Violation> {
-        match self.task {
-            Task::Mutex { .. } | Task::WindowGrowth(_) | Task::Epochs(_) => None,
-            Task::LinkedList(list) => disorder(memories, self.processes, list.elements),
-        }
+    fn needs_bytes(&self) -> bool {
+        self.task.needs_bytes()
     }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        self.task.assumptions()
+    }
+
+    fn nodes(&self) -> Option<u32> {
+        Some(self.nodes())
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        self.task.programs(self.processes)
+    }
+
+    fn broken(&self, memories: &Memories) -> Vec<Violation> {
+        self.task.broken(self.processes, memories).into_iter().collect()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        self.task.measure(self.processes, run);
+    }
+}
+
+/// Of `ranks` ranks that do something `repetitions` times between their two marks: what one of it takes a
+/// rank in the mean, how often one of all ranks ends, and its packets.
+pub(super) fn measure_cycles(outcome: &Outcome, repetitions: u32, ranks: u32) -> [f64; 3] {
+    let mut begun: Vec<_> = marks(outcome, START).map(|mark| (mark.process, mark)).collect();
+    begun.sort_unstable_by_key(|(process, _)| *process);
+    let (mut spent, mut packets) = (0.0, 0);
+    for end in marks(outcome, END) {
+        let start = begun.binary_search_by_key(&end.process, |(process, _)| *process);
+        let start = begun[start.expect("a rank that ends has begun")].1;
+        spent += end.at.since(start.at).as_us_f64();
+        packets += end.account.packets - start.account.packets;
+    }
+    let (first, last) = between_marks(outcome);
+    let all = f64::from(repetitions) * f64::from(ranks);
+    [spent / all, last.since(first).as_us_f64() / all, to_f64(packets) / all]
 }

@@ -2,15 +2,107 @@
 //!
 //! Marks 0 and 1 of rank 0 bracket the timed rounds; latency is half the time of a round.
 
-use super::backlog::Backlog;
+use std::sync::Arc;
+
+use super::backlog::{Backlog, backlog};
+use super::fields::{BETWEEN, Between, LongQueue, QUEUE, ROUNDS, Rounds, SIZE, WARMUP};
+use super::job::AnyProgram;
+use super::kind::{Kind, OsuBenchmark, OsuTest, Processes, Reading, Workload};
+use super::metric::{BANDWIDTH, LATENCY, Measured, MetricSpec, TIME, between_marks};
+use super::ranks::Ranks;
+use form::typed::Object as _;
+use form::workload_field;
 use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use protocols::contract::{Machine, Next, Program};
+use runtime::account::Account;
+use units::Bytes;
 
 /// Mark at the start of the timed rounds.
 pub const START: u32 = 0;
 /// Mark at their end.
 pub const END: u32 = 1;
+
+form::object! {
+    /// Two processes send one message to and fro; a round is both ways.
+    pub struct PingPongForm {
+        size: Bytes = SIZE,
+        rounds: Rounds = ROUNDS,
+        warmup: u32 = WARMUP,
+        between: Between = BETWEEN,
+        queue: Option<LongQueue> = QUEUE,
+    }
+}
+
+/// A message to and fro between two processes.
+pub static KIND: Kind = Kind {
+    name: "ping_pong",
+    fields: PingPongForm::FIELDS,
+    about: PingPongForm::ABOUT,
+    metrics: &[LATENCY, BANDWIDTH, TIME],
+    account: &[COPIERS],
+    processes: "workload",
+    read: |reading| Some(Arc::new(PingPongForm::read(reading.node))),
+};
+
+/// One message is under way at a time. Where one side alone copies, the part of its time.
+const COPIERS: MetricSpec =
+    MetricSpec::number("copiers", "").titled("Processes that copy, in the mean");
+
+impl PingPongForm {
+    fn rounds(&self) -> u32 {
+        self.rounds.of(self.size)
+    }
+}
+
+impl Workload for PingPongForm {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        reading.pair(self.between)
+    }
+
+    fn traffic(&self, _: u32, _: u16) -> Option<(Bytes, u128)> {
+        Some((self.size, 2 * (u128::from(self.rounds()) + u128::from(self.warmup))))
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        let size = self.size.as_u64();
+        let rank = |me: u32| {
+            let peer = Rank(1 - me);
+            let program = PingPong::new(peer, me == 0, size, self.warmup, self.rounds());
+            match backlog(self.queue, me == 1, peer, size) {
+                Some(backlog) => program.with_backlog(backlog),
+                None => program,
+            }
+        };
+        (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
+    }
+
+    fn messages(&self, _: &Ranks) -> u64 {
+        2 * u64::from(self.rounds())
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        run.ping_pong(self.size.as_u64(), u64::from(self.rounds()));
+    }
+
+    fn senders(&self, _: &Ranks) -> u64 {
+        1
+    }
+
+    fn measure_account(&self, run: &mut Measured<'_>, account: &Account) {
+        let (begun, ended) = between_marks(run.outcome);
+        run.add(COPIERS, account.copying().as_us_f64() / ended.since(begun).as_us_f64());
+    }
+
+    fn osu_benchmark(&self) -> Option<OsuBenchmark> {
+        let size = (workload_field!(PingPongForm, size), self.size.to_string());
+        Some(OsuBenchmark { test: OsuTest::Latency, settings: vec![size] })
+    }
+}
 
 /// The program of one of the two ranks.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -16,15 +16,25 @@
 //! Noticeable where a halo takes about as long as its tiles.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::collective::{END, START};
 use super::job::AnyProgram;
+use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
+use super::metric::{Measured, MetricSpec, STEP_TIME, TIME, to_f64};
+use super::ranks::{Addressing, Ranks};
 use super::score::{Score, Section};
+use form::codes;
+use form::fields::{LONG, SIZE, time};
+use form::json::Node;
+use form::shape::Shape;
+use form::typed::{Billionths, Object as _, Value, default, optional, required};
+use form::workload_field;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::contract::{Handle, Next, Space};
-use units::TimeDelta;
+use units::{Bytes, Dimension, TimeDelta};
 
 /// The first handle of the endpoints before a migration.
 const BEFORE: u16 = 1 << 10;
@@ -39,6 +49,117 @@ const RIGHTWARDS: i32 = 0;
 const LEFTWARDS: i32 = 1;
 /// Requests of a tile in a step.
 const EACH: u32 = 4;
+
+static COUNTS: Shape =
+    Shape::List { of: &Shape::Count { min: 1, max: MOST as u64 }, min: 1, max: 4_096 };
+
+form::object! {
+    /// A chain of tiles, each an endpoint; one thread drives all tiles of a process. Tiles may move
+    /// once to other processes, and keep their ranks.
+    pub struct TilesForm {
+        /// Tiles of each process, in the order of the chain.
+        tiles: Vec<u16> = required(&COUNTS, "[ 4, 4 ]"),
+        /// The same after the migration.
+        tiles_after: Option<Vec<u16>> = optional(&COUNTS),
+        /// Measured steps of halo exchange and computation.
+        steps: u32 = required(&Shape::Count { min: 1, max: 1_000_000_000 }, "100"),
+        /// Steps before endpoints are made anew, with `tiles_after`, and tiles move.
+        migrate_after: Migration = default(&Migration::SHAPE, "never"),
+        /// Bytes that two neighbours send each other in a step.
+        size: Bytes = required(&SIZE, "\"8 KiB\""),
+        /// Bytes of a tile, sent where it changes its process.
+        tile_size: Bytes = default(&SIZE, "0 B"),
+        /// Computation of the first tile in a step.
+        compute: TimeDelta = default(&time(0, LONG), "0 s"),
+        /// So many times as long computes the last tile; those between lie on a line.
+        imbalance: Billionths = default(&Shape::Ratio { min: 0, max: 1_000_000_000_000 }, "1"),
+    }
+}
+
+/// Steps before tiles move, if they do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Migration(Option<u32>);
+
+impl Migration {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::Word(&[("never", "every tile stays where it is")]),
+        Shape::Count { min: 0, max: 1_000_000_000 },
+    ]);
+}
+
+impl Value for Migration {
+    fn read(node: &Node) -> Self {
+        Self(node.number().map(|_| u32::read(node)))
+    }
+}
+
+const MOVED: MetricSpec = MetricSpec::new("moved", Dimension::Bytes, "B", 1);
+
+/// A chain of tiles.
+pub static KIND: Kind = Kind {
+    name: "tiles",
+    fields: TilesForm::FIELDS,
+    about: TilesForm::ABOUT,
+    metrics: &[STEP_TIME, MOVED, TIME],
+    account: &[],
+    processes: workload_field!(TilesForm, tiles),
+    read: |reading| {
+        let form = TilesForm::read(reading.node);
+        let fits = form.check_migration(reading);
+        let tiles = form.resolved(fits);
+        tiles.check_products(reading);
+        Some(Arc::new(tiles))
+    },
+};
+
+impl TilesForm {
+    /// The tiles, which move if `moves`.
+    fn resolved(self, moves: bool) -> Tiles {
+        let after = self.tiles_after.filter(|_| moves);
+        Tiles {
+            after: after.unwrap_or_else(|| self.tiles.clone()),
+            before: self.tiles,
+            steps: self.steps,
+            migrate_after: self.migrate_after.0.map(|after| after.min(self.steps)),
+            halo: self.size.as_u64(),
+            data: self.tile_size.as_u64(),
+            compute: self.compute,
+            imbalance: self.imbalance.0,
+        }
+    }
+
+    /// Whether the tiles after a migration fit those before.
+    fn check_migration(&self, reading: &mut Reading<'_>) -> bool {
+        let (steps, migrates) = (self.steps, self.migrate_after.0);
+        let field = workload_field!(Self, migrate_after);
+        if let Some(at) = migrates.filter(|at| *at > steps) {
+            let found = format!("tiles move after {at} steps of {steps}");
+            reading.refuse(field, found, "at most as many as `workload.steps`, or `never`");
+            return false;
+        }
+        let Some(after) = &self.tiles_after else {
+            if migrates.is_some() {
+                let found = "tiles move, and nothing says where to";
+                let allowed = "`workload.tiles_after` must list the tiles of each process";
+                reading.refuse(field, found, allowed);
+            }
+            return migrates.is_none();
+        };
+        let field = workload_field!(Self, tiles_after);
+        if after.len() != self.tiles.len() {
+            let found = format!("{} processes have tiles after the migration", after.len());
+            reading.refuse(field, found, "as many as in `workload.tiles` are needed");
+            return false;
+        }
+        let sum = |counts: &[u16]| counts.iter().copied().map(u32::from).sum::<u32>();
+        let (old, new) = (sum(&self.tiles), sum(after));
+        if old != new {
+            let found = format!("{old} tiles become {new}");
+            reading.refuse(field, found, "tiles move; none is made or lost");
+        }
+        old == new
+    }
+}
 
 /// What the tiles do.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -118,6 +239,28 @@ impl Tiles {
             .zip(owners)
             .filter(|(_, (old, new))| old != new)
             .map(|(tile, (old, new))| (tile, old, new))
+    }
+
+    /// Bytes and time of all steps must fit 64 bits.
+    fn check_products(&self, reading: &mut Reading<'_>) {
+        let (count, steps) = (u128::from(self.count()), u128::from(self.steps));
+        let most = u128::from(self.imbalance.max(EVEN)) * u128::from(self.compute.as_ps());
+        let time = (most / u128::from(EVEN)).saturating_mul(u128::from(MOST) * steps);
+        let halos = u128::from(self.halo) * 2 * count * steps;
+        let bytes = halos.saturating_add(u128::from(self.data) * count);
+        let (field, found, allowed) = if time > u128::from(LONGEST_RUN.as_ps()) {
+            let time = TimeDelta::from_ps(u64::try_from(time).unwrap_or(u64::MAX));
+            let found = format!("all steps of {MOST} tiles take {time}");
+            (workload_field!(TilesForm, compute), found, "at most 200 days can be counted")
+        } else if bytes > u128::from(u64::MAX) {
+            let found = format!("all steps move {bytes} bytes");
+            (workload_field!(TilesForm, size), found, "at most 2^64 bytes can be counted")
+        } else {
+            return;
+        };
+        let one = reading.error(&codes::PRODUCT, field, found, allowed);
+        let steps = reading.place(workload_field!(TilesForm, steps));
+        reading.diagnostics.push(one.related(steps, "the steps are given here"));
     }
 
     /// The programs of all processes.
@@ -202,6 +345,56 @@ impl Tiles {
             steps.push(wait_all(0, requests));
         }
         steps
+    }
+}
+
+impl Workload for Tiles {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn endpoints(&self) -> Option<u16> {
+        Some(self.most())
+    }
+
+    /// Every tile needs an endpoint that can be made anew.
+    fn check_addressing(&self, reading: &mut Reading<'_>) {
+        let (path, found, allowed) = match reading.addressing {
+            Addressing::Endpoints(own) if own.at_start => (
+                "ranks.endpoints.creation",
+                "endpoints are there from the start",
+                "tiles are dynamic endpoints, which can be made anew",
+            ),
+            Addressing::Endpoints(_) => return,
+            Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => (
+                "ranks.addressing",
+                "tiles share the rank of their process",
+                "each is an endpoint: `endpoints` or `multiplexed` is needed",
+            ),
+        };
+        reading.refuse(path, found, allowed);
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let processes = u32::try_from(self.before.len()).expect("the shape limits the list");
+        Some(Processes::new(processes, processes.div_ceil(reading.nodes)))
+    }
+
+    fn has_progress_threads(&self) -> bool {
+        false
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        self.programs()
+    }
+
+    fn messages(&self, _: &Ranks) -> u64 {
+        self.messages()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        run.step_time(self.steps);
+        run.add(MOVED, to_f64(self.moved_bytes()));
     }
 }
 

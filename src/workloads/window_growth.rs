@@ -13,30 +13,77 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::job::AnyProgram;
+use super::kind::Kind;
+use super::metric::{Measured, MetricSpec, TIME, marks, to_f64};
+use super::one_sided::{PER_NODE, PER_NODE_PATH, PROCESSES, Task, one_sided};
 pub use super::ping_pong::{END, START};
+use form::fields::{POSITIVE, SIZE};
+use form::typed::{Object as _, default, required};
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
 use protocols::rma::call::{Flavor, RmaCall, Win};
+use runtime::timed::Mark;
+use units::{Bytes, Time};
 
-/// How the window grows.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum By {
-    /// MPI-2: a new window takes the place of the old one.
-    Recreate,
-    /// MPI-3: memory is attached to a dynamic window.
-    Attach,
+form::words! {
+    /// How the window grows.
+    pub enum By {
+        /// MPI-2: a larger window, a copy, and the end of the old one
+        Recreate = "recreate",
+        /// MPI-3: more memory for a dynamic window
+        Attach = "attach",
+    }
 }
 
-impl By {
-    /// Both ways.
-    pub const ALL: [Self; 2] = [Self::Recreate, Self::Attach];
+form::object! {
+    /// All processes make their window twice as large.
+    pub struct GrowthForm {
+        /// How it grows.
+        by: By = required(&By::SHAPE, "\"attach\""),
+        processes: u32 = PROCESSES,
+        processes_per_node: u32 = PER_NODE,
+        /// Bytes of each process before.
+        size: Bytes = required(&SIZE, "\"1 MB\""),
+        /// Times that it grows; it begins with `size` each time.
+        rounds: u32 = default(&POSITIVE, "1"),
+    }
+}
 
-    /// The name that scenarios use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Recreate => "recreate",
-            Self::Attach => "attach",
-        }
+const GROWTH_TIME: MetricSpec =
+    MetricSpec::time("growth_time").titled("Mean time to double the window");
+
+/// One window becomes twice as large.
+pub static KIND: Kind = Kind {
+    name: "window_growth",
+    fields: GrowthForm::FIELDS,
+    about: GrowthForm::ABOUT,
+    metrics: &[GROWTH_TIME, TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| {
+        let GrowthForm { by, processes, processes_per_node, size, rounds } =
+            GrowthForm::read(reading.node);
+        one_sided((processes, processes_per_node), Growth { by, size: size.as_u64(), rounds })
+    },
+};
+
+impl Task for Growth {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn programs(&self, processes: u32) -> Vec<AnyProgram> {
+        let growers = growers(processes, *self).into_iter();
+        growers.map(|one| AnyProgram::Growth(Box::new(one))).collect()
+    }
+
+    /// The mean time from a start mark to the end mark of the same process that follows it.
+    fn measure(&self, _: u32, run: &mut Measured<'_>) {
+        let at = |mark: &Mark| mark.at.since(Time::ZERO).as_us_f64();
+        let sum = |number| marks(run.outcome, number).map(at).sum::<f64>();
+        let ends = marks(run.outcome, END).count() as u64;
+        run.add(GROWTH_TIME, (sum(END) - sum(START)) / to_f64(ends));
     }
 }
 

@@ -1,11 +1,5 @@
-//! Malformed inputs, one directory per case: what each must get.
-//!
-//! `tests/bad_inputs/cases/NAME/case.json` holds `table` (the row of the catalogue of malformed
-//! inputs), `exit`, and as far as they are fixed `code`, `line`, `column` and `path` of the first
-//! report, `says` (pieces of the whole text), `set` (options), and where the input is not the
-//! `scenario.json` beside it `scenario` (a path), `link` (the target of a symbolic link) or
-//! `generate` (a text too long to be kept). A `vectors.json` beside it, or `vectors` with a text to
-//! generate, is a file of vectors, for `mpisim conform`.
+//! Malformed inputs, and the answer that each must get: the cases of `tests/bad_inputs/*.md` that
+//! are no command lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +8,8 @@ use std::process::Command;
 use mpisim::experiment::plan::{Request, load};
 use serde_json::Value;
 
-use crate::binary::debug_text;
+use crate::binary::{Scratch, debug_text};
+use crate::malformed::{self, Case};
 
 /// What the program answers to an input.
 struct Answer {
@@ -28,7 +23,7 @@ struct Answer {
 const VECTORS: &str = "vectors.json";
 
 /// Asks the program, once for people and once for programs.
-fn ask(scenario: &Path, set: &[String]) -> Answer {
+fn ask(scenario: &Path, set: &[&str]) -> Answer {
     let run = |format: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mpisim"));
         let verb = if scenario.ends_with(VECTORS) { "conform" } else { "validate" };
@@ -49,65 +44,63 @@ fn ask(scenario: &Path, set: &[String]) -> Answer {
     Answer { exit, human: String::from_utf8(human.stderr).unwrap(), reports }
 }
 
-fn texts(case: &Value, key: &str) -> Vec<String> {
-    let list = case[key].as_array().cloned().unwrap_or_default();
-    list.iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+/// The input of a case: a path that it names, or files in a folder of their own.
+fn input(case: &Case, scratch: &Scratch) -> PathBuf {
+    if let Some(path) = case.one("input") {
+        return PathBuf::from(path);
+    }
+    for (name, content) in &case.files {
+        fs::write(scratch.path(name), content.bytes()).unwrap();
+    }
+    let vectors = scratch.path(VECTORS);
+    if vectors.exists() {
+        return vectors;
+    }
+    let scenario = scratch.path("scenario.json");
+    if let Some(target) = case.one("link") {
+        std::os::unix::fs::symlink(target, &scenario).unwrap();
+    }
+    scenario
 }
 
-/// The input of a case, made if it is not a plain file; and what to remove afterwards.
-fn input(folder: &Path, case: &Value) -> (PathBuf, Option<PathBuf>) {
-    if let Some(path) = case["scenario"].as_str() {
-        return (PathBuf::from(path), None);
+/// Compares the first report with that of the case, as far as the case fixes it.
+pub(crate) fn judge_report(case: &Case, first: &Value, wrong: &mut Vec<String>) {
+    let Some(report) = case.report() else { return };
+    let demanded = [
+        ("code", Some(Value::from(report.code))),
+        ("line", report.line.map(Value::from)),
+        ("column", report.column.map(Value::from)),
+        ("path", report.path.map(Value::from)),
+    ];
+    for (key, value) in demanded {
+        if let Some(value) = value.filter(|value| first[key] != *value) {
+            wrong.push(format!("{key} is {} instead of {value}", first[key]));
+        }
     }
-    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-    let scratch = std::env::temp_dir().join(format!("mpisim-{}-{name}", std::process::id()));
-    let is_vectors = case["vectors"] == true || folder.join(VECTORS).exists();
-    let name = if is_vectors { VECTORS } else { "scenario.json" };
-    let file = scratch.join(name);
-    if let Some(target) = case["link"].as_str() {
-        fs::create_dir_all(&scratch).unwrap();
-        std::os::unix::fs::symlink(target, &file).unwrap();
-        return (file, Some(scratch));
-    }
-    let generate = &case["generate"];
-    if generate.is_object() {
-        let piece = |key: &str| generate[key].as_str().unwrap().to_owned();
-        let times = usize::try_from(generate["times"].as_u64().unwrap()).unwrap();
-        fs::create_dir_all(&scratch).unwrap();
-        fs::write(&file, piece("prefix") + &piece("repeat").repeat(times) + &piece("suffix"))
-            .unwrap();
-        return (file, Some(scratch));
-    }
-    (folder.join(name), None)
 }
 
 /// What is wrong with the answer to a case; nothing if it is as demanded.
-fn judge(case: &Value, answer: &Answer) -> Vec<String> {
+fn judge(case: &Case, answer: &Answer) -> Vec<String> {
     let mut wrong = Vec::new();
-    let exit = case["exit"].as_i64().unwrap();
-    if i64::from(answer.exit) != exit {
-        wrong.push(format!("exit {} instead of {exit}", answer.exit));
+    if answer.exit != case.exit() {
+        wrong.push(format!("exit {} instead of {}", answer.exit, case.exit()));
     }
-    if let Some(code) = case["code"].as_str() {
+    if case.report().is_some() {
         let first = answer.reports.first().cloned().unwrap_or_default();
-        for key in ["code", "line", "column", "path"] {
-            if !case[key].is_null() && first[key] != case[key] {
-                wrong.push(format!("{key} is {} instead of {} ({code})", first[key], case[key]));
-            }
-        }
+        judge_report(case, &first, &mut wrong);
         let warning = first["severity"] == "warning";
         if first["allowed"].as_str().is_none_or(str::is_empty) && !warning {
             wrong.push("the report does not say what is allowed".to_owned());
         }
     }
-    for text in texts(case, "says") {
-        if !answer.human.contains(&text) {
+    for text in case.all("says") {
+        if !answer.human.contains(text) {
             wrong.push(format!("does not say `{text}`"));
         }
     }
-    if let Some(longest) = case["longest_line"].as_u64() {
+    if let Some(longest) = case.one("longest line") {
         let found = answer.human.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if found as u64 > longest {
+        if found > longest.parse().unwrap() {
             wrong.push(format!("a line of {found} characters"));
         }
     }
@@ -120,27 +113,18 @@ fn judge(case: &Value, answer: &Answer) -> Vec<String> {
 
 #[test]
 fn every_bad_input_gets_what_it_must() {
-    let mut folders: Vec<PathBuf> = fs::read_dir("tests/bad_inputs/cases")
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    folders.sort();
+    let cases: Vec<Case> =
+        malformed::cases().into_iter().filter(|case| !case.is_command()).collect();
     let mut failures: Vec<String> = Vec::new();
-    for folder in &folders {
-        let case: Value =
-            serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
-        let (scenario, scratch) = input(folder, &case);
-        let answer = ask(&scenario, &texts(&case, "set"));
-        if let Some(scratch) = scratch {
-            fs::remove_dir_all(scratch).unwrap();
-        }
-        let wrong = judge(&case, &answer);
+    for case in &cases {
+        let scratch = Scratch::new(&case.slug);
+        let answer = ask(&input(case, &scratch), &case.all("set"));
+        let wrong = judge(case, &answer);
         if !wrong.is_empty() {
-            let (name, wrong) = (folder.display(), wrong.join("; "));
-            failures.push(format!("{name} ({}): {wrong}\n{}", case["table"], answer.human));
+            failures.push(format!("{}: {}\n{}", case.place, wrong.join("; "), answer.human));
         }
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(cases.len() > 370 && failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::explain::{point_of, scenarios};
 use mpisim::engine::Keep;
-use mpisim::experiment::plan::{Point, Workload};
+use mpisim::experiment::plan::Point;
 use mpisim::experiment::results::PointResult;
 use mpisim::experiment::run::run_point;
 use mpisim::protocols::contract::Process;
@@ -36,7 +36,7 @@ fn bytes_cross_each_boundary_once_in_every_scenario() {
 /// Whatever packs them, packed bytes cross the bus of the GPU once, with the header of each TLP: as many
 /// as they need at least, and one for each primitive at most.
 fn check_bus_of_gpu(name: &str, point: &Point, result: &PointResult) -> bool {
-    let Workload::Packing(packing) = &point.workload else { return false };
+    let Some(packing) = point.workload.packing() else { return false };
     let Some(metric) = result.metric("bus_bytes") else { return false };
     let (pcie, gpu) = (&point.machine.profile.pcie, &point.machine.profile.gpu);
     let overhead = match packing.task {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::binary::Scratch;
-use mpisim::experiment::plan::{Request, Workload, load};
-use mpisim::workloads::application::{Application, Task};
+use mpisim::experiment::plan::{Request, load};
+use mpisim::workloads::application::{Application, Applied};
+use mpisim::workloads::graph500::Search;
 use serde_json::Value as Json;
 
 /// The points of a run: the values of its axes as texts, and its metrics.
@@ -106,7 +107,7 @@ fn gain(name: &str, set: &[&str], metric: &str) -> f64 {
 }
 
 /// The document ranks the gains of COOP-hybrid Graph500, `CoMD`, `MiniGhost`. Here they come in the
-/// opposite order, for the reasons that docs/cooperation.md gives: every message of the search is
+/// opposite order, for the reasons that docs/model/cooperation.md gives: every message of the search is
 /// eager, a step of `CoMD` spends 5 % of its time in MPI, and `MiniGhost` is run without computation.
 ///
 /// claim: coop-app-order
@@ -139,9 +140,9 @@ fn weak_scaling_of_the_search_has_2_to_the_25_vertices_of_each_node() {
         let (plan, said) = load(&request);
         let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
         for point in &plan.points {
-            let Workload::Application(applied) = &point.workload else { unreachable!() };
-            let Application { processes, per_node, task } = &applied.application;
-            let Task::Search(search) = task else { unreachable!() };
+            let applied = point.workload.downcast_ref::<Applied>().unwrap();
+            let Application { processes, per_node, .. } = &applied.application;
+            let search = applied.application.task_as::<Search>().unwrap();
             assert_eq!((*processes, *per_node), (28 * nodes, 28));
             assert_eq!(search.vertices, Some((1 << 25) * u64::from(nodes)));
             assert_eq!(search.edge_factor, 16);
@@ -149,7 +150,7 @@ fn weak_scaling_of_the_search_has_2_to_the_25_vertices_of_each_node() {
     }
 }
 
-/// The law that `coop/fig18_seconds` stands on (docs/applications.md): where a pair of processes keeps
+/// The law that `coop/fig18_seconds` stands on (docs/model/applications.md): where a pair of processes keeps
 /// what it says to each other, V / P^2, the time of a search grows as the processes.
 #[test]
 fn the_time_of_a_search_grows_with_processes_that_say_as_much_to_each_other() {

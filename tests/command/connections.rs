@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use mpisim::experiment::library::embedded::MODELS;
-use mpisim::experiment::plan::connections::Connections;
 use mpisim::experiment::plan::{Plan, Request, load};
+use mpisim::runtime::timed::Connections;
 use serde_json::Value;
 
 use crate::binary::Scratch;
@@ -102,7 +102,9 @@ fn a_run_tells_of_many_channels_and_of_who_wanted_them() {
     let each = "mpi.connections=per_peer";
     let said = told(65, &[each]);
     assert!(said.contains(&format!("{channels}, as the scenario says")), "{said}");
-    assert!(said.contains("`--set mpi.connections=shared_receive_queue`, docs/connections.md"));
+    assert!(
+        said.contains("`--set mpi.connections=shared_receive_queue`, docs/model/connections.md")
+    );
     let said = told(65, &["machine.mpi.shared_queue_from=1000"]);
     let by = "by machine.mpi.shared_queue_from of `broadwell-edr`";
     assert!(said.contains(&format!("{channels}, {by}")), "{said}");
@@ -146,10 +148,10 @@ fn no_shipped_scenario_leaves_a_shared_queue_to_its_machine() {
     assert!(stated >= 43, "{stated} state it");
 }
 
-/// The table of `docs/connections.md` is that of the models.
+/// The table of `docs/model/connections.md` is that of the models.
 #[test]
 fn the_page_has_the_number_of_every_machine() {
-    let page = fs::read_to_string("docs/connections.md").unwrap();
+    let page = fs::read_to_string("docs/model/connections.md").unwrap();
     let scratch = Scratch::new("connections-page");
     scratch.write("s.json", &allreduce(2));
     for (name, _) in MODELS {

@@ -461,7 +461,7 @@ fn a_schedule_may_be_a_side_on_a_machine() {
 
 #[test]
 fn the_document_quotes_what_the_program_prints() {
-    let document = fs::read_to_string("docs/diff.md").unwrap();
+    let document = fs::read_to_string("docs/guide/diff.md").unwrap();
     let (_, quoted) = document.split_once("$ mpisim diff ").unwrap();
     let (command, quoted) = quoted.split_once('\n').unwrap();
     let (quoted, _) = quoted.split_once("```").unwrap();

@@ -16,12 +16,13 @@ use std::process::Command;
 use crate::binary::{Answer, Scratch};
 
 /// Beginnings of commands that end with another status than 0.
-const EXITS: [(&str, i32); 5] = [
+const EXITS: [(&str, i32); 6] = [
     ("mpisim run scenarios/examples/allreduce_knc.json --set limits.memory", 5),
     ("mpisim explore race.json", 1),
     ("mpisim check scenarios/a --models changed --metrics", 0),
     ("mpisim check scenarios/a --models changed", 1),
     ("mpisim diff examples/ping_pong_broadwell", 1),
+    ("mpisim diff intra.json", 1),
 ];
 
 /// Commands that take more than seconds in a debug build: `.ci/run documented` runs their blocks.
@@ -90,8 +91,17 @@ fn documents() -> Vec<PathBuf> {
     let root = Path::new(ROOT);
     let single = ["README.md", "CONTRIBUTING.md", "notebooks/README.md"];
     let mut all: Vec<PathBuf> = single.iter().map(|name| root.join(name)).collect();
-    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    all.extend(docs.filter(|path| path.extension().is_some_and(|suffix| suffix == "md")));
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            // Decisions are never edited; the reference is written from the program.
+            if path.is_dir() && !path.ends_with("adr") && !path.ends_with("reference") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|suffix| suffix == "md") {
+                all.push(path);
+            }
+        }
+    }
     all.sort();
     all
 }
@@ -101,17 +111,17 @@ fn documents() -> Vec<PathBuf> {
 #[track_caller]
 fn check_documents(name: &str, chosen: fn(&Block) -> bool) -> usize {
     let check = |path: PathBuf| {
-        let mut all = blocks(&path);
-        all.retain(chosen);
-        let commands = all
+        let every = blocks(&path);
+        let all: Vec<&Block> = every.iter().filter(|block| chosen(block)).collect();
+        let commands: Vec<_> = all
             .iter()
-            .flat_map(|block| block.commands().into_iter().map(move |shown| (block, shown)));
-        let commands: Vec<_> = commands.collect();
+            .flat_map(|block| block.commands().into_iter().map(move |shown| (block, shown)))
+            .collect();
         if commands.is_empty() {
             return (0, Vec::new());
         }
         let clone = clone_for(name, path.strip_prefix(ROOT).unwrap());
-        for block in &all {
+        for block in &every {
             if let Some(name) = block.head.strip_prefix("json ") {
                 clone.write(name, &block.text);
             }

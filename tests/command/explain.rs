@@ -286,9 +286,9 @@ fn resources_of_what_if_are_listed_where_they_are_asked_for() {
     }
 }
 
-/// The resources of `--what-if` that each phase depends on, as `docs/explain.md` tells them.
+/// The resources of `--what-if` that each phase depends on, as `docs/guide/explain.md` tells them.
 fn resources_by_phase() -> BTreeMap<String, Vec<String>> {
-    let page = fs::read_to_string("docs/explain.md").unwrap();
+    let page = fs::read_to_string("docs/guide/explain.md").unwrap();
     let rows = page.lines().filter(|line| line.matches('|').count() == 5);
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
     let words = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();

@@ -220,7 +220,7 @@ fn shipped(path: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path).display().to_string()
 }
 
-/// The command of docs/fit.md that makes a shipped model.
+/// The command of docs/method/fit.md that makes a shipped model.
 fn of_library((folder, start, name, title): (&str, &str, &str, &str)) -> Vec<String> {
     let root = format!("traces/measured/{folder}");
     let words = format!(
@@ -280,7 +280,7 @@ fn the_models_of_the_reference_node_are_made_by_the_documented_command() {
 /// Without `--measured` nothing is searched: the shipped models against all their tables.
 #[test]
 fn the_models_of_the_reference_node_are_as_far_from_the_tables_as_documented() {
-    let docs = std::fs::read_to_string(shipped("docs/fit.md")).unwrap();
+    let docs = std::fs::read_to_string(shipped("docs/method/fit.md")).unwrap();
     for (folder, _, name, _) in LIBRARIES {
         let scratch = Scratch::new(&format!("fit-compare-{name}"));
         let tables = ["latency", "bw", "bibw", "prq", "umq", "rma", "mutex", "pack"];
@@ -358,7 +358,7 @@ fn what_is_no_measurement_is_refused_before_anything_runs() {
     scratch.write("bibw.txt", "# Size  Gbit/s\n8 1.5\n");
     scratch.write("huge/latency.txt", "# Size  Latency (us)\n99999999999999 1.5\n");
     let run = |words: &[&str]| scratch.run(&[&["fit"], words].concat());
-    refused(&run(&[]), 2, &["--measured FILE", "docs/fit.md"]);
+    refused(&run(&[]), 2, &["--measured FILE", "docs/method/fit.md"]);
     refused(&run(&["--measured", "empty.txt"]), 3, &["E0911", "no line of numbers"]);
     refused(&run(&["--measured", "bw.txt"]), 3, &["E0911", "no column of bandwidth"]);
     refused(&run(&["--measured", "other.txt"]), 3, &["E0911", "KIND=FILE is needed"]);

@@ -1,9 +1,12 @@
 //! Valid scenarios mean what they say.
 
 use mpisim::experiment::claim::{ClaimKind, Trend};
-use mpisim::experiment::plan::{Noise, Plan, Request, Topology, Workload, load};
-use mpisim::experiment::program::Step;
+use mpisim::experiment::plan::{Noise, Plan, Request, Topology, load};
 use mpisim::units::{Bytes, TimeDelta};
+use mpisim::workloads::fields::Between;
+use mpisim::workloads::message_rate::MessageRate;
+use mpisim::workloads::ping_pong::PingPongForm;
+use mpisim::workloads::statements::{Step, WrittenProgram};
 
 use crate::binary::{Answer, Scratch};
 
@@ -22,12 +25,10 @@ fn plan(name: &str, overrides: &[&str]) -> Plan {
     plan.expect("a scenario without errors has a plan")
 }
 
-fn message_rate(plan: &Plan, point: usize) -> (u32, u64, u64, u64) {
+fn message_rate(plan: &Plan, point: usize) -> (u32, u64, u32, u64) {
     let point = &plan.points[point];
-    let Workload::MessageRate { senders_per_node, size, rounds, .. } = point.workload else {
-        panic!("another workload")
-    };
-    (senders_per_node, size.as_u64(), rounds, point.seed)
+    let rate = point.workload.downcast_ref::<MessageRate>().expect("no other workload");
+    (rate.senders_per_node, rate.form.size.as_u64(), rate.rounds, point.seed)
 }
 
 #[test]
@@ -107,8 +108,8 @@ fn a_value_of_the_command_line_replaces_that_of_the_file() {
     let point = &plan.points[0];
     assert_eq!(point.seed, 9);
     assert_eq!(point.mpi.eager_threshold, Bytes::kib(64));
-    let Workload::PingPong { warmup, same_node, .. } = point.workload else { panic!() };
-    assert_eq!((warmup, same_node), (3, true));
+    let ping_pong = point.workload.downcast_ref::<PingPongForm>().unwrap();
+    assert_eq!((ping_pong.warmup, ping_pong.between), (3, Between::Cores));
     let doubt = point.machine.by_doubt();
     // What the machine does not have is no guess, and comes last.
     let there = doubt.iter().take_while(|number| number.value.is_some()).count();
@@ -146,7 +147,7 @@ fn programs_know_their_lines() {
     let plan = plan("program", &[]);
     let point = &plan.points[0];
     assert_eq!(point.topology, Topology::FatTree { arity: 4, levels: 2, oversubscription: 2 });
-    let Workload::Program(ranks) = &point.workload else { panic!() };
+    let ranks = &point.workload.downcast_ref::<WrittenProgram>().unwrap().ranks;
     assert_eq!(ranks[0][0].line, 9);
     assert_eq!(ranks[1][5].line, 21);
     assert!(matches!(ranks[0][2].step, Step::Compute(_)));

@@ -1,69 +1,55 @@
-//! Command lines in a prepared directory, one folder per case: what each must get.
-//!
-//! `tests/bad_inputs/runs/NAME/case.json` holds `table` (the row of the catalogue of malformed
-//! inputs), `command` (the words after `mpisim`) and `exit`; as far as they are fixed `code` and
-//! `path` of the first report, `says` (pieces of standard error), `prints` (pieces of standard
-//! output), `prepare` (command lines that must succeed before), `damage` (what is done to files
-//! after them: `file` with `find` and `replace`, `append`, or `remove`), `env` (variables to set;
-//! null unsets one) and `writes` (files, or folders that end with `/`, that are there afterwards and
-//! were not before). All other files of the directory are afterwards as they were. Files beside `case.json` lie in the
-//! directory, and with them `small.json`, a sweep of three points, and `deadlock.json`.
+//! Command lines in a prepared folder, and the answer that each must get: the cases of
+//! `tests/bad_inputs/*.md` that are command lines.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::bad_inputs::judge_report;
 use crate::binary::{Answer, DEADLOCK, SMALL, Scratch};
+use crate::malformed::{self, Case, Step};
 
-const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bad_inputs/runs");
-
-fn words(list: &Value) -> Vec<&str> {
-    list.as_array().into_iter().flatten().map(|word| word.as_str().unwrap()).collect()
-}
-
-fn prepare(folder: &Path, case: &Value, scratch: &Scratch) {
+/// Writes the files, runs all command lines but the last, and answers the words of that one.
+fn prepare(case: &Case, scratch: &Scratch) -> Vec<String> {
     scratch.write("small.json", SMALL);
     scratch.write("deadlock.json", DEADLOCK);
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        if entry.file_name() != "case.json" {
-            fs::copy(entry.path(), scratch.path(entry.file_name().to_str().unwrap())).unwrap();
+    for (name, content) in &case.files {
+        fs::write(scratch.path(name), content.bytes()).unwrap();
+    }
+    let mut last: Option<Vec<String>> = None;
+    for step in case.steps() {
+        if let Some(words) = last.take() {
+            run(&words, scratch);
+        }
+        match step {
+            Step::Run(words) => last = Some(words),
+            Step::Replace(file, find, put) => {
+                let path = scratch.path(&file);
+                let text = fs::read_to_string(&path).unwrap();
+                assert!(text.contains(&find), "{}: {file} has no `{find}`", case.place);
+                fs::write(path, text.replacen(&find, &put, 1)).unwrap();
+            }
         }
     }
-    for command in case["prepare"].as_array().into_iter().flatten() {
-        scratch.run(&words(command)).check(0, &[]);
-    }
-    for damage in case["damage"].as_array().into_iter().flatten() {
-        harm(damage, scratch);
-    }
+    last.expect("the last step is a command")
 }
 
-/// Changes a file that is there.
-fn harm(damage: &Value, scratch: &Scratch) {
-    let path = scratch.path(damage["file"].as_str().unwrap());
-    if damage["remove"] == true {
-        return fs::remove_file(path).unwrap();
-    }
-    let text = fs::read_to_string(&path).unwrap();
-    let harmed = match (&damage["find"], &damage["append"]) {
-        (Value::String(find), _) => text.replacen(find, damage["replace"].as_str().unwrap(), 1),
-        (_, Value::String(append)) => text.clone() + append,
-        _ => panic!("{damage}: nothing is done to it"),
-    };
-    assert_ne!(text, harmed, "{damage} changes nothing");
-    fs::write(path, harmed).unwrap();
+fn run(words: &[String], scratch: &Scratch) {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    scratch.run(&words).check(0, &[]);
 }
 
-fn ask(case: &Value, scratch: &Scratch, form: &str) -> Answer {
+fn ask(case: &Case, words: &[String], scratch: &Scratch, form: &str) -> Answer {
     let mut all = vec!["--error-format", form];
-    all.extend(words(&case["command"]));
+    all.extend(words.iter().map(String::as_str));
     let mut command = scratch.command(&all);
-    for (name, value) in case["env"].as_object().into_iter().flatten() {
-        match value.as_str() {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+    for pair in case.all("env") {
+        let (name, value) = pair.split_once('=').expect("a name and its value");
+        command.env(name, value);
+    }
+    for name in case.all("unset") {
+        command.env_remove(name);
     }
     Answer::from(command.output().unwrap())
 }
@@ -73,23 +59,23 @@ fn files(scratch: &Scratch) -> BTreeMap<String, Vec<u8>> {
     scratch.files("").into_iter().collect()
 }
 
-/// What is wrong with the answer, and with what is left of the directory.
-fn judge(case: &Value, folder: &Path) -> Vec<String> {
-    let name = format!("run-{}", folder.file_name().unwrap().to_str().unwrap());
+/// What is wrong with the answer, and with what is left of the folder.
+fn judge(case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     for form in ["human", "json"] {
-        let scratch = Scratch::new(&name);
-        prepare(folder, case, &scratch);
+        let scratch = Scratch::new(&format!("run-{}", case.slug));
+        let words = prepare(case, &scratch);
         let before = files(&scratch);
-        let answer = ask(case, &scratch, form);
-        let exit = case["exit"].as_i64().unwrap();
-        if i64::from(answer.exit) != exit {
-            wrong.push(format!("exit {} instead of {exit}", answer.exit));
+        let answer = ask(case, &words, &scratch, form);
+        if answer.exit != case.exit() {
+            wrong.push(format!("exit {} instead of {}", answer.exit, case.exit()));
         }
         if form == "human" {
             judge_words(case, &answer, &mut wrong);
         } else {
-            judge_report(case, &answer, &mut wrong);
+            let lines = answer.err.lines();
+            let first = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok()).next();
+            judge_report(case, &first.unwrap_or_default(), &mut wrong);
         }
         judge_files(case, &before, &files(&scratch), &mut wrong);
         if !wrong.is_empty() {
@@ -100,9 +86,9 @@ fn judge(case: &Value, folder: &Path) -> Vec<String> {
     wrong
 }
 
-fn judge_words(case: &Value, answer: &Answer, wrong: &mut Vec<String>) {
+fn judge_words(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
     for (key, text) in [("says", &answer.err), ("prints", &answer.out)] {
-        for piece in words(&case[key]) {
+        for piece in case.all(key) {
             if !text.contains(piece) {
                 wrong.push(format!("{key} no `{piece}`"));
             }
@@ -113,24 +99,14 @@ fn judge_words(case: &Value, answer: &Answer, wrong: &mut Vec<String>) {
     }
 }
 
-fn judge_report(case: &Value, answer: &Answer, wrong: &mut Vec<String>) {
-    let first = answer.err.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
-    let first = first.unwrap_or_default();
-    for key in ["code", "path", "line", "column"] {
-        if !case[key].is_null() && first[key] != case[key] {
-            wrong.push(format!("{key} is {} instead of {}", first[key], case[key]));
-        }
-    }
-}
-
 fn judge_files(
-    case: &Value,
+    case: &Case,
     before: &BTreeMap<String, Vec<u8>>,
     after: &BTreeMap<String, Vec<u8>>,
     wrong: &mut Vec<String>,
 ) {
     let is_of = |name: &str, one: &str| name == one || one.ends_with('/') && name.starts_with(one);
-    let writes = words(&case["writes"]);
+    let writes = case.all("writes");
     for one in &writes {
         let there = |files: &BTreeMap<String, Vec<u8>>| files.keys().any(|name| is_of(name, one));
         if there(before) || !there(after) {
@@ -148,18 +124,13 @@ fn judge_files(
 
 #[test]
 fn every_command_line_gets_what_it_must() {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(CASES).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.sort();
+    let cases: Vec<Case> = malformed::cases().into_iter().filter(Case::is_command).collect();
     let mut failures: Vec<String> = Vec::new();
-    for folder in &folders {
-        let text = fs::read_to_string(folder.join("case.json")).unwrap();
-        let case: Value = serde_json::from_str(&text).unwrap();
-        let wrong = judge(&case, folder);
+    for case in &cases {
+        let wrong = judge(case);
         if !wrong.is_empty() {
-            let row = &case["table"];
-            failures.push(format!("{} ({row}): {}", folder.display(), wrong.join("; ")));
+            failures.push(format!("{}: {}", case.place, wrong.join("; ")));
         }
     }
-    assert!(!folders.is_empty() && failures.is_empty(), "{}", failures.join("\n"));
+    assert!(cases.len() > 40 && failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -6,6 +6,8 @@
 mod binary;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/malformed.rs"]
+mod malformed;
 #[path = "../common/schedules.rs"]
 mod schedules;
 
@@ -33,6 +35,7 @@ mod misuse;
 mod mutations;
 mod new;
 mod outputs;
+mod reference;
 mod resume;
 mod scale_out;
 mod schema;

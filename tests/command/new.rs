@@ -1,10 +1,8 @@
 //! `mpisim new` over the real binary: what it writes can be run as it is.
 
-use std::fmt::Write as _;
-
 use crate::binary::Scratch;
 use mpisim::experiment::fresh::kinds;
-use mpisim::form::shape::{Need, Shape, Variant};
+use mpisim::form::shape::{Shape, Variant};
 
 #[test]
 fn a_new_scenario_runs_and_explains_its_keys() {
@@ -53,7 +51,8 @@ fn a_new_program_sends_a_message_and_names_its_statements() {
     let scratch = Scratch::new("new-program");
     scratch.run(&["new", "a.json", "--workload", "program"]).check(0, &[]);
     let text = std::fs::read_to_string(scratch.path("a.json")).unwrap();
-    for part in ["\"op\": \"send\"", "\"op\": \"recv\"", "a buffer of its own", "docs/programs.md"]
+    for part in
+        ["\"op\": \"send\"", "\"op\": \"recv\"", "a buffer of its own", "docs/guide/programs.md"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -63,44 +62,4 @@ fn a_new_program_sends_a_message_and_names_its_statements() {
     }
     let ran = scratch.run(&["run", "a.json", "--format", "json"]).check(0, &[]).json();
     assert!(ran["points"][0]["metrics"]["time"]["value"].as_f64().unwrap() > 0.0, "{ran}");
-}
-
-/// The statements of a program and their fields, as `docs/programs.md` lists them.
-fn listed() -> String {
-    let mut text = String::from("| statement | is | fields |\n|---|---|---|\n");
-    for Variant { name, fields, doc } in statements() {
-        let each = fields.iter().map(|field| match field.need {
-            Need::Default(value) => format!("`{}` [{value}]", field.key),
-            Need::Required(_) => format!("`{}`", field.key),
-            Need::Optional => format!("`{}` [none]", field.key),
-        });
-        let fields = each.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "| `{name}` | {doc} | {fields} |");
-    }
-    text += "\n| field | takes | means |\n|---|---|---|\n";
-    let mut told = Vec::new();
-    for field in statements().iter().flat_map(|statement| statement.fields) {
-        let takes = field.shape.in_words().replace('"', "`");
-        // Algorithms differ from one collective to the next: the schema lists them.
-        let takes =
-            if field.key == "algorithm" { "one of its algorithms".to_owned() } else { takes };
-        let row = format!("| `{}` | {takes} | {} |", field.key, field.doc);
-        if !told.contains(&row) {
-            let _ = writeln!(text, "{row}");
-            told.push(row);
-        }
-    }
-    text
-}
-
-/// Where the page differs, the test leaves the right tables in the build's temporary folder.
-#[test]
-fn the_page_of_programs_lists_every_statement_with_its_fields() {
-    let page = std::fs::read_to_string("docs/programs.md").unwrap_or_default();
-    let right = listed();
-    if !page.contains(&right) {
-        let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/programs.md");
-        std::fs::write(file, right).unwrap();
-        panic!("the tables of docs/programs.md differ from {file}");
-    }
 }

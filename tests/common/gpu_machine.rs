@@ -112,7 +112,7 @@ pub(crate) fn run_on(
 ) -> Outcome {
     let topology = Topology::new(Wires::Crossbar, 1).expect("one node");
     let mut cluster = Cluster::new(profile, topology, &[]);
-    let mut gpus = change(Gpus::new(profile, &cluster, 0).expect("a machine with a GPU"));
+    let mut gpus = change(cluster.gpus(profile, 0).expect("a machine with a GPU"));
     let gpu = gpus.of_node(0, 0);
     let mut calendar = Calendar::default();
     for (index, &(at, _, _)) in requests.iter().enumerate() {

@@ -29,8 +29,11 @@ pub(super) const GPU_PACK: &str = include_str!("../data/claims_gpu_pack.json");
 /// Claims that a test checks and that do not hold here, each with its reason; those of scenarios say
 /// so themselves (`mpisim list --claims`).
 const DEVIATES: [(&str, &str); 2] = [
-    ("coop-app-order", "gains are none, below 0.1 %, and 5 to 11 %: docs/cooperation.md says why"),
-    ("gpu-fig6-small4", "the network takes 0.7 to 0.85 of a 2-D copy's way: docs/gpu.md"),
+    (
+        "coop-app-order",
+        "gains are none, below 0.1 %, and 5 to 11 %: docs/model/cooperation.md says why",
+    ),
+    ("gpu-fig6-small4", "the network takes 0.7 to 0.85 of a 2-D copy's way: docs/model/gpu.md"),
 ];
 /// How the note of a claim begins that the document leaves open, and that the project's own model has
 /// used: it is shown as an input. A claim can be made less than the list says, never more.

@@ -11,10 +11,10 @@ type Row = (&'static str, &'static [&'static str]);
 /// What the simulator does to be fast or exact: steps, windows, sizes of its own tables. Making one finer
 /// changes a result by less than its tests allow, or not at all.
 const METHOD: &[Row] = &[
-    ("hardware/fabric/alter.rs", &["STILL"]),
-    ("hardware/fabric/hops.rs", &["SIZES"]),
+    ("hardware/fabric/hops.rs", &["DEFAULT_CUT_THROUGH", "SIZES"]),
     ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "PAST", "STEP", "WHOLE", "WINDOW"]),
     ("hardware/fabric/solve.rs", &["LARGE"]),
+    ("hardware/fabric/spec.rs", &["STILL"]),
     ("hardware/fabric/watch.rs", &["TRIES"]),
     ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
     ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
@@ -38,7 +38,6 @@ const METHOD: &[Row] = &[
     ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
     ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
     ("runtime/untimed/memo.rs", &["MOST"]),
-    ("hardware/fabric/mod.rs", &["DEFAULT_CUT_THROUGH"]),
     ("runtime/explore/shrink.rs", &["BEYOND"]),
 ];
 
@@ -75,7 +74,7 @@ const PARTS: &[Row] = &[
 
 /// What a standard, a document or a program states as part of what it does.
 const STATED: &[Row] = &[
-    ("hardware/reliable/mod.rs", &["PSN_BITS"]),
+    ("hardware/reliable/settings.rs", &["PSN_BITS"]),
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
     ("protocols/library/communicators.rs", &["WORDS"]),
@@ -100,7 +99,7 @@ const DEFAULTS: &[Row] = &[
 
 /// Bits of names, numbers of buffers and marks, places in memory.
 const NAMES: &[Row] = &[
-    ("hardware/gpu/mod.rs", &["GPU_TOKEN"]),
+    ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
     ("protocols/collectives/call.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
@@ -134,7 +133,7 @@ const NAMES: &[Row] = &[
 
 /// Units that are made from a number in the code.
 const UNITS: &[Row] = &[
-    ("hardware/fabric/alter.rs", &["8_000_000"]),
+    ("hardware/fabric/spec.rs", &["8_000_000"]),
     // The smallest step of time.
     ("hardware/fabric/hops.rs", &["1"]),
     // Read and written: a copy touches two bytes for each.

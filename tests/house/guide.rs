@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const GUIDE: &str = "docs/add-a-protocol.md";
+const GUIDE: &str = "docs/guide/add-a-protocol.md";
 
 /// A quoted block: the file that its head names, and its lines.
 struct Quote {

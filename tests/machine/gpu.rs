@@ -4,8 +4,8 @@ use crate::gpu_machine;
 use crate::gpu_machine::{Outcome, Request, c2050, run};
 use mpisim::hardware::cluster::Cluster;
 use mpisim::hardware::gpu::{
-    Block, Copy, Direction, GpuId, Gpus, HostMemory, Kernel, Kind, Lane, Lanes, Operation, Shape,
-    Space, Work, count,
+    Block, Copy, Direction, GpuId, HostMemory, Kernel, Kind, Lane, Lanes, Operation, Shape, Space,
+    Work, count,
 };
 use mpisim::hardware::profile::Profile;
 use mpisim::hardware::topology::{Shape as Wires, Topology};
@@ -428,7 +428,7 @@ fn gpus_of_a_node_have_buses_of_their_own() {
     let two = c2050(&[("gpu.per_node", "2")]);
     let topology = Topology::new(Wires::Crossbar, 3).expect("three nodes");
     let cluster = Cluster::new(&two, topology, &[]);
-    let gpus = Gpus::new(&two, &cluster, 0).expect("a machine with GPUs");
+    let gpus = cluster.gpus(&two, 0).expect("a machine with GPUs");
     assert_eq!((gpus.of_node(0, 1), gpus.of_node(2, 0)), (GpuId(1), GpuId(4)));
     assert_eq!(gpus.connections(), 6 * (3 + gpus.shape().concurrent_kernels));
     let names: Vec<_> = cluster.fabric.resources().iter().map(|spec| &spec.name).collect();

@@ -114,7 +114,7 @@ fn prices_of_what_is_held_are_within_half_and_twice_of_what_is_allocated() {
 
 #[test]
 fn the_documented_prices_are_those_that_are_counted() {
-    let text = include_str!("../../docs/limits.md");
+    let text = include_str!("../../docs/guide/limits.md");
     let column = |line: &str| line.strip_suffix(" |")?.rsplit_once("| ")?.1.parse().ok();
     let documented: Vec<u64> = text.lines().filter_map(column).collect();
     let counted = Kind::ALL.map(Kind::bytes);

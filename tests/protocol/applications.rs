@@ -14,7 +14,7 @@ use mpisim::runtime::account::Part;
 use mpisim::runtime::explore::{Budget, judged};
 use mpisim::runtime::timed::{Ending, Mark, Outcome, Ran};
 use mpisim::units::Bytes;
-use mpisim::workloads::application::{Application, Task};
+use mpisim::workloads::application::{Application, Skeleton};
 use mpisim::workloads::comd::{CUTOFF, CoMd};
 use mpisim::workloads::graph500::{PAIR, Search};
 use mpisim::workloads::grid::{FACES, Grid, Order, opposite};
@@ -30,13 +30,13 @@ fn grid(extents: [u32; 3], order: Order, periodic: bool) -> Grid {
     Grid { extents, order, periodic }
 }
 
-fn on(per_node: u32, grid: Grid, task: Task) -> Application {
-    Application { processes: grid.processes(), per_node, task }
+fn on(per_node: u32, grid: Grid, task: impl Skeleton) -> Application {
+    Application { processes: grid.processes(), per_node, task: Arc::new(task) }
 }
 
 fn stencil(extents: [u32; 3], periodic: bool, halo: u64) -> Application {
     let grid = grid(extents, Order::LastAxis, periodic);
-    on(3, grid, Task::Stencil(Stencil { grid, halo, steps: 3, compute: 5_000, watched: 0 }))
+    on(3, grid, Stencil { grid, halo, steps: 3, compute: 5_000, watched: 0 })
 }
 
 fn comd(extents: [u32; 3], embedded: bool) -> Application {
@@ -44,19 +44,19 @@ fn comd(extents: [u32; 3], embedded: bool) -> Application {
     let (unit_cells, cutoff) = ([20, 12, 11], CUTOFF);
     let (steps, print_every, compute) = (7, 3, 5_001);
     let task = CoMd { grid, unit_cells, cutoff, embedded, steps, print_every, compute };
-    on(3, grid, Task::CoMd(task))
+    on(3, grid, task)
 }
 
 fn minighost(extents: [u32; 3], global: bool, sums: u32) -> Application {
     let grid = grid(extents, Order::FirstAxis, false);
     let (points, variables, steps, compute) = ([9, 7, 6], 20, 3, 5_000);
     let task = MiniGhost { grid, points, global, variables, sums, steps, compute };
-    on(3, grid, Task::MiniGhost(task))
+    on(3, grid, task)
 }
 
 fn search(processes: u32, scale: u32, buffer: u64) -> Application {
     let (edge_factor, vertices, compute) = (4, None, 7);
-    let task = Task::Search(Search { scale, edge_factor, vertices, buffer, compute });
+    let task = Arc::new(Search { scale, edge_factor, vertices, buffer, compute });
     Application { processes, per_node: 3, task }
 }
 
@@ -126,8 +126,8 @@ fn every_send_has_its_receive_and_no_byte_is_lost() {
             }
         }
         assert!(open.values().all(|count| *count == 0), "{:?}: {open:?}", application.task);
-        assert_eq!(messages, application.messages(), "{:?}", application.task);
-        assert_eq!(bytes, application.bytes(), "{:?}", application.task);
+        assert_eq!(messages, application.task.messages(), "{:?}", application.task);
+        assert_eq!(bytes, application.task.bytes(), "{:?}", application.task);
     }
 }
 
@@ -137,17 +137,15 @@ fn every_send_has_its_receive_and_no_byte_is_lost() {
 fn the_bytes_of_each_face_arrive() {
     for application in exchanges() {
         let ran = run(ideal(&[]), &application);
-        let (grid, bytes) = match &application.task {
-            Task::Stencil(task) => (task.grid, vec![[task.halo; 3]; 27]),
-            Task::MiniGhost(task) => {
-                (task.grid, (0..task.grid.processes()).map(|rank| task.halo(rank)).collect())
-            }
+        let (grid, bytes) = if let Some(task) = application.task_as::<Stencil>() {
+            (task.grid, vec![[task.halo; 3]; 27])
+        } else if let Some(task) = application.task_as::<MiniGhost>() {
+            (task.grid, (0..task.grid.processes()).map(|rank| task.halo(rank)).collect())
+        } else {
             // The second exchange of the embedded atom method uses the same buffers.
-            Task::CoMd(task) => {
-                let each = if task.embedded { task.atoms().map(|n| 8 * n) } else { task.halo() };
-                (task.grid, vec![each; 27])
-            }
-            Task::Search(_) => unreachable!("not an exchange"),
+            let task = application.task_as::<CoMd>().expect("there are three exchanges");
+            let each = if task.embedded { task.atoms().map(|n| 8 * n) } else { task.halo() };
+            (task.grid, vec![each; 27])
         };
         for rank in 0..grid.processes() {
             for face in 0..FACES {
@@ -197,12 +195,12 @@ fn the_untimed_world_comes_to_the_same_end() {
 /// Two ranks, in every order of what they and the wires do.
 #[test]
 fn no_order_of_two_ranks_is_stuck() {
-    let mut one_step = stencil([2, 1, 1], true, 8);
-    let Task::Stencil(task) = &mut one_step.task else { unreachable!() };
-    task.steps = 1;
-    let mut small = search(2, 4, 48);
-    let Task::Search(task) = &mut small.task else { unreachable!() };
-    task.edge_factor = 1;
+    let two = stencil([2, 1, 1], true, 8);
+    let task = Stencil { steps: 1, ..*two.task_as::<Stencil>().unwrap() };
+    let one_step = Application { task: Arc::new(task), ..two };
+    let two = search(2, 4, 48);
+    let task = Search { edge_factor: 1, ..*two.task_as::<Search>().unwrap() };
+    let small = Application { task: Arc::new(task), ..two };
     for application in [one_step, small] {
         for protocol in [Protocol::RPut, Protocol::RGet] {
             let mut job = placed(ideal(&[]), &application, programs(&application));
@@ -228,7 +226,7 @@ fn a_step_computes_as_long_as_the_scenario_says() {
         [stencil([2, 2, 2], false, 8), comd([2, 2, 2], true), minighost([2; 3], false, 3)]
     {
         let ran = run(ideal(&[]), &application);
-        let all = application.compute();
+        let all = application.task.compute();
         for process in 0..8 {
             let [start, end] = [START, END].map(|number| mark(&ran.outcome, process, number));
             let outside = (end.account - start.account).of(Part::Outside);
@@ -246,7 +244,7 @@ fn a_search_brings_every_pair_to_its_owner() {
     {
         for protocol in [Protocol::RPut, Protocol::RGet] {
             let application = search(processes, scale, buffer);
-            let Task::Search(task) = &application.task else { unreachable!() };
+            let task = application.task_as::<Search>().unwrap();
             let traffic = task.traffic(processes, &*draws(SEED));
             let mut job = placed(ideal(&[]), &application, programs(&application));
             job.rendezvous = protocol;
@@ -289,7 +287,7 @@ impl Program<Library> for Noting {
 #[test]
 fn a_search_sends_full_buffers_and_what_is_left() {
     let application = search(6, 9, 160);
-    let Task::Search(task) = &application.task else { unreachable!() };
+    let task = application.task_as::<Search>().unwrap();
     let traffic = task.traffic(6, &*draws(SEED));
     let noting = programs(&application).into_iter().map(|program| Noting { program, sent: vec![] });
     let ran = placed(ideal(&[]), &application, noting.collect()).run().unwrap();
@@ -322,7 +320,7 @@ fn memory_does_not_grow_with_steps() {
         let (unit_cells, cutoff, embedded) = ([100; 3], CUTOFF, true);
         let (print_every, compute) = (10, 1);
         let task = CoMd { grid, unit_cells, cutoff, embedded, steps, print_every, compute };
-        let application = on(16, grid, Task::CoMd(task));
+        let application = on(16, grid, task);
         allocation_counter::measure(|| drop(programs(&application))).bytes_max / 64
     };
     assert_eq!(bytes(20), bytes(100_000));
@@ -334,7 +332,7 @@ fn memory_does_not_grow_with_steps() {
 fn a_scaled_search_costs_little_a_rank() {
     let task =
         Search { scale: 6, edge_factor: 16, vertices: Some(1 << 30), buffer: 4_096, compute: 1 };
-    let application = Application { processes: 4_096, per_node: 28, task: Task::Search(task) };
+    let application = Application { processes: 4_096, per_node: 28, task: Arc::new(task) };
     let plan = allocation_counter::measure(|| drop(programs(&application)));
     assert!(plan.bytes_max / 4_096 < 1_000, "{} B in all", plan.bytes_max);
     let traffic = task.traffic(4_096, &*draws(SEED));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::datatypes_model::{Map, datatype};
 use mpisim::mpi::datatype::{
-    Datatype, DatatypeError, Encoding, Kind, Primitive, Segment, pack, pack_part, unpack,
-    unpack_part,
+    Datatype, DatatypeError, Encoding, Kind, Primitive, Rows, Segment, Signature, pack, pack_part,
+    unpack, unpack_part,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -79,7 +79,7 @@ fn runs_are_maximal(datatype: &Datatype, count: u64) -> Outcome {
 
 /// What is known of the runs from the tree alone is what a walk over them finds.
 fn rows_are_the_runs(datatype: &Datatype, count: u64) -> Outcome {
-    let Some(rows) = datatype.rows(count) else { return Ok(()) };
+    let Some(rows) = Rows::of(datatype, count) else { return Ok(()) };
     let runs: Vec<Segment> = datatype.segments(count).unwrap().collect();
     prop_assert_eq!(runs.len() as u64, rows.count);
     for (number, run) in (0..).zip(&runs) {
@@ -224,7 +224,8 @@ proptest! {
     ) {
         let map = Map::of(&datatype).repeated(count);
         let other = scattered(&map, &gaps);
-        let (ours, theirs) = (datatype.signature(count).unwrap(), other.signature(1).unwrap());
+        let ours = Signature::of(&datatype, count).unwrap();
+        let theirs = Signature::of(&other, 1).unwrap();
         prop_assert_eq!(ours.clone().difference(theirs.clone()), None);
         prop_assert!(ours.fits(theirs));
         let (source, origin) = buffer(&map);
@@ -241,7 +242,8 @@ proptest! {
             Map::of(datatype).entries.into_iter().map(|(primitive, _)| primitive).collect()
         };
         let (left, right) = (list(&one), list(&other));
-        let difference = one.signature(1).unwrap().difference(other.signature(1).unwrap());
+        let whole = |datatype| Signature::of(datatype, 1).unwrap();
+        let difference = whole(&one).difference(whole(&other));
         let agreed = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
         let found = (left.get(agreed).copied(), right.get(agreed).copied());
         match difference {
@@ -251,7 +253,7 @@ proptest! {
                 prop_assert_eq!((difference.left, difference.right), found);
             }
         }
-        let fits = one.signature(1).unwrap().fits(other.signature(1).unwrap());
+        let fits = whole(&one).fits(whole(&other));
         prop_assert_eq!(fits, found.0.is_none());
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{job, model};
+use mpisim::hardware::core::Pinning;
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Call, Comm, Peer};
@@ -17,11 +18,13 @@ use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome, Ran};
 use mpisim::runtime::untimed::{self, World};
 use mpisim::units::TimeDelta;
+use mpisim::workloads::gpu::GpuPingPong;
 use mpisim::workloads::gpu::stencil::GpuStencil;
-use mpisim::workloads::gpu::{GpuPingPong, GpuWorkload};
 use mpisim::workloads::job::{AnyProgram, Job};
+use mpisim::workloads::kind::Workload;
 use mpisim::workloads::packing::{PACK, Packing};
 use mpisim::workloads::ping_pong::{END, START};
+use mpisim::workloads::ranks::{Addressing, Placement, PlacementOrder, Ranks};
 use mpisim::workloads::score::{Score, Section};
 
 const MACHINE: &str = "arc-c2050-qdr";
@@ -59,18 +62,25 @@ fn buffer(id: u32, layout: &Layout, method: Method, chunk: Option<u64>) -> Optio
     Some(if let Some(chunk) = chunk { buffer.in_chunks(chunk) } else { buffer })
 }
 
-fn workload(sent: DeviceBuffer, received: DeviceBuffer, rounds: u32) -> GpuWorkload {
+fn workload(sent: DeviceBuffer, received: DeviceBuffer, rounds: u32) -> GpuPingPong {
     let (sent, received) = (Arc::new(sent), Arc::new(received));
-    GpuWorkload::PingPong(GpuPingPong { sent, received, warm_up: 1, rounds })
+    GpuPingPong { sent, received, warm_up: 1, rounds }
 }
 
-fn job_of(workload: &GpuWorkload, payload: Payload) -> Job {
-    let programs = workload.programs().into_iter().map(AnyProgram::Score).collect();
-    let nodes = workload.processes();
+/// Ranks of which each is alone on its node: the programs do not depend on how many there are.
+fn one_a_node() -> Ranks {
+    let (order, pinning) = (PlacementOrder::Block, Pinning::Scatter);
+    let placement = Placement { processes: 2, per_node: 1, order, oversubscribe: false, pinning };
+    Ranks { nodes: 2, placement, threads: 1, addressing: Addressing::Process, seed: 1 }
+}
+
+fn job_of(workload: &dyn Workload, payload: Payload) -> Job {
+    let programs = workload.programs(&one_a_node());
+    let nodes = u32::try_from(programs.len()).unwrap();
     Job { nodes, payload, record: true, ..job(model(MACHINE, &[]), programs) }
 }
 
-fn run(workload: &GpuWorkload, payload: Payload) -> Ran<Library, AnyProgram> {
+fn run(workload: &dyn Workload, payload: Payload) -> Ran<Library, AnyProgram> {
     let mut timed = job_of(workload, payload).timed().unwrap();
     if payload == Payload::Real {
         for (process, region, bytes) in workload.contents() {
@@ -87,7 +97,7 @@ fn check_clean(outcome: &Outcome) {
 }
 
 /// The same workload in the untimed world, before its first step.
-fn world(workload: &GpuWorkload) -> World<Library, AnyProgram> {
+fn world(workload: &dyn Workload) -> World<Library, AnyProgram> {
     let mut world = job_of(workload, Payload::Real).untimed().unwrap();
     for (process, region, bytes) in workload.contents() {
         world.store(process, region, &bytes);
@@ -98,7 +108,7 @@ fn world(workload: &GpuWorkload) -> World<Library, AnyProgram> {
 /// Bytes arrive in the timed run, in the same run replayed without time, and in an order of its own;
 /// and times do not depend on whether they exist.
 #[track_caller]
-fn check_bytes(workload: &GpuWorkload) {
+fn check_bytes(workload: &dyn Workload) {
     let ran = run(workload, Payload::Real);
     check_clean(&ran.outcome);
     assert_eq!(workload.broken(&ran.memories), []);
@@ -170,7 +180,7 @@ fn a_stencil_exchanges_rows_columns_and_corners() {
             let point = Datatype::named(of);
             let mut stencil = GpuStencil::new(grid, 32, &point, method).unwrap();
             stencil.steps = 2;
-            check_bytes(&GpuWorkload::Stencil(stencil));
+            check_bytes(&stencil);
         }
     }
 }

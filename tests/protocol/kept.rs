@@ -25,8 +25,9 @@ use mpisim::runtime::memory::Payload;
 use mpisim::runtime::monitors::buffers::Lends;
 use mpisim::runtime::untimed::{Between, PacketFaults, World};
 use mpisim::units::Bytes;
-use mpisim::workloads::gpu::{GpuPingPong, GpuWorkload};
+use mpisim::workloads::gpu::GpuPingPong;
 use mpisim::workloads::job::{AnyProgram, Job};
+use mpisim::workloads::kind::Workload as _;
 use mpisim::workloads::mutex::{Algorithm, contenders};
 use mpisim::workloads::xios_ep::Rules;
 
@@ -192,7 +193,7 @@ fn devices_are_the_same() {
             let whole = DeviceBuffer::new(id, layout.clone(), method).unwrap();
             Arc::new(whole.in_chunks(16))
         });
-        let workload = GpuWorkload::PingPong(GpuPingPong { sent, received, warm_up: 0, rounds: 1 });
+        let workload = GpuPingPong { sent, received, warm_up: 0, rounds: 1 };
         let programs = workload.programs().into_iter().map(AnyProgram::Score).collect();
         let machine = model("arc-c2050-qdr", &[]);
         let job = Job { nodes: 2, payload: Payload::Real, ..job(machine, programs) };

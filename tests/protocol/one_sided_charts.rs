@@ -1,4 +1,4 @@
-//! The messages of one-sided epochs, as charts: `docs/rma-messages.md` is what they say.
+//! The messages of one-sided epochs, as charts: `docs/model/rma-messages.md` is what they say.
 //!
 //! Where the page differs, the test leaves the right one in the build's temporary folder.
 
@@ -148,7 +148,7 @@ fn passive() -> Vec<Section> {
         section("Merged write, answered", "", of_two(LAZY, epoch(EXCLUSIVE, put()))),
         section(
             "Merged write, one way",
-            "A third rank that is told of it may still read the old value.",
+            "A third rank that learns of the write may still read the old value.",
             of_two(one_way, epoch(EXCLUSIVE, put())),
         ),
         section("Merged read", "", of_two(LAZY, epoch(SHARED, get()))),
@@ -222,10 +222,9 @@ fn halo(ranks: u32) -> [usize; 3] {
 
 fn page(sections: &[Section]) -> String {
     let mut text = String::from(
-        "# Messages of one-sided epochs\n\nWhat the library of rank 0 (the origin) and that of rank \
-         1 (the target) say to each other, one packet a line; written by \
-         `tests/protocol/one_sided_charts.rs`, which fails where this page differs. `(12a)` and so on are \
-         the parts of `rma` Fig. 12.\n",
+        "# Messages of one-sided epochs\n\nThe packets between rank 0 (the origin) and rank 1 \
+         (the target), one a line. `tests/protocol/one_sided_charts.rs` writes this page, and fails \
+         if it differs. `(12a)` and so on are the parts of `rma` Fig. 12.\n",
     );
     for Section { title, note, messages } in sections {
         let count = messages.len();
@@ -289,12 +288,12 @@ fn post_and_start_touch_neighbours_only() {
 fn the_page_says_what_the_charts_say() {
     let sections: Vec<Section> = passive().into_iter().chain(active()).collect();
     let text = page(&sections);
-    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rma-messages.md");
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/model/rma-messages.md");
     let found = std::fs::read_to_string(place).unwrap_or_default();
     if found != text {
         let right = concat!(env!("CARGO_TARGET_TMPDIR"), "/rma-messages.md");
         std::fs::write(right, &text).expect("the build has a temporary folder");
-        panic!("docs/rma-messages.md differs from {right}");
+        panic!("docs/model/rma-messages.md differs from {right}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The sides of a comparison: what an argument names, checked before anything runs.
+//! The sides of a comparison, as an argument names them, checked before anything runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use form::diagnostic::{Diagnostics, quote};
 use report::csv::read_points;
 use report::json::diff::DiffStatus;
 
-/// What a side is, before anything runs.
+/// A side before anything runs.
 pub(super) struct Given {
     /// As the command called it.
     pub(super) label: String,
@@ -47,7 +47,7 @@ pub(super) struct Stored {
     pub(super) kind: &'static str,
     /// The results.
     pub(super) result: RunResult,
-    /// What the time of all points went into; empty where that is not kept.
+    /// The work of all points; empty if it is not stored.
     pub(super) work: Work,
     /// What decided about them.
     pub(super) inputs: Inputs,
@@ -66,7 +66,7 @@ pub(super) enum Matched {
 /// What an argument names.
 enum Named {
     One(Given),
-    /// Baselines by scenario, and what the set is called.
+    /// Baselines by scenario, and the name of the set.
     Set(String, BTreeMap<String, PathBuf>),
 }
 
@@ -149,7 +149,7 @@ pub(super) fn matched(
     Ok(all)
 }
 
-/// What a comparison that cannot be made says.
+/// The report of an impossible comparison.
 pub(super) fn refusal(error: &DiffError) -> Failure {
     let help = match error {
         DiffError::OneSided { side, path } => {
@@ -251,7 +251,7 @@ fn set_of(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Failure> {
     Ok(below(folder)?.into_iter().map(|path| (name(&path), path)).collect())
 }
 
-/// Whether a file has the form of a baseline; what is wrong with it is told when it is read.
+/// Whether a file has the form of a baseline; its errors are reported when it is read.
 fn is_baseline(path: &Path) -> bool {
     let small = |meta: &std::fs::Metadata| meta.is_file() && meta.len() <= MAX_BYTES;
     if !std::fs::metadata(path).is_ok_and(|meta| small(&meta)) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Report;
+use super::outcome::Report;
 use experiment::explore::{Failed, Replayed, Size, Step, Strategy, Token};
 use runtime::faults::Allowed;
 

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Report, Verdict, stopped_in_words};
+use super::outcome::{Report, Verdict};
 use experiment::explore::registry::Entry;
 use experiment::explore::{
     Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token,
 };
 use runtime::faults::Allowed;
 
-/// What to do about an exploration that was cut off: nothing that was asked for already.
+/// Advice about an exploration that was cut off: options that were not given yet.
 pub(super) fn help_cut_off(found: &Explored, reduce: bool) -> String {
     let less = "take fewer ranks or operations";
     let mut ways = match found.stopped {
@@ -252,6 +252,15 @@ fn grouped_u64(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Why an exploration did not come to its end, as a reader knows it.
+const fn stopped_in_words(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::States => "there are more states than the budget allows",
+        Stopped::Memory => "the search needs more memory than it may take",
+        Stopped::Asked => "it was asked to stop",
+    }
 }
 
 #[cfg(test)]

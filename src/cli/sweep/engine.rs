@@ -95,7 +95,7 @@ impl Job {
         ]
     }
 
-    /// What would be done, a line each.
+    /// The commands, a line each.
     pub(super) fn commands(&self, engine: Engine) -> String {
         let line = |words: Vec<String>| {
             let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -117,7 +117,7 @@ fn shell(path: &Path) -> String {
     quoted(&path.display().to_string())
 }
 
-/// Runs a command of an engine; what it wrote to standard output.
+/// Runs a command of an engine and returns its standard output.
 pub(super) fn run(words: &[String]) -> Result<String, Failure> {
     let (program, rest) = words.split_first().expect("a command has a program");
     let output = Command::new(program).args(rest).output().map_err(|why| {

@@ -53,7 +53,7 @@ impl Batch {
         self.len += 1;
     }
 
-    /// Sorts what was added to an empty batch.
+    /// Sorts the keys that were added to an empty batch.
     #[inline]
     pub(super) fn sort(&mut self) {
         let len = self.len as usize;

@@ -1,5 +1,5 @@
 //! Many first-in-first-out lists in one memory: chunks of a fixed size, chained, reused last in
-//! first out so that what is written next was touched just before.
+//! first out so that the next write goes to memory that was touched just before.
 
 /// Values per chunk.
 pub(super) const CHUNK_LEN: u32 = 32;

@@ -2,13 +2,13 @@
 
 use super::super::library;
 use super::super::measured::{self, Measured, Program};
-use super::super::schema::MetricSpec;
 use super::super::sweep::{Axis, Sweep};
 use super::{Binder, Choice};
 use form::codes;
 use form::diagnostic::{Diagnostic, quote};
 use form::json::Node;
 use form::shape::check;
+use workloads::metric::MetricSpec;
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]

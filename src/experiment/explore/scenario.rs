@@ -2,7 +2,7 @@
 
 use super::MayFail;
 use super::subject::{Start, Subject};
-use crate::plan::{Addressing, Plan, Point, Workload};
+use crate::plan::{Addressing, Plan, Point};
 use crate::run::{end, job};
 use protocols::contract::{Machine, Program};
 use protocols::xios_ep::library::EpThread;
@@ -114,7 +114,7 @@ fn with(before: MayFail, fault: &Fault) -> Result<MayFail, &'static str> {
 /// [`Unfit`] where there are several points or no ranks, or where the job does not fit the machine.
 pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     let [point] = &plan.points[..] else { return Err(Unfit::Points(plan.points.len())) };
-    if let Workload::Packing(_) = point.workload {
+    if point.workload.packing().is_some() {
         return Err(Unfit::NoRanks);
     }
     let mut job = job::build(point);

@@ -12,23 +12,13 @@
 use super::{Placement, Plan, Point};
 use form::json::Node;
 use form::machine::{KnownNumber, Machine};
+use runtime::timed::Connections;
 
-/// How processes are connected.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Connections {
-    /// A channel for each peer.
-    PerPeer,
-    /// One channel for all of other nodes.
-    SharedReceiveQueue,
-}
-
-impl Connections {
-    /// The scenario's word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::PerPeer => "per_peer",
-            Self::SharedReceiveQueue => "shared_receive_queue",
-        }
+/// The scenario's word for a way to connect processes.
+pub const fn word(how: Connections) -> &'static str {
+    match how {
+        Connections::PerPeer => "per_peer",
+        Connections::SharedReceiveQueue => "shared_receive_queue",
     }
 }
 
@@ -143,7 +133,7 @@ pub fn many_channels(points: &[Point]) -> Option<String> {
         format!(
             "every pass of the progress engine polls {channels} channels, one for each process: \
              `{PATH}` is `per_peer`, {by}; a library that shares a receive queue polls one for all \
-             other nodes (`--set {PATH}=shared_receive_queue`, docs/connections.md)"
+             other nodes (`--set {PATH}=shared_receive_queue`, docs/model/connections.md)"
         )
     })
 }

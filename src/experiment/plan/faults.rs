@@ -1,6 +1,6 @@
 //! The fault plan of a point: names are looked up, and what contradicts itself is refused.
 
-use super::{Point, Workload};
+use super::Point;
 use crate::run::job;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
@@ -31,7 +31,7 @@ pub(super) fn read(diagnostics: &mut Diagnostics, tree: &Node, point: &Point) ->
     if list.is_empty() {
         return FaultPlan { faults: Vec::new(), transport };
     }
-    if let Workload::Packing(_) = point.workload {
+    if point.workload.packing().is_some() {
         let span = tree.get("faults").map_or(tree.span, |faults| faults.span);
         let (found, allowed) = ("a packing alone has no network", "a workload with processes");
         diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, span, "faults", found, allowed));

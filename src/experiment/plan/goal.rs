@@ -1,11 +1,11 @@
 //! The workload that replays a schedule.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::goal;
 use super::super::library;
-use super::Replayed;
-use super::point::Known;
+use super::{Replayed, Schedules};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::fields::MAX_MESSAGE;
@@ -15,24 +15,34 @@ use workloads::goal::calls::unfit;
 /// What a machine can replay.
 const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";
 
-/// The schedule that a checked workload names; read once for all points.
-pub(super) fn read(
-    diagnostics: &mut Diagnostics,
-    node: &Node,
-    known: &mut Known<'_>,
-) -> Option<Replayed> {
-    let file = node.required_word("file").to_owned();
-    if let Some((_, read)) = known.schedules.iter().find(|(name, _)| *name == file) {
-        return read.clone();
-    }
-    let read = fresh(diagnostics, node, known);
-    known.schedules.push((file, read.clone()));
-    read
+/// Schedules that were read, by the names of their files; once for all points.
+pub(super) struct Files {
+    /// Where the scenario lies: the files that it names are looked for there.
+    pub(super) folder: PathBuf,
+    read: Vec<(String, Option<Replayed>)>,
 }
 
-fn fresh(diagnostics: &mut Diagnostics, node: &Node, known: &Known<'_>) -> Option<Replayed> {
-    let named = node.get("file")?;
-    let path = library::named_file(diagnostics, &known.folder, (named, "workload.file"))?;
+impl Files {
+    /// Files beside a scenario in `folder`.
+    pub(super) const fn new(folder: PathBuf) -> Self {
+        Self { folder, read: Vec::new() }
+    }
+}
+
+impl Schedules for Files {
+    fn schedule(&mut self, diagnostics: &mut Diagnostics, named: &Node) -> Option<Replayed> {
+        let file = named.text()?.to_owned();
+        if let Some((_, read)) = self.read.iter().find(|(name, _)| *name == file) {
+            return read.clone();
+        }
+        let read = fresh(diagnostics, named, &self.folder);
+        self.read.push((file, read.clone()));
+        read
+    }
+}
+
+fn fresh(diagnostics: &mut Diagnostics, named: &Node, folder: &Path) -> Option<Replayed> {
+    let path = library::named_file(diagnostics, folder, (named, "workload.file"))?;
     let goal::Loaded { schedule, digest } = goal::read(diagnostics, &path)?;
     if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
         let line = schedule.line(op).map_or(1, |line| line as usize);

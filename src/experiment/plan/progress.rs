@@ -18,7 +18,7 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     (addressing, threads): (Addressing, u16),
-    workload: &Workload,
+    workload: &dyn Workload,
 ) -> bool {
     let asked = asked(tree);
     if !asked {
@@ -34,8 +34,8 @@ pub(super) fn read(
         let allowed = "it stands beside the one thread of a rank (addressing `process`)";
         refuse(found, allowed, "ranks", "the threads are given here");
     }
-    if matches!(workload, Workload::Packing(_) | Workload::Gpu(_) | Workload::Tiles(_)) {
-        let found = format!("a progress thread, and the workload {}", workload.kind());
+    if !workload.has_progress_threads() {
+        let found = format!("a progress thread, and the workload {}", workload.kind().name);
         let allowed = "ranks are needed that send from the memory of their cores";
         refuse(found, allowed, "workload.kind", "the workload is given here");
     }

@@ -3,7 +3,7 @@
 //! A program that nobody watches while it runs is judged by what it leaves: its receives had room for
 //! their messages, and its memory holds what its workload says.
 
-use crate::plan::{Point, Workload};
+use crate::plan::Point;
 use protocols::contract::{Process, Region};
 use runtime::memory::{Memories, Payload};
 use runtime::monitors::Violation;
@@ -17,25 +17,15 @@ pub fn broken<'a>(
     programs: impl IntoIterator<Item = &'a AnyProgram>,
     memories: &Memories,
 ) -> Vec<Violation> {
-    let mut found = Vec::new();
-    if let Workload::OneSided(workload) = &point.workload {
-        found.extend(workload.broken(memories));
-    }
-    if let Workload::Gpu(workload) = &point.workload
-        && memories.payload() == Payload::Real
-    {
-        found.extend(workload.broken(memories));
-    }
+    let mut found = point.workload.broken(memories);
     found.extend(truncations(programs));
     found
 }
 
 /// What buffers hold before the run, where bytes exist.
 pub fn contents(point: &Point, payload: Payload) -> Vec<(Process, Region, Vec<u8>)> {
-    if let Workload::Gpu(workload) = &point.workload
-        && payload == Payload::Real
-    {
-        return workload.contents();
+    match payload {
+        Payload::Real => point.workload.contents(),
+        Payload::Phantom => Vec::new(),
     }
-    Vec::new()
 }

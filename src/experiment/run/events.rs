@@ -32,7 +32,7 @@ pub struct Traced {
 /// [`PointError`] where the point is too large to begin, or this program has a defect.
 pub fn traced(point: &Point) -> Result<Traced, PointError> {
     let (mut outcome, noted) = outcome(point, Keep::Causes)?;
-    let result = metrics::point(point, &outcome, noted);
+    let result = metrics::point(point, &outcome, &noted);
     let checkpoints = std::mem::take(&mut outcome.checkpoints);
     Ok(Traced { result, events: outcome.events, checkpoints })
 }

@@ -1,40 +1,21 @@
 //! From a point of a plan to a job: the last step before something runs.
 
-use std::sync::Arc;
-
 use super::end;
-use crate::collectives::Chosen;
 use crate::host;
-use crate::plan::connections::Connections;
-use crate::plan::{
-    Addressing, Lock, LongQueue, MpiOptions, Payload, Placement, PlacementOrder, Point, Topology,
-    Workload,
-};
-use crate::program::{RankProgram, Statement, Step, Timer};
+use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point, Topology};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
 use hardware::topology::Shape;
-use mpi::envelope::Rank;
-use protocols::call::Call;
-use protocols::collectives::Collective;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use runtime::device::{self, bytes::Bytes};
-use runtime::memory;
+use runtime::memory::Payload;
 use runtime::memory_use::MemoryUse;
-use runtime::timed::{self, Ending, Outcome, Ran};
+use runtime::timed::{Ending, Outcome, Ran};
 use units::Time;
 use workloads::agent::Assisted;
-use workloads::backlog::{Backlog, Side};
-use workloads::collective::Repeated;
-use workloads::goal::calls::players;
-use workloads::graph500::traffic::Totals;
-use workloads::job::{AnyProgram, Disturbance, Job, JobError, draws, duplicate};
+use workloads::job::{AnyProgram, Disturbance, Job, JobError};
 use workloads::packing::Packing;
-use workloads::ping_pong::{END, PingPong, START};
-use workloads::program::{self, Does, Programs};
-use workloads::team::{self, Rounds};
-use workloads::windowed::{Creation, Direction, Share, Windowed};
 use workloads::xios_ep::{self, Rules};
 
 /// The job of a point, without the progress threads that it may have.
@@ -62,7 +43,7 @@ pub fn build(point: &Point) -> Job {
             Addressing::Process | Addressing::Endpoints(_) | Addressing::EndpointLibrary => 0,
             Addressing::Duplicated => point.threads,
         },
-        selves: funnels(point),
+        selves: point.workload.combines_threads(&point.ranks()),
         endpoints: endpoints(point),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Block,
@@ -75,18 +56,9 @@ pub fn build(point: &Point) -> Job {
         counter_lag,
         eager_inter: Some(eager_threshold),
         eager_intra: Some(eager_threshold_intra),
-        payload: match payload {
-            Payload::Phantom => memory::Payload::Phantom,
-            Payload::Real => memory::Payload::Real,
-        },
-        connections: match connections.how {
-            Connections::PerPeer => timed::Connections::PerPeer,
-            Connections::SharedReceiveQueue => timed::Connections::SharedReceiveQueue,
-        },
-        lock: match lock {
-            Lock::Fair => timed::LockOrder::Fair,
-            Lock::Unfair => timed::LockOrder::Unfair,
-        },
+        payload,
+        connections: connections.how,
+        lock,
         disturbance: Disturbance {
             start_skew: point.noise.start_skew,
             os_noise: noise,
@@ -97,7 +69,7 @@ pub fn build(point: &Point) -> Job {
         record: false,
         step_by_step: false,
         planted: None,
-        programs: programs(point),
+        programs: point.workload.programs(&point.ranks()),
     }
 }
 
@@ -114,9 +86,8 @@ pub fn too_large(point: &Point) -> Option<LimitReached> {
 ///
 /// [`JobError`] where it does not fit the machine.
 pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
-    if let Workload::Packing(packing) = &point.workload {
-        let none = Longest::of(&[]);
-        let noted = Noted { longest: none, endpoints: None, looks: 0, search: None };
+    if let Some(packing) = point.workload.packing() {
+        let noted = Noted { longest: Longest::of(&[]), endpoints: None, programs: Vec::new() };
         let mut setup = packed(point, packing);
         keep_causes(&mut setup.options, keep);
         return Ok((device::run(setup), noted));
@@ -131,7 +102,7 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         }
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
-        return Ok((ran.outcome, Noted { longest, endpoints, looks: 0, search: None }));
+        return Ok((ran.outcome, Noted { longest, endpoints, programs: Vec::new() }));
     }
     if point.progress_thread {
         return Ok(noted(point, without_agents(job.run_assisted()?)));
@@ -153,9 +124,7 @@ fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     if ran.outcome.ending == Ending::Finished {
         ran.outcome.violations.extend(end::broken(point, &ran.programs, &ran.memories));
     }
-    let looks = ran.programs.iter().map(AnyProgram::looks);
-    let search = ran.programs.first().and_then(AnyProgram::search);
-    (ran.outcome, Noted { longest, endpoints: None, looks: looks.sum(), search })
+    (ran.outcome, Noted { longest, endpoints: None, programs: ran.programs })
 }
 
 /// A run of which only some events are wanted keeps these and stops after them.
@@ -193,21 +162,20 @@ fn options(point: &Point) -> Options {
 }
 
 /// What the libraries of a run noted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Noted {
     /// Their longest queues.
     pub longest: Longest,
     /// What the endpoint library did, where there is one.
     pub endpoints: Option<Counts>,
-    /// How often a pointer of a linked list was read.
-    pub looks: u64,
-    /// What a breadth-first search scanned and sent.
-    pub search: Option<Totals>,
+    /// The programs of the ranks at their end; none over the endpoint library.
+    pub programs: Vec<AnyProgram>,
 }
 
 fn endpoints(point: &Point) -> Endpoints {
     let Addressing::Endpoints(options) = point.addressing else {
-        return if funnels(point) { inside_a_process(point.threads) } else { Endpoints::default() };
+        let combines = point.workload.combines_threads(&point.ranks());
+        return if combines { inside_a_process(point.threads) } else { Endpoints::default() };
     };
     let counts = vec![point.threads; point.placement.processes as usize];
     Endpoints {
@@ -231,18 +199,11 @@ fn inside_a_process(threads: u16) -> Endpoints {
     }
 }
 
-/// Both ranks of a pair on one node need no second one.
+/// Nodes that a point needs: processes that are all on one node need no second one.
 pub fn nodes(point: &Point) -> u32 {
-    let Placement { processes, per_node, .. } = point.placement;
-    if let Workload::Application(applied) = &point.workload {
-        applied.application.nodes()
-    } else if let Workload::OneSided(workload) = &point.workload {
-        workload.nodes()
-    } else if processes == per_node {
-        1
-    } else {
-        point.nodes
-    }
+    let all_on_one = point.placement.processes == point.placement.per_node;
+    let needed = || if all_on_one { 1 } else { point.nodes };
+    point.workload.nodes().unwrap_or_else(needed)
 }
 
 /// How the nodes of a point are wired.
@@ -253,215 +214,4 @@ pub fn shape(topology: Topology) -> Shape {
             Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
         }
     }
-}
-
-fn programs(point: &Point) -> Vec<AnyProgram> {
-    match &point.workload {
-        Workload::PingPong { size, rounds, warmup, queue, .. } => {
-            let (warmup, rounds, size) = (small(*warmup), small(*rounds), size.as_u64());
-            let rank = |me: u32| {
-                let program = PingPong::new(Rank(1 - me), me == 0, size, warmup, rounds);
-                match backlog(*queue, me == 1, Rank(1 - me), size) {
-                    Some(backlog) => program.with_backlog(backlog),
-                    None => program,
-                }
-            };
-            (0..2).map(|me| AnyProgram::PingPong(rank(me))).collect()
-        }
-        Workload::Bandwidth {
-            size,
-            window,
-            rounds,
-            warmup,
-            pairs,
-            one_buffer,
-            bidirectional,
-            ..
-        } => {
-            let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let direction = |me| match (bidirectional, me % 2) {
-                (true, _) => Direction::Both,
-                (false, 0) => Direction::Sends,
-                (false, _) => Direction::Receives,
-            };
-            let rank = |me: u32| {
-                // Neighbours are a pair; the even one sends.
-                let peer = Rank(me ^ 1);
-                let size = size.as_u64();
-                let rank = Windowed::new(peer, direction(me), size, *window, warmup, rounds);
-                let rank = if *one_buffer { rank.with_one_buffer() } else { rank };
-                if *pairs > 1 { rank.with_common_start() } else { rank }
-            };
-            (0..2 * pairs).map(|me| AnyProgram::Windowed(rank(me))).collect()
-        }
-        Workload::MessageRate { .. } => message_rate(point),
-        Workload::Collective { chosen, rounds, warmup, beside, .. } => {
-            let (warmup, rounds) = (small(*warmup), small(*rounds));
-            let call = Arc::new(placed(point, chosen));
-            teams(point, &call, warmup, rounds).unwrap_or_else(|| {
-                let rank = Repeated::new(call, warmup, rounds).beside(*beside);
-                vec![AnyProgram::Collective(rank); point.placement.processes as usize]
-            })
-        }
-        Workload::Tiles(tiles) => tiles.programs(),
-        Workload::Packing(_) => unreachable!("a packing is no job of processes"),
-        Workload::Application(applied) => {
-            let reductions = applied.reductions.iter().map(|one| Arc::new(placed(point, one)));
-            applied.application.programs(&*draws(point.seed), &reductions.collect::<Vec<_>>())
-        }
-        Workload::Gpu(workload) => workload.programs().into_iter().map(AnyProgram::Score).collect(),
-        Workload::OneSided(workload) => workload.programs(),
-        Workload::Goal(replayed) => {
-            let players = players(&replayed.schedule).into_iter();
-            players.map(|player| AnyProgram::Goal(Box::new(player))).collect()
-        }
-        Workload::Program(ranks) => {
-            let programs = listed(point, ranks);
-            (0..ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
-        }
-    }
-}
-
-/// Whether the threads of a process combine before one of them calls.
-fn funnels(point: &Point) -> bool {
-    matches!(point.workload, Workload::Collective { .. })
-        && point.addressing == Addressing::Process
-        && point.threads > 1
-}
-
-/// The threads of a collective; `None` where a process is one rank of one thread.
-fn teams(
-    point: &Point,
-    call: &Arc<Collective>,
-    warm_up: u32,
-    measured: u32,
-) -> Option<Vec<AnyProgram>> {
-    let (processes, threads) = (point.placement.processes, point.threads);
-    let rounds = Rounds { warm_up, measured };
-    match point.addressing {
-        Addressing::Endpoints(own) => {
-            let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
-            Some(team::by_endpoints(call, processes, threads, creation, rounds))
-        }
-        Addressing::EndpointLibrary => {
-            // Each thread is a rank like any other, and none is created.
-            let rank = Repeated::new(call.clone(), warm_up, measured);
-            let threads = processes as usize * usize::from(threads);
-            Some(vec![AnyProgram::Collective(rank); threads])
-        }
-        Addressing::Process | Addressing::Duplicated if threads == 1 => None,
-        Addressing::Process | Addressing::Duplicated => {
-            let teams = team::funnelled(call, processes, threads, rounds);
-            Some(teams.expect("the plan was checked for it"))
-        }
-    }
-}
-
-/// All threads of all processes.
-fn message_rate(point: &Point) -> Vec<AnyProgram> {
-    let Workload::MessageRate { senders_per_node, size, window, rounds, warmup, both, queue } =
-        point.workload
-    else {
-        unreachable!("asked for this workload only");
-    };
-    let (warmup, rounds, size) = (small(warmup), small(rounds), size.as_u64());
-    let program = |process, thread| {
-        let (peer, direction) = pair(point, process, senders_per_node, both);
-        let peer = Rank(peer);
-        let share = match point.addressing {
-            Addressing::Process | Addressing::Endpoints(_) | Addressing::EndpointLibrary => {
-                Share::tagged(thread)
-            }
-            Addressing::Duplicated => Share::on(thread, duplicate(thread)),
-        };
-        if point.addressing == Addressing::EndpointLibrary {
-            // Each thread is a rank like any other: all are in the barrier, and none is created.
-            let peer = Rank(peer.0 * u32::from(point.threads) + u32::from(thread));
-            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
-            return AnyProgram::Windowed(program);
-        }
-        let (program, over) = if let Addressing::Endpoints(own) = point.addressing {
-            let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
-            // Ranks are grouped by process, in the order of threads.
-            let peer = Rank(peer.0 * u32::from(point.threads) + u32::from(thread));
-            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
-            (program.of_threads(point.threads, share).of_endpoints(creation), point.threads)
-        } else {
-            let program = Windowed::new(peer, direction, size, window, warmup, rounds);
-            (program.of_threads(point.threads, share), 0)
-        };
-        let queue = queue.filter(|_| thread == 0);
-        let first = Rank(peer.0 * u32::from(over.max(1)));
-        let backlog = backlog(queue, direction == Direction::Receives, first, size);
-        match backlog.map(|backlog| backlog.over(over)) {
-            Some(backlog) => AnyProgram::Windowed(program.with_backlog(backlog)),
-            None => AnyProgram::Windowed(program),
-        }
-    };
-    let threads = |process| (0..point.threads).map(move |thread| (process, thread));
-    let all = (0..point.placement.processes).flat_map(threads);
-    all.map(|(process, thread)| program(process, thread)).collect()
-}
-
-/// The part of one rank in a long queue.
-fn backlog(queue: Option<LongQueue>, holds: bool, peer: Rank, bytes: u64) -> Option<Backlog> {
-    let side = if holds { Side::Holds } else { Side::Feeds };
-    queue.map(|LongQueue { queue, length }| Backlog::new(queue, side, length, peer, bytes))
-}
-
-fn small(rounds: u64) -> u32 {
-    u32::try_from(rounds).expect("the scenario's shape limits rounds")
-}
-
-/// Partner and direction of one process: the first half of the nodes is paired with the second,
-/// and the i-th sender of a node has the i-th receiver of the other one.
-fn pair(point: &Point, process: u32, senders: u32, both: bool) -> (u32, Direction) {
-    let placement = &point.placement;
-    let node = placement.node_of(process, point.nodes);
-    let slot = placement.slot_of(process, point.nodes);
-    let half = point.nodes / 2;
-    let other = (node + half) % point.nodes;
-    let (slot, direction) = match (both, slot < senders) {
-        (true, true) => (slot + senders, Direction::Sends),
-        (true, false) => (slot - senders, Direction::Receives),
-        (false, _) if node < half => (slot, Direction::Sends),
-        (false, _) => (slot, Direction::Receives),
-    };
-    (process_at(placement, point.nodes, other, slot), direction)
-}
-
-fn process_at(placement: &Placement, nodes: u32, node: u32, slot: u32) -> u32 {
-    match placement.order {
-        PlacementOrder::Block => node * placement.per_node + slot,
-        PlacementOrder::RoundRobin => slot * nodes + node,
-    }
-}
-
-/// The call, with the units of its ranks where they matter.
-pub(super) fn placed(point: &Point, chosen: &Chosen) -> Collective {
-    let node_of = |process| point.placement.node_of(process, point.nodes);
-    let placed = chosen.placed(point.placement.processes, point.ranks_of_a_process(), node_of);
-    placed.expect("the plan was checked for it")
-}
-
-/// The statements of the scenario, whose names were checked by its reader.
-fn listed(point: &Point, ranks: &[RankProgram]) -> Programs {
-    let step = |statement: &Statement| {
-        let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
-        let does = match &statement.step {
-            Step::Call(call) => Does::Call(call.clone()),
-            Step::Collective(chosen) => {
-                Does::Call(Call::Collective(Arc::new(placed(point, chosen))))
-            }
-            Step::Begun(chosen, request) => {
-                let call = Arc::new(placed(point, chosen));
-                Does::Call(Call::Icollective { request: *request, call })
-            }
-            Step::Compute(time) => Does::Compute(*time),
-            Step::Timer(Timer::Start) => Does::Mark(START),
-            Step::Timer(Timer::Stop) => Does::Mark(END),
-        };
-        program::Step { line, does }
-    };
-    Programs::checked(ranks.iter().map(|rank| rank.iter().map(step).collect()).collect())
 }

@@ -1,4 +1,4 @@
-//! From bytes to text: encodings, compressed files and other formats, each told by name.
+//! From bytes to text: other encodings, compressed files and other formats are refused by name.
 
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};

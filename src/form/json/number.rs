@@ -8,7 +8,7 @@ pub struct Number {
     text: String,
 }
 
-/// Why a number is not what a field takes.
+/// Why a field does not take a number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum NumberError {
     /// It is below zero.
@@ -38,7 +38,7 @@ impl Number {
 
     /// `text`, if it is a JSON number.
     pub fn parse(text: &str) -> Option<Self> {
-        (text.len() <= 64 && super::is_number(text)).then(|| Self::new(text))
+        (text.len() <= 64 && is_number(text)).then(|| Self::new(text))
     }
 
     /// The number as written.
@@ -131,6 +131,24 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// Whether `text` is `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
+pub fn is_number(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, power) = match text.split_once(['e', 'E']) {
+        Some((mantissa, power)) => (mantissa, Some(power)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && power.is_none_or(|power| digits(power.strip_prefix(['+', '-']).unwrap_or(power)))
 }
 
 #[cfg(test)]

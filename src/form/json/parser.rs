@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
-use super::{Member, Node, Number, Value};
+use super::{Member, Node, Number, Value, is_number};
 
 /// How deep objects and arrays may be nested.
 pub const MAX_DEPTH: usize = 64;
@@ -219,12 +219,12 @@ impl<'a> Parser<'a> {
         let found = format!("this is value number {}", self.values);
         let allowed = format!("a file holds at most {MAX_VALUES} values");
         let one = Diagnostic::error(&codes::TOO_MANY_VALUES, span, path, found, allowed);
-        let help = "a longer program is written as a schedule in GOAL (docs/exchange.md), an axis as a range";
+        let help = "a longer program is written as a schedule in GOAL (docs/guide/exchange.md), an axis as a range";
         self.report(one.help(help));
         Stop
     }
 
-    /// A character that fits nowhere here; `start` is the opening of what is being read.
+    /// A character that fits nowhere here; `start` is the opening of the present value.
     fn unexpected(&mut self, wanted: &str, start: usize) -> Stop {
         let path = self.path();
         let Some(found) = self.peek_char() else {
@@ -527,24 +527,6 @@ const fn closing(what: &str) -> char {
         b'l' => ']',
         _ => '"',
     }
-}
-
-/// Whether `text` is `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
-pub fn is_number(text: &str) -> bool {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let (mantissa, power) = match text.split_once(['e', 'E']) {
-        Some((mantissa, power)) => (mantissa, Some(power)),
-        None => (text, None),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && power.is_none_or(|power| digits(power.strip_prefix(['+', '-']).unwrap_or(power)))
 }
 
 fn wrong_form(text: &str) -> &'static str {

@@ -3,12 +3,11 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::json::{Member, Node, Number, NumberError, Value};
-use super::super::machine;
 use super::{Field, NOTE, Need, Shape, Variant, nearest};
-use units::{Bandwidth, Bytes, CostPerByte, Dimension, Frequency, Rate, TimeDelta};
 
 mod quantities;
 
+pub use super::steps::{billionths, steps};
 pub use quantities::{missing_unit, quantity};
 
 /// Reports everything in `node` that does not fit `shape`; `path` names the node.
@@ -22,7 +21,7 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         (Value::Word(word), _) => bare_word(diagnostics, node, word, shape, path),
         (_, Shape::Either(shapes)) => either(diagnostics, node, shapes, path),
         (_, Shape::Defined { shape, .. }) => check(diagnostics, node, shape, path),
-        (_, Shape::Machine) => machine::check_machine(diagnostics, node, path),
+        (_, Shape::Machine(own)) => (own.check)(diagnostics, node, path),
         (Value::Text(text), Shape::Quantity { dimension, min, max }) => {
             quantity(diagnostics, node.span, text, (*dimension, *min, *max), path);
         }
@@ -117,7 +116,7 @@ fn bare_word(diagnostics: &mut Diagnostics, node: &Node, word: &str, shape: &Sha
     diagnostics.push(one.help(help));
 }
 
-/// What the field takes, with its range.
+/// The values that the field takes, with their range.
 fn allowed_by(shape: &Shape) -> String {
     match shape {
         Shape::Quantity { dimension, min, max } => format!(
@@ -145,7 +144,7 @@ fn allowed_by(shape: &Shape) -> String {
         | Shape::Keyed(_)
         | Shape::Paths(_)
         | Shape::Either(_)
-        | Shape::Machine => format!("{} is needed", shape.in_words()),
+        | Shape::Machine(_) => format!("{} is needed", shape.in_words()),
     }
 }
 
@@ -256,7 +255,7 @@ pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
                 | Shape::Tolerance
                 | Shape::Word(_)
                 | Shape::Scalar
-                | Shape::Machine
+                | Shape::Machine(_)
         ),
         Value::Number(_) => {
             matches!(
@@ -272,31 +271,10 @@ pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
                 | Shape::Tagged { .. }
                 | Shape::Keyed(_)
                 | Shape::Paths(_)
-                | Shape::Machine
+                | Shape::Machine(_)
         ),
         Value::Null | Value::Word(_) | Value::Invalid => false,
     }
-}
-
-/// `steps` smallest steps as a text with unit.
-pub fn steps(dimension: Dimension, steps: u64) -> String {
-    match dimension {
-        Dimension::Time => TimeDelta::from_ps(steps).to_string(),
-        Dimension::Bytes => Bytes::new(steps).to_string(),
-        Dimension::Bandwidth => Bandwidth::from_bit_per_s(steps).to_string(),
-        Dimension::Rate => Rate::from_per_s(steps).to_string(),
-        Dimension::CostPerByte => CostPerByte::from_as_per_byte(steps).to_string(),
-        Dimension::Frequency => Frequency::from_hz(steps).to_string(),
-    }
-}
-
-/// Billionths as a decimal number.
-pub fn billionths(value: u64) -> String {
-    let (whole, rest) = (value / 1_000_000_000, value % 1_000_000_000);
-    if rest == 0 {
-        return whole.to_string();
-    }
-    format!("{whole}.{}", format!("{rest:09}").trim_end_matches('0'))
 }
 
 /// Reports a number that is not a whole one from `min` to `max`.
@@ -423,7 +401,7 @@ fn length_of_text(
     }
 }
 
-/// Whether a character moves or turns what is printed; ends of lines are allowed.
+/// Whether a character moves or turns printed text; ends of lines are allowed.
 fn is_control(character: char) -> bool {
     let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (character.is_control() && character != '\n')

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::machine;
 use super::{Field, NOTE, Need, Shape, Variant};
-use hardware::profile::{Kind, PARAMETERS, Parameter};
 
 /// The JSON Schema of an object with these `fields`.
 pub fn json_schema(title: &str, fields: &[Field]) -> Value {
@@ -54,20 +52,12 @@ fn define(within: &Shape, defined: &mut BTreeMap<&'static str, Value>) {
         | Shape::Word(_)
         | Shape::Flag
         | Shape::Scalar
-        | Shape::Machine => {}
+        | Shape::Machine(_) => {}
     }
 }
 
-/// The JSON Schema of a machine model's file.
-pub fn model_schema(title: &str) -> Value {
-    let mut schema = model(false);
-    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".into(), json!(title));
-    Value::Object(schema)
-}
-
 /// An object with `fields`, and with `tag` as a further key of one value.
-fn object(fields: &[Field], tag: Option<(&str, &str)>) -> Map<String, Value> {
+pub(crate) fn object(fields: &[Field], tag: Option<(&str, &str)>) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut needed = Vec::new();
     if let Some((key, value)) = tag {
@@ -100,7 +90,7 @@ fn describe(field: &Field) -> String {
     }
 }
 
-fn shape(shape_of: &Shape) -> Value {
+pub(crate) fn shape(shape_of: &Shape) -> Value {
     match shape_of {
         Shape::Quantity { dimension, .. } => {
             let units: Vec<String> =
@@ -147,7 +137,7 @@ fn shape(shape_of: &Shape) -> Value {
             let all: Vec<Value> = shapes.iter().map(shape).collect();
             json!({ "anyOf": all })
         }
-        Shape::Machine => json!({ "anyOf": [shape(&Shape::Name), Value::Object(model(true))] }),
+        Shape::Machine(own) => (own.schema)(),
     }
 }
 
@@ -161,50 +151,4 @@ fn one_of(variants: &[Variant], tag: Option<&str>) -> Value {
         })
         .collect();
     json!({ "oneOf": all })
-}
-
-fn model(inline: bool) -> Map<String, Value> {
-    let mut out = object(&machine::ABOUT, None);
-    for section in machine::sections() {
-        let mut properties = Map::new();
-        for parameter in PARAMETERS {
-            if let Some(name) =
-                parameter.path.strip_prefix(section).and_then(|rest| rest.strip_prefix('.'))
-            {
-                properties.insert(name.into(), number(parameter, inline));
-            }
-        }
-        properties.insert(NOTE.key.into(), shape(NOTE.shape));
-        let schema = json!({
-            "type": "object", "properties": properties, "additionalProperties": false,
-        });
-        let Some(Value::Object(sections)) = out.get_mut("properties") else {
-            unreachable!("an object has properties")
-        };
-        sections.insert(section.into(), schema);
-    }
-    out
-}
-
-fn number(parameter: &Parameter, inline: bool) -> Value {
-    let value = match (parameter.kind.dimension(), parameter.kind) {
-        (Some(dimension), _) => shape(&Shape::Quantity { dimension, min: 0, max: u64::MAX }),
-        (None, Kind::Count) => shape(&Shape::Count { min: 0, max: u64::from(u32::MAX) }),
-        (None, Kind::Flag) => shape(&Shape::Flag),
-        (None, _) => shape(&Shape::Ratio { min: 0, max: u64::MAX }),
-    };
-    let words = ["assumed", "derived", "spec", "measured"];
-    let needed: &[&str] = if inline { &["value"] } else { &["value", "confidence", "source"] };
-    let stated = json!({
-        "type": "object",
-        "description": parameter.doc.trim(),
-        "properties": {
-            "value": value, "low": value, "high": value,
-            "confidence": { "enum": words },
-            "source": { "type": "string" }, "note": { "type": "string" },
-        },
-        "required": needed,
-        "additionalProperties": false,
-    });
-    if inline { json!({ "anyOf": [value, stated] }) } else { stated }
 }

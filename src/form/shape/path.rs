@@ -5,7 +5,7 @@ use super::check::{show, takes_type};
 use super::{Field, NOTE, Shape, Variant, nearest};
 use hardware::profile::{Kind, PARAMETERS, Parameter};
 
-/// What a path names.
+/// The field that a path names.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// A field of the scenario.
@@ -17,9 +17,9 @@ pub enum Target {
 /// Why a path names nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownPath {
-    /// What is wrong, in words.
+    /// The mistake, in words.
     pub found: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
     /// The nearest path, if one is near.
     pub nearest: Option<String>,
@@ -91,7 +91,7 @@ fn elsewhere(fields: &[Field], tree: &Node, path: &str, error: UnknownPath) -> U
     let mut numbers = PARAMETERS.iter().filter(named);
     let number = numbers.next().filter(|_| numbers.next().is_none());
     let below =
-        fields.iter().filter(|field| !matches!(field.shape, Shape::Machine)).find_map(|field| {
+        fields.iter().filter(|field| !matches!(field.shape, Shape::Machine(_))).find_map(|field| {
             let whole = format!("{}.{path}", field.key);
             find(fields, tree, &whole).ok().map(|_| whole)
         });
@@ -142,7 +142,7 @@ fn descend(
     rest: &[Step],
 ) -> Result<Target, UnknownPath> {
     let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
-    if let Shape::Machine = shape {
+    if let Shape::Machine(_) = shape {
         return parameter(&prefix, rest);
     }
     if let Shape::Defined { shape, .. } = shape {
@@ -305,7 +305,7 @@ fn flag(text: &str) -> Value {
 /// Puts `value` at `path`, which [`find`] has found; objects on the way are made where missing.
 ///
 /// A machine that is given by name becomes an object that extends it. Where something stands on the way
-/// that holds no fields, it stays as it is: whoever checks the tree reports it.
+/// that holds no fields, it stays as it is: the check of the tree reports it.
 ///
 /// # Panics
 ///
@@ -321,7 +321,7 @@ pub fn set(tree: &mut Node, path: &str, value: Node) {
     set_steps(tree, &steps, value);
 }
 
-/// The field that takes a name or an object which extends what is so named.
+/// The field that takes a name, or an object that extends the named one.
 const MACHINE: &str = "machine";
 
 /// A name as the object that extends it.

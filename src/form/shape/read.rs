@@ -62,6 +62,12 @@ impl Node {
         Bytes::new(parse_quantity(text, Dimension::Bytes).expect(CHECKED))
     }
 
+    /// This node as a length of time.
+    pub fn own_time(&self) -> TimeDelta {
+        let text = self.text().expect(CHECKED);
+        TimeDelta::from_ps(parse_quantity(text, Dimension::Time).expect(CHECKED))
+    }
+
     /// The length of time under `key`.
     pub fn time(&self, key: &str) -> Option<TimeDelta> {
         self.quantity(key, Dimension::Time).map(TimeDelta::from_ps)

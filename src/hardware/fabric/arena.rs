@@ -45,10 +45,17 @@ impl Flight {
 pub(super) struct Flights {
     slots: Vec<Flight>,
     free: Vec<u32>,
+    under_way: u64,
 }
 
 impl Flights {
+    /// Transfers that are under way.
+    pub(super) const fn len(&self) -> u64 {
+        self.under_way
+    }
+
     pub(super) fn insert(&mut self, flight: Flight) -> u32 {
+        self.under_way += 1;
         if let Some(id) = self.free.pop() {
             let generation = self[id].generation;
             self[id] = Flight { generation, ..flight };
@@ -60,6 +67,7 @@ impl Flights {
     }
 
     pub(super) fn remove(&mut self, id: u32) -> Flight {
+        self.under_way -= 1;
         self.free.push(id);
         self[id]
     }

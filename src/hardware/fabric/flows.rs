@@ -1,11 +1,10 @@
-//! Bulk: one fluid flow per connection over all shared hops of its path.
-
-use std::collections::BTreeMap;
+//! Fluid flows: how fast each moves, what it has moved, and when it ends.
 
 use super::arena::NONE;
+use super::datapath::Datapath;
 use super::hops::HopState;
-use super::spec::{EventKind, FabricEvent, Schedule, Share};
-use super::{ConnId, Fabric, ResourceId, Service};
+use super::resource::Resources;
+use super::spec::{EventKind, FabricEvent, ResourceId, Schedule, Share};
 use units::{Time, TimeDelta};
 
 /// A hop of a flow; hops over the same resource are joined.
@@ -57,8 +56,6 @@ pub(super) struct Flow {
 pub(super) struct Flows {
     slots: Vec<Flow>,
     free: Vec<u32>,
-    /// By connection: shares that are not the usual one.
-    shares: BTreeMap<u32, u32>,
 }
 
 impl std::ops::Index<u32> for Flows {
@@ -74,8 +71,94 @@ impl std::ops::IndexMut<u32> for Flows {
     }
 }
 
+impl Flow {
+    /// Time in which it moved since the last account; negative where packets were booked ahead.
+    fn gained(&self, now: u64, stolen: i64) -> i64 {
+        // Signed: packets that leave reserve unused give time instead of taking it.
+        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
+        signed(now - self.since) - signed(self.debt) - (stolen - self.stolen_seen)
+    }
+
+    /// Moves what it would have moved in `time` ps.
+    fn gain(&mut self, time: u64) {
+        let moved = u128::from(self.rate) * u128::from(time);
+        self.remaining = self.remaining.saturating_sub(moved);
+    }
+
+    /// When the last byte will have moved, as far as is known now.
+    fn expected_end(&self) -> u64 {
+        let time = self.remaining.div_ceil(u128::from(self.rate));
+        self.since + self.debt + u64::try_from(time).expect("a flow ends within 213 days")
+    }
+
+    /// The events of its end that are under way are stale.
+    fn void_end(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// The shared hops of a transfer, with what it weighs on each.
+    fn fill_hops(&mut self, crossed: &[HopState], bytes: u64, path: &Datapath) {
+        let hops = &mut self.hops;
+        hops.clear();
+        for hop in crossed.iter().filter(|hop| path.resources.is_shared(hop.resource)) {
+            let raw = path.hops.raw(hop, bytes);
+            let packets = path.hops.packets(hop, bytes);
+            if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
+                same.raw += raw;
+                same.packets += packets;
+            } else {
+                let (resource, previous) = (hop.resource, hop.previous);
+                hops.push(FlowHop { resource, previous, weight: 0, place: 0, raw, packets });
+            }
+        }
+        for hop in hops {
+            let weight = (u128::from(hop.raw) << 32).div_ceil(u128::from(bytes));
+            hop.weight = u64::try_from(weight).expect("a byte weighs less than 4 GiB");
+        }
+    }
+
+    /// Raw bytes of its `total` that moved over its hop `hop` until `now`.
+    fn moved_until(&self, now: u64, hop: u32, stolen: i64, total: u64) -> u128 {
+        let gained = self.gained(now, stolen).max(0).unsigned_abs();
+        let moved = u128::from(self.rate) * u128::from(gained);
+        let left = self.remaining.saturating_sub(moved);
+        // In 2^-20 byte, so that the product fits.
+        let moved = (u128::from(total) << 20) - (left >> 20);
+        u128::from(self.hops[hop as usize].raw) * moved / (u128::from(total) << 20)
+    }
+
+    fn settle(&mut self, now: u64, stolen: i64) {
+        let gained = self.gained(now, stolen);
+        self.since = now;
+        self.stolen_seen = stolen;
+        self.debt = gained.min(0).unsigned_abs();
+        let moved = u128::from(self.rate) * u128::from(gained.max(0).unsigned_abs());
+        self.remaining = self.remaining.saturating_sub(moved);
+    }
+
+    /// Counts the transfer at the resources that it crossed.
+    pub(super) fn count(&self, resources: &mut Resources) {
+        for hop in &self.hops {
+            let counts = &mut resources.shared_mut(hop.resource).counts;
+            counts.raw += u128::from(hop.raw);
+            counts.packets += hop.packets;
+            counts.transfers += 1;
+        }
+    }
+
+    /// From the last byte over its limit to the end of its path: latencies, and what the stages hold.
+    pub(super) fn latency_and_fill(&self, path: &Datapath) -> TimeDelta {
+        let flight = &path.flights[self.flight];
+        let hops = path.hops.of(flight.first_hop, flight.end_hop).iter();
+        hops.fold(TimeDelta::ZERO, |total, hop| {
+            total + path.hops.latency(hop) + path.fill_of(hop, flight.bytes, self.limit)
+        })
+    }
+}
+
 impl Flows {
-    fn take_slot(&mut self) -> u32 {
+    /// A slot without a transfer.
+    pub(super) fn take_slot(&mut self) -> u32 {
         if let Some(id) = self.free.pop() {
             return id;
         }
@@ -98,357 +181,203 @@ impl Flows {
         });
         id
     }
-}
 
-impl Flows {
-    /// Keeps the share of a connection for its flows to come.
-    pub(super) fn keep_share(&mut self, conn: u32, share: u32) {
-        if share == Share::ONE.0 {
-            self.shares.remove(&conn);
-        } else {
-            self.shares.insert(conn, share);
-        }
-    }
-
-    fn share_of(&self, conn: u32) -> u32 {
-        self.shares.get(&conn).copied().unwrap_or(Share::ONE.0)
-    }
-}
-
-impl Flow {
-    /// Time in which it moved since the last account; negative where packets were booked ahead.
-    fn gained(&self, now: u64, stolen: i64) -> i64 {
-        // Signed: packets that leave reserve unused give time instead of taking it.
-        let signed = |time: u64| i64::try_from(time).expect("a run is below 106 days");
-        signed(now - self.since) - signed(self.debt) - (stolen - self.stolen_seen)
-    }
-
-    /// Moves what it would have moved in `time` ps.
-    pub(super) fn gain(&mut self, time: u64) {
-        let moved = u128::from(self.rate) * u128::from(time);
-        self.remaining = self.remaining.saturating_sub(moved);
-    }
-
-    /// When the last byte will have moved, as far as is known now.
-    fn expected_end(&self) -> u64 {
-        let time = self.remaining.div_ceil(u128::from(self.rate));
-        self.since + self.debt + u64::try_from(time).expect("a flow ends within 213 days")
-    }
-}
-
-impl Fabric {
-    /// Bulk has passed its processing units: flow, or wait for the connection's flow to end.
-    pub(super) fn join_flow(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
-        let conn = self.flights[id].conn;
-        let state = &mut self.conns[conn as usize];
-        if state.flow != NONE {
-            state.fluid.push_back(id, &mut self.flights);
-            return;
-        }
-        let flow = self.flows.take_slot();
-        self.conns[conn as usize].flow = flow;
-        self.open_flow(now, flow, id, out);
-    }
-
-    fn open_flow(&mut self, now: Time, flow: u32, id: u32, out: &mut impl Schedule) {
-        self.fill_hops(flow, id);
-        let share = self.flows.share_of(self.flights[id].conn);
-        let state = &mut self.flows[flow];
+    /// Gives a transfer its flow, which nothing limits yet.
+    pub(super) fn begin(&mut self, now: Time, flow: u32, id: u32, share: u32, path: &mut Datapath) {
+        let flight = &path.flights[id];
+        let state = &mut self[flow];
+        state.fill_hops(path.hops.of(flight.first_hop, flight.end_hop), flight.bytes, path);
         state.flight = id;
-        state.remaining = u128::from(self.flights[id].bytes) << 40;
+        state.remaining = u128::from(flight.bytes) << 40;
         state.rate = 0;
         state.share = share;
         state.since = now.as_ps();
         state.limit = NONE;
         state.debt = 0;
         state.end_at = u64::MAX;
-        self.see_limit(flow);
-        if self.flows[flow].hops.is_empty() {
-            // Only processing units: nothing limits it.
-            self.finish_flow(now, flow, out);
-            return;
-        }
-        for at in 0..self.flows[flow].hops.len() {
-            let hop = &mut self.flows[flow].hops[at];
-            let resource = hop.resource;
-            let members = &mut self.resources[resource as usize].shared_mut().fluid.members;
+        path.see_limit(id, NONE);
+    }
+
+    /// Gives the flow of a transfer that ended to one that weighs the same.
+    pub(super) fn go_on(
+        &mut self,
+        flow: u32,
+        id: u32,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let state = &mut self[flow];
+        state.flight = id;
+        state.remaining = u128::from(path.flights[id].bytes) << 40;
+        state.void_end();
+        let (end, limit) = (state.expected_end(), state.limit);
+        self.schedule_end(flow, end, out);
+        path.see_limit(id, limit);
+    }
+
+    /// Frees the slot of a flow that ended.
+    pub(super) fn end(&mut self, flow: u32) {
+        let state = &mut self[flow];
+        state.flight = NONE;
+        state.void_end();
+        self.free.push(flow);
+    }
+
+    /// Makes the flow a member of its resources.
+    pub(super) fn join(&mut self, flow: u32, resources: &mut Resources) {
+        for (at, hop) in (0..).zip(&mut self[flow].hops) {
+            let members = &mut resources.shared_mut(hop.resource).fluid.members;
             hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
-            members.push((flow, u32::try_from(at).expect("a short path")));
+            members.push((flow, at));
         }
-        let late =
-            |hop: &FlowHop| self.solve_due(now.as_ps(), ResourceId(hop.resource)) > now.as_ps();
-        let late = self.flows[flow].hops.iter().position(late);
-        if late.is_some() {
-            self.start_on_leftovers(flow, out);
+    }
+
+    /// Gives the flow's rate back, and takes it out of the members of its resources.
+    pub(super) fn leave(&mut self, flow: u32, resources: &mut Resources) {
+        for at in 0..self[flow].hops.len() {
+            let FlowHop { resource, place, weight, .. } = self[flow].hops[at];
+            let fluid = &mut resources.shared_mut(resource).fluid;
+            fluid.left += load(self[flow].rate, weight);
+            let members = &mut fluid.members;
+            members.swap_remove(place as usize);
+            if let Some(&(moved, hop)) = members.get(place as usize) {
+                self[moved].hops[hop as usize].place = place;
+            }
         }
-        // Where the wait is longest, for there the flow must not come sooner than a round allows.
-        let hop = self.flows[flow].hops[late.unwrap_or(0)];
-        self.ask_for_solve(now, ResourceId(hop.resource), out);
     }
 
     /// Until the next solve a flow gets what others left, and no more than the others have.
-    fn start_on_leftovers(&mut self, flow: u32, out: &mut impl Schedule) {
+    pub(super) fn start_on_leftovers(
+        &mut self,
+        flow: u32,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
         let offer = |hop: &FlowHop| {
-            let fluid = &self.resources[hop.resource as usize].shared().fluid;
+            let fluid = &path.resources.shared(hop.resource).fluid;
             let left = (u128::from(fluid.left) << 32) / u128::from(hop.weight);
             (fluid.level.min(u64::try_from(left).unwrap_or(u64::MAX)), hop.resource)
         };
-        let least = self.flows[flow].hops.iter().map(offer).min_by_key(|offer| offer.0);
+        let least = self[flow].hops.iter().map(offer).min_by_key(|offer| offer.0);
         let (rate, limit) = least.expect("the flow has hops");
         if rate > 0 {
-            self.take_left(flow, rate);
-            self.set_rate(flow, rate, limit, out);
-        }
-    }
-
-    fn take_left(&mut self, flow: u32, rate: u64) {
-        for hop in &self.flows[flow].hops {
-            let fluid = &mut self.resources[hop.resource as usize].shared_mut().fluid;
-            fluid.left = fluid.left.saturating_sub(load(rate, hop.weight) + 1);
-        }
-    }
-
-    /// The shared hops of a transfer, with what it weighs on each.
-    fn fill_hops(&mut self, flow: u32, id: u32) {
-        let flight = &self.flights[id];
-        let hops = &mut self.flows[flow].hops;
-        hops.clear();
-        for hop in self.hops.of(flight.first_hop, flight.end_hop) {
-            let spec = &self.specs[hop.resource as usize];
-            if matches!(spec.service, Service::Servers { .. }) {
-                continue;
+            for hop in &self[flow].hops {
+                let fluid = &mut path.resources.shared_mut(hop.resource).fluid;
+                fluid.left = fluid.left.saturating_sub(load(rate, hop.weight) + 1);
             }
-            let raw = self.hops.raw(hop, flight.bytes);
-            let packets = self.hops.packets(hop, flight.bytes);
-            if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
-                same.raw += raw;
-                same.packets += packets;
-            } else {
-                let (resource, previous) = (hop.resource, hop.previous);
-                hops.push(FlowHop { resource, previous, weight: 0, place: 0, raw, packets });
-            }
-        }
-        for hop in hops {
-            let weight = (u128::from(hop.raw) << 32).div_ceil(u128::from(flight.bytes));
-            hop.weight = u64::try_from(weight).expect("a byte weighs less than 4 GiB");
+            self.set_rate(flow, rate, limit, path, out);
         }
     }
 
-    fn stolen_from(&self, flow: u32) -> i64 {
-        match self.flows[flow].limit {
-            NONE => 0,
-            limit => self.resources[limit as usize].shared().fluid.stolen,
-        }
-    }
-
-    /// Raw bytes of the present transfer that moved over its hop `hop` until `now`.
-    pub(super) fn moved_until(&self, now: u64, flow: u32, hop: u32) -> u128 {
-        let state = &self.flows[flow];
-        let total = self.flights[state.flight].bytes;
-        let gained = state.gained(now, self.stolen_from(flow)).max(0).unsigned_abs();
-        let moved = u128::from(state.rate) * u128::from(gained);
-        let left = state.remaining.saturating_sub(moved);
-        // In 2^-20 byte, so that the product fits.
-        let moved = (u128::from(total) << 20) - (left >> 20);
-        u128::from(state.hops[hop as usize].raw) * moved / (u128::from(total) << 20)
+    /// Raw bytes of the present transfers of a resource's flows that moved over it until `now`.
+    pub(super) fn moved_until(&self, now: u64, resource: u32, path: &Datapath) -> u128 {
+        let members = path.resources.shared(resource).fluid.members.iter();
+        let moved = |&(flow, hop): &(u32, u32)| {
+            let state = &self[flow];
+            let stolen = path.resources.stolen_at(state.limit);
+            state.moved_until(now, hop, stolen, path.flights[state.flight].bytes)
+        };
+        members.map(moved).sum()
     }
 
     /// Moves the flow's account to `now`.
-    pub(super) fn settle(&mut self, now: u64, flow: u32) {
-        let stolen = self.stolen_from(flow);
-        let state = &mut self.flows[flow];
-        let gained = state.gained(now, stolen);
-        state.since = now;
-        state.stolen_seen = stolen;
-        state.debt = gained.min(0).unsigned_abs();
-        let moved = u128::from(state.rate) * u128::from(gained.max(0).unsigned_abs());
-        state.remaining = state.remaining.saturating_sub(moved);
+    pub(super) fn settle(&mut self, now: u64, flow: u32, resources: &Resources) {
+        let state = &mut self[flow];
+        state.settle(now, resources.stolen_at(state.limit));
     }
 
     /// Gives the flow its new rate and limit; its event moves only if it comes earlier.
-    pub(super) fn set_rate(&mut self, flow: u32, rate: u64, limit: u32, out: &mut impl Schedule) {
-        let stolen = self.resources[limit as usize].shared().fluid.stolen;
-        let state = &mut self.flows[flow];
+    pub(super) fn set_rate(
+        &mut self,
+        flow: u32,
+        rate: u64,
+        limit: u32,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let stolen = path.resources.stolen_at(limit);
+        let state = &mut self[flow];
         assert!(rate > 0, "a flow always gets a share");
         state.rate = rate;
         state.limit = limit;
         state.stolen_seen = stolen;
-        let end = state.expected_end();
+        let (id, end) = (state.flight, state.expected_end());
         if end < state.end_at {
-            state.generation = state.generation.wrapping_add(1);
+            state.void_end();
             self.schedule_end(flow, end, out);
         }
-        self.see_limit(flow);
+        path.see_limit(id, limit);
+    }
+
+    /// Gives a flow what it would have moved in `time` ps more.
+    pub(super) fn hurry(
+        &mut self,
+        now: Time,
+        flow: u32,
+        time: u64,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        self.settle(now.as_ps(), flow, &path.resources);
+        self[flow].gain(time);
+        let Flow { rate, limit, .. } = self[flow];
+        self.set_rate(flow, rate, limit, path, out);
     }
 
     fn schedule_end(&mut self, flow: u32, end: u64, out: &mut impl Schedule) {
-        let state = &mut self.flows[flow];
+        let state = &mut self[flow];
         state.end_at = end;
         let event = FabricEvent::new(EventKind::FlowEnd, flow, state.generation);
         out.at(Time::from_ps(end), ResourceId(state.hops[0].resource), event);
     }
 
-    /// The flow may be done; packets or others may have slowed it since.
-    pub(super) fn flow_end(
+    /// Whether a flow whose end is due has moved its last byte; packets or others may have slowed it
+    /// since, and then its end is later.
+    pub(super) fn has_ended(
         &mut self,
         now: Time,
         flow: u32,
-        generation: u32,
+        resources: &Resources,
         out: &mut impl Schedule,
-    ) {
-        #[cfg(test)]
-        if self.flows[flow].flight != NONE && self.obeys_stale_ends(flow) {
-            self.finish_flow(now, flow, out);
-            return;
+    ) -> bool {
+        self.settle(now.as_ps(), flow, resources);
+        let state = &self[flow];
+        if state.remaining == 0 {
+            return true;
         }
-        if self.is_old_end(flow, generation) {
-            return;
-        }
-        self.settle(now.as_ps(), flow);
-        let state = &self.flows[flow];
-        if state.remaining > 0 {
-            let end = state.expected_end();
-            self.schedule_end(flow, end, out);
-        } else {
-            self.finish_flow(now, flow, out);
-        }
+        let end = state.expected_end();
+        self.schedule_end(flow, end, out);
+        false
     }
 
     /// Whether the end of a flow was computed for a rate, or a transfer, that it has no more.
     pub(super) fn is_old_end(&self, flow: u32, generation: u32) -> bool {
-        self.flows[flow].generation != generation || self.flows[flow].flight == NONE
-    }
-
-    /// The last byte moved: account, send on, and hand the rate to the connection's next bulk.
-    fn finish_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
-        let id = self.flows[flow].flight;
-        for hop in &self.flows[flow].hops {
-            let counts = &mut self.resources[hop.resource as usize].shared_mut().counts;
-            counts.raw += u128::from(hop.raw);
-            counts.packets += hop.packets;
-            counts.transfers += 1;
-        }
-        let arrival = now + self.latency_and_fill(flow, id);
-        self.see_flowed(id);
-        let resource = self.first_resource(id);
-        let flight = &mut self.flights[id];
-        flight.hop = NONE;
-        let (conn, finished) = (flight.conn, (flight.path, flight.bytes));
-        out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, flight.generation));
-        let gated = self.is_shared(resource);
-        let state = &mut self.conns[conn as usize];
-        if gated {
-            state.inside -= 1;
-            state.leaves_at = now.as_ps();
-        }
-        let next = state.fluid.pop_front(&self.flights);
-        let next = next.or_else(|| if gated { self.next_like(conn, finished) } else { None });
-        if let Some(next) = next {
-            self.hand_over(now, flow, next, finished, out);
-        } else {
-            self.conns[conn as usize].flow = NONE;
-            self.close_flow(now, flow, out);
-        }
-        if gated {
-            self.open_gate(now, ConnId(conn), out);
-        }
-    }
-
-    /// The same connection's next bulk takes the flow; unsolved if it weighs the same.
-    fn hand_over(
-        &mut self,
-        now: Time,
-        flow: u32,
-        next: u32,
-        finished: (u32, u64),
-        out: &mut impl Schedule,
-    ) {
-        let flight = &self.flights[next];
-        if (flight.path, flight.bytes) != finished || self.flows[flow].rate == 0 {
-            self.close_members(flow);
-            self.ask_after_change(now, flow, out);
-            self.open_flow(now, flow, next, out);
-            return;
-        }
-        let state = &mut self.flows[flow];
-        state.flight = next;
-        state.remaining = u128::from(flight.bytes) << 40;
-        state.generation = state.generation.wrapping_add(1);
-        let end = state.expected_end();
-        self.schedule_end(flow, end, out);
-        self.see_limit(flow);
-    }
-
-    fn latency_and_fill(&self, flow: u32, id: u32) -> TimeDelta {
-        let flight = &self.flights[id];
-        let limit = self.flows[flow].limit;
-        let mut total = TimeDelta::ZERO;
-        for hop in self.hops.of(flight.first_hop, flight.end_hop) {
-            total += self.hops.latency(hop) + self.fill_of(hop, flight.bytes, limit);
-        }
-        total
-    }
-
-    /// Until the next stage can begin behind a hop; nothing where that limits the flow.
-    pub(super) fn fill_of(&self, hop: &HopState, bytes: u64, limit: u32) -> TimeDelta {
-        let shared = matches!(self.specs[hop.resource as usize].service, Service::Shared { .. });
-        if !shared || hop.resource == limit {
-            return TimeDelta::ZERO;
-        }
-        let raw = self.hops.raw(hop, self.cut_through.min(bytes));
-        self.resources[hop.resource as usize].shared().service(raw)
-    }
-
-    fn close_flow(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
-        self.close_members(flow);
-        self.ask_after_change(now, flow, out);
-        let state = &mut self.flows[flow];
-        state.flight = NONE;
-        state.generation = state.generation.wrapping_add(1);
-        self.flows.free.push(flow);
-    }
-
-    /// Every resource of a flow that left, or whose share is another, may share in another way.
-    pub(super) fn ask_after_change(&mut self, now: Time, flow: u32, out: &mut impl Schedule) {
-        for at in 0..self.flows[flow].hops.len() {
-            let resource = ResourceId(self.flows[flow].hops[at].resource);
-            self.ask_for_solve(now, resource, out);
-        }
-    }
-
-    fn close_members(&mut self, flow: u32) {
-        for at in 0..self.flows[flow].hops.len() {
-            let FlowHop { resource, place, weight, .. } = self.flows[flow].hops[at];
-            let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
-            fluid.left += load(self.flows[flow].rate, weight);
-            let members = &mut fluid.members;
-            members.swap_remove(place as usize);
-            if let Some(&(moved, hop)) = members.get(place as usize) {
-                self.flows[moved].hops[hop as usize].place = place;
-            }
-        }
-    }
-
-    #[cfg(test)]
-    fn obeys_stale_ends(&self, flow: u32) -> bool {
-        let first = self.flows[flow].hops[0].resource;
-        let fault = self.resources[first as usize].shared().fault;
-        fault == Some(super::tests::Fault::StaleEndObeyed)
+        self[flow].generation != generation || self[flow].flight == NONE
     }
 
     /// Rate at `resource` of the flows that came over the resource `previous`.
-    pub(super) fn passing_from(&self, resource: ResourceId, previous: u32) -> u64 {
+    pub(super) fn passing_from(&self, resource: u32, previous: u32, resources: &Resources) -> u64 {
         if previous == NONE {
             return 0;
         }
-        let members = &self.resources[resource.0 as usize].shared().fluid.members;
+        let members = &resources.shared(resource).fluid.members;
         let hops = members.iter().map(|&(flow, hop)| {
-            let state = &self.flows[flow];
+            let state = &self[flow];
             (state.rate, &state.hops[hop as usize])
         });
         hops.filter(|(_, hop)| hop.previous == previous)
             .map(|(rate, hop)| load(rate, hop.weight))
             .sum()
+    }
+
+    /// No hop of the flow but the one that limits it is full, so that it can catch up without taking
+    /// from others.
+    pub(super) fn may_hurry(&self, flow: u32, resources: &Resources) -> bool {
+        let state = &self[flow];
+        state.hops.iter().filter(|hop| hop.resource != state.limit).all(|hop| {
+            let shared = resources.shared(hop.resource);
+            shared.fluid.left >= shared.rate >> 5
+        })
     }
 }
 

@@ -1,12 +1,33 @@
-//! The hops of all paths, and what transfers are charged there.
+//! The paths of a fabric, their hops, and the charges of transfers at shared hops.
 //!
-//! A large job has many paths and few kinds of hops: nodes are alike. What a kind charges, and what it
-//! charged the last size, is kept once for all hops of the kind, where it stays in the caches.
+//! A large job has many paths and few kinds of hops: nodes are alike. All hops of a kind share one
+//! record of its numbers and of the charges for recent sizes, so that the record stays in the caches.
 
-use super::Charge;
 use super::arena::NONE;
-use super::spec::{Framing, Hop, ResourceSpec, Service};
+use super::spec::{Framing, Hop, PathId, ResourceSpec, Service};
 use units::{Bandwidth, Bytes, TimeDelta};
+
+/// Payload that a stage must hold before the next stage can begin, where a profile names no other.
+pub const DEFAULT_CUT_THROUGH: u64 = 256;
+
+/// The hops of a path, as a range of the table of hops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    pub(super) first: u32,
+    pub(super) end: u32,
+    /// Whether a processing unit is among its resources.
+    pub(super) has_servers: bool,
+}
+
+/// What one transfer costs at one shared hop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Charge {
+    pub(super) raw: u64,
+    pub(super) packets: u64,
+    pub(super) service: TimeDelta,
+    /// Time until the next stage can begin.
+    pub(super) head: TimeDelta,
+}
 
 /// One hop of a path.
 #[derive(Clone, Copy, Debug)]
@@ -40,25 +61,51 @@ fn place_of(bytes: u64) -> usize {
     usize::try_from(high).expect("two bits") % SIZES
 }
 
-/// The hops of all paths.
-#[derive(Debug, Default)]
+/// All paths and their hops.
+#[derive(Debug)]
 pub(super) struct Hops {
-    hops: Vec<HopState>,
+    paths: Vec<Path>,
+    all: Vec<HopState>,
     kinds: Vec<Kind>,
+    cut_through: u64,
 }
 
 impl Hops {
-    /// Adds the hops of a path: the first, and the one after the last.
-    pub(super) fn add(&mut self, hops: &[(Hop, Framing)], specs: &[ResourceSpec]) -> (u32, u32) {
-        let first = index(self.hops.len());
-        let mut previous = NONE;
+    pub(super) const fn new() -> Self {
+        let cut_through = DEFAULT_CUT_THROUGH;
+        Self { paths: Vec::new(), all: Vec::new(), kinds: Vec::new(), cut_through }
+    }
+
+    /// Sets the payload that a stage must hold before the next can begin.
+    pub(super) fn set_cut_through(&mut self, bytes: u64) {
+        self.cut_through = bytes;
+    }
+
+    /// Payload that a stage must hold before the next can begin.
+    pub(super) const fn cut_through(&self) -> u64 {
+        self.cut_through
+    }
+
+    /// Adds a path of hops over resources with these specifications.
+    pub(super) fn add_path(&mut self, hops: &[(Hop, Framing)], specs: &[ResourceSpec]) -> PathId {
+        let first = index(self.all.len());
+        let (mut previous, mut has_servers) = (NONE, false);
         for &(hop, framing) in hops {
             let resource = hop.resource.0;
-            let kind = self.kind(Kind::new(&hop, &specs[resource as usize], framing));
-            self.hops.push(HopState { resource, previous, kind });
+            let spec = &specs[resource as usize];
+            has_servers |= matches!(spec.service, Service::Servers { .. });
+            let kind = self.kind(Kind::new(&hop, spec, framing));
+            self.all.push(HopState { resource, previous, kind });
             previous = resource;
         }
-        (first, index(self.hops.len()))
+        let id = PathId(u32::try_from(self.paths.len()).expect("fewer than 2^32 paths"));
+        self.paths.push(Path { first, end: index(self.all.len()), has_servers });
+        id
+    }
+
+    #[inline]
+    pub(super) fn path(&self, path: u32) -> Path {
+        self.paths[path as usize]
     }
 
     fn kind(&mut self, new: Kind) -> u32 {
@@ -78,19 +125,19 @@ impl Hops {
         capacity: Option<Bandwidth>,
         (from, to): (TimeDelta, TimeDelta),
     ) {
-        for at in 0..self.hops.len() {
-            let HopState { resource: crossed, kind, .. } = self.hops[at];
+        for at in 0..self.all.len() {
+            let HopState { resource: crossed, kind, .. } = self.all[at];
             if crossed == resource {
                 let old = self.kinds[kind as usize];
                 let latency = old.latency.saturating_sub(from) + to;
                 let charged = [(u64::MAX, Charge::default()); SIZES];
-                self.hops[at].kind = self.kind(Kind { capacity, latency, charged, ..old });
+                self.all[at].kind = self.kind(Kind { capacity, latency, charged, ..old });
             }
         }
     }
 
     pub(super) fn of(&self, first: u32, end: u32) -> &[HopState] {
-        &self.hops[first as usize..end as usize]
+        &self.all[first as usize..end as usize]
     }
 
     /// Raw bytes that `bytes` are at a hop.
@@ -111,12 +158,8 @@ impl Hops {
 
     /// What `bytes` cost at a shared hop, and the time that follows it.
     #[inline]
-    pub(super) fn charge(
-        &mut self,
-        hop: &HopState,
-        cut_through: u64,
-        bytes: u64,
-    ) -> (&Charge, TimeDelta) {
+    pub(super) fn charge(&mut self, hop: &HopState, bytes: u64) -> (&Charge, TimeDelta) {
+        let cut_through = self.cut_through;
         let kind = &mut self.kinds[hop.kind as usize];
         let place = place_of(bytes);
         if kind.charged[place].0 != bytes {
@@ -125,15 +168,16 @@ impl Hops {
         (&kind.charged[place].1, kind.latency)
     }
 
-    pub(super) fn charge_of(&self, hop: &HopState, cut_through: u64, bytes: u64) -> Charge {
-        self.kinds[hop.kind as usize].charge_of(cut_through, bytes)
+    /// The same, where the charge is needed once.
+    pub(super) fn charge_of(&self, hop: &HopState, bytes: u64) -> Charge {
+        self.kinds[hop.kind as usize].charge_of(self.cut_through, bytes)
     }
 }
 
 impl std::ops::Index<u32> for Hops {
     type Output = HopState;
     fn index(&self, hop: u32) -> &HopState {
-        &self.hops[hop as usize]
+        &self.all[hop as usize]
     }
 }
 

@@ -19,142 +19,51 @@
 //! be free is promised ahead (ahead.rs), and taken back when somebody comes before.
 //! All arithmetic is in integers: picoseconds, bytes, rates in 2^-40 byte per picosecond.
 
-mod ahead;
-mod alter;
 mod arena;
-mod connection;
+mod bulk;
 mod connections;
+mod datapath;
 mod flows;
 mod hops;
 mod packets;
 mod promises;
 mod reserve;
+mod resource;
 mod ring;
 mod servers;
 mod shared;
 mod solve;
 mod spec;
+mod transfers;
 mod watch;
+mod way;
 
 #[cfg(test)]
 mod tests;
 
-pub use ahead::LookAhead;
-use alter::Altered;
-pub use alter::{Alteration, STILL};
-use arena::{Flight, Flights, NONE};
+use arena::{Flight, NONE};
+use bulk::Bulk;
 use connections::Connections;
-use flows::Flows;
-use hops::Hops;
-use ring::Lane;
-use servers::Servers;
-use shared::{NONE_BEFORE, Shared};
-use solve::Solver;
+use datapath::Datapath;
+pub use hops::DEFAULT_CUT_THROUGH;
+use resource::{Resource, Resources};
+use shared::NONE_BEFORE;
 use spec::EventKind;
 pub use spec::{
-    About, Arbitration, Boundary, ConnId, Delivery, FabricEvent, Framing, Hop, Kind, PathId,
-    ResourceId, ResourceSpec, ResourceStats, Schedule, Service, Share, Transfer,
+    About, Alteration, Arbitration, Boundary, ConnId, Delivery, FabricEvent, Framing, Hop, Kind,
+    LookAhead, PathId, ResourceId, ResourceSpec, ResourceStats, STILL, Schedule, Service, Share,
+    Transfer,
 };
-
-use watch::Watch;
 pub use watch::{Leg, Stage, Told, WayName};
 
-use units::{Time, TimeDelta};
-
-/// Payload that a stage must hold before the next stage can begin, unless told otherwise.
-pub const DEFAULT_CUT_THROUGH: u64 = 256;
+use units::Time;
 
 /// Every shared resource of the cluster, and what is under way on it.
 #[derive(Debug)]
 pub struct Fabric {
-    mtu: u64,
-    cut_through: u64,
-    look_ahead: LookAhead,
-    /// The time of the last call.
-    clock: Time,
-    specs: Vec<ResourceSpec>,
-    resources: Vec<Resource>,
-    hops: Hops,
-    paths: Vec<Path>,
+    path: Datapath,
     conns: Connections,
-    flights: Flights,
-    lanes: Vec<Lane>,
-    flows: Flows,
-    solver: Solver,
-    in_flight: u64,
-    altered: Altered,
-    watch: Option<Box<Watch>>,
-}
-
-/// The state of one resource.
-#[derive(Debug)]
-enum Resource {
-    /// No path crosses it yet: many cores never copy beyond their caches.
-    Unused,
-    Shared(Box<Shared>),
-    Servers(Box<Servers>),
-}
-
-impl Resource {
-    /// A path crosses it: makes its state, if it has none.
-    fn begin(&mut self, spec: &ResourceSpec) {
-        if !matches!(self, Self::Unused) {
-            return;
-        }
-        *self = match spec.service {
-            Service::Shared { capacity } => {
-                Self::Shared(Box::new(Shared::new(capacity, spec.arbitration)))
-            }
-            Service::Servers { count, per_item } => {
-                Self::Servers(Box::new(Servers::new(count, per_item)))
-            }
-        };
-    }
-
-    #[inline]
-    fn shared(&self) -> &Shared {
-        match self {
-            Self::Shared(shared) => shared,
-            Self::Servers(_) | Self::Unused => {
-                unreachable!("flows and turns belong to shared resources only")
-            }
-        }
-    }
-
-    #[inline]
-    fn shared_mut(&mut self) -> &mut Shared {
-        match self {
-            Self::Shared(shared) => shared,
-            Self::Servers(_) | Self::Unused => {
-                unreachable!("flows and turns belong to shared resources only")
-            }
-        }
-    }
-
-    #[inline]
-    fn servers_mut(&mut self) -> &mut Servers {
-        match self {
-            Self::Servers(servers) => servers,
-            Self::Shared(_) | Self::Unused => unreachable!("only pools of servers serve items"),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Path {
-    first: u32,
-    end: u32,
-    has_servers: bool,
-}
-
-/// What one transfer costs at one shared hop.
-#[derive(Clone, Copy, Debug, Default)]
-struct Charge {
-    raw: u64,
-    packets: u64,
-    service: TimeDelta,
-    /// Time until the next stage can begin.
-    head: TimeDelta,
+    bulk: Bulk,
 }
 
 impl Fabric {
@@ -166,42 +75,17 @@ impl Fabric {
     /// validated before.
     pub fn new(resources: Vec<ResourceSpec>, mtu: u64) -> Self {
         assert!(mtu > 0, "an MTU holds at least one byte");
-        for spec in &resources {
-            assert!(spec.framing.unit > 0, "a packet of {} holds at least one byte", spec.name);
-            match spec.service {
-                Service::Shared { capacity } => {
-                    assert!(capacity.as_bit_per_s() > 0, "{} has a capacity", spec.name);
-                }
-                Service::Servers { count, .. } => {
-                    assert!(count > 0, "{} has at least one server", spec.name);
-                }
-            }
-        }
-        let unused = resources.iter().map(|_| Resource::Unused).collect();
         Self {
-            mtu,
-            cut_through: DEFAULT_CUT_THROUGH,
-            look_ahead: LookAhead::default(),
-            clock: Time::ZERO,
-            resources: unused,
-            specs: resources,
-            hops: Hops::default(),
-            paths: Vec::new(),
+            path: Datapath::new(Resources::new(resources), mtu),
             conns: Connections::default(),
-            flights: Flights::default(),
-            lanes: Vec::new(),
-            flows: Flows::default(),
-            solver: Solver::default(),
-            in_flight: 0,
-            altered: Altered::new(),
-            watch: None,
+            bulk: Bulk::default(),
         }
     }
 
     /// Payload that a stage must hold before the next can begin; `u64::MAX` is store and forward.
     #[must_use]
     pub fn with_cut_through(mut self, bytes: u64) -> Self {
-        self.cut_through = bytes;
+        self.path.hops.set_cut_through(bytes);
         self
     }
 
@@ -214,7 +98,7 @@ impl Fabric {
 
     /// Whether packets that begin a hop from now on cross the hops after it without events.
     pub const fn set_look_ahead(&mut self, look_ahead: LookAhead) {
-        self.look_ahead = look_ahead;
+        self.path.look_ahead = look_ahead;
     }
 
     /// Makes a path of `hops`, which may be empty.
@@ -234,24 +118,22 @@ impl Fabric {
     ///
     /// As [`Fabric::add_path`], or when a framing's unit is zero.
     pub fn add_framed_path(&mut self, hops: &[(Hop, Option<Framing>)]) -> PathId {
+        let resources = &mut self.path.resources;
         for (hop, framing) in hops {
-            assert!((hop.resource.0 as usize) < self.specs.len(), "a hop over a known resource");
+            let is_known = (hop.resource.0 as usize) < resources.specs().len();
+            assert!(is_known, "a hop over a known resource");
             assert!(hop.weight > 0, "a hop charges at least each byte once");
             assert!(framing.is_none_or(|framing| framing.unit > 0), "a packet holds a byte");
-            self.resources[hop.resource.0 as usize].begin(&self.specs[hop.resource.0 as usize]);
+            resources.begin(hop.resource.0);
         }
-        let specs = &self.specs;
+        let specs = resources.specs();
         let framed = hops.iter().map(|&(hop, framing)| {
-            let delay = self.added_delay(hop.resource.0);
+            let delay = resources.added_delay(hop.resource.0);
             let framing = framing.unwrap_or(specs[hop.resource.0 as usize].framing);
             (Hop { latency: hop.latency + delay, ..hop }, framing)
         });
         let framed: Vec<(Hop, Framing)> = framed.collect();
-        let (first, end) = self.hops.add(&framed, specs);
-        let id = u32::try_from(self.paths.len()).expect("fewer than 2^32 paths");
-        let has_servers = hops.iter().any(|(hop, _)| !self.is_shared(hop.resource));
-        self.paths.push(Path { first, end, has_servers });
-        PathId(id)
+        self.path.hops.add_path(&framed, specs)
     }
 
     /// Gives the bulk of a connection `share` where it meets that of others, from now on: among those
@@ -262,14 +144,10 @@ impl Fabric {
     /// When `share` is zero.
     pub fn set_share(&mut self, now: Time, conn: ConnId, share: Share, out: &mut impl Schedule) {
         assert!(share.0 > 0, "a flow always gets a share");
-        self.clock = now;
-        self.flows.keep_share(conn.0, share.0);
+        self.path.clock = now;
         self.conns.open(conn.0);
-        let flow = self.conns[conn.0 as usize].flow;
-        if flow != NONE && self.flows[flow].share != share.0 {
-            self.flows[flow].share = share.0;
-            self.ask_after_change(now, flow, out);
-        }
+        let flow = self.conns[conn.0].flow();
+        self.bulk.set_share(now, conn.0, (flow, share), &self.path, out);
     }
 
     /// Reads the state of a path's resources and of a connection, and answers anything made of it: in
@@ -279,10 +157,10 @@ impl Fabric {
     ///
     /// When the path does not exist.
     pub fn touch(&self, conn: ConnId, path: PathId) -> u64 {
-        let path = self.paths[path.0 as usize];
-        let hops = self.hops.of(path.first, path.end).iter();
+        let path = self.path.hops.path(path.0);
+        let hops = self.path.hops.of(path.first, path.end).iter();
         hops.fold(self.conns.touch(conn.0), |word, hop| {
-            word ^ match &self.resources[hop.resource as usize] {
+            word ^ match self.path.resources.get(hop.resource) {
                 Resource::Shared(shared) => {
                     shared.free_at ^ shared.counts.packets ^ shared.coming.promises.touch()
                 }
@@ -298,15 +176,15 @@ impl Fabric {
     ///
     /// When the path does not exist.
     pub fn start(&mut self, now: Time, transfer: Transfer, out: &mut impl Schedule) {
-        self.clock = now;
-        let conn = transfer.conn.0 as usize;
-        self.conns.open(transfer.conn.0);
-        let path = self.paths[transfer.path.0 as usize];
+        self.path.clock = now;
+        let conn = transfer.conn.0;
+        self.conns.open(conn);
+        let path = self.path.hops.path(transfer.path.0);
         let order = self.conns[conn].next_order();
-        let id = self.flights.insert(Flight {
+        let id = self.path.flights.insert(Flight {
             next: NONE,
             generation: 0,
-            conn: transfer.conn.0,
+            conn,
             order,
             hop: if path.first == path.end { NONE } else { path.first },
             first_hop: path.first,
@@ -318,10 +196,9 @@ impl Fabric {
             tail: now.as_ps(),
             behind: NONE_BEFORE,
         });
-        self.in_flight += 1;
-        self.see_start(id);
+        self.path.see_start(id);
         if path.first == path.end {
-            let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
+            let event = FabricEvent::new(EventKind::Arrive, id, self.path.flights[id].generation);
             out.at(now, ResourceId(0), event);
         } else {
             self.enter_or_wait(now, id, out);
@@ -333,13 +210,13 @@ impl Fabric {
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => self.is_old_arrival(id, generation),
-            EventKind::FlowEnd => self.is_old_end(id, generation),
+            EventKind::FlowEnd => self.bulk.is_old_end(id, generation),
             EventKind::Turn | EventKind::Gate | EventKind::Solve | EventKind::Window => false,
         }
     }
 
     fn is_old_arrival(&self, flight: u32, generation: u32) -> bool {
-        self.flights[flight].generation != generation
+        self.path.flights[flight].generation != generation
     }
 
     /// What an event that came due is about; to be asked before it is handled.
@@ -348,14 +225,14 @@ impl Fabric {
         match kind {
             EventKind::Arrive | EventKind::FlowEnd if self.is_stale(event) => About::Nothing,
             EventKind::Arrive => {
-                let flight = &self.flights[id];
+                let flight = &self.path.flights[id];
                 let ends = flight.hop == NONE || flight.hop == flight.end_hop;
-                let next = (!ends).then(|| ResourceId(self.hops[flight.hop].resource));
+                let next = (!ends).then(|| ResourceId(self.path.hops[flight.hop].resource));
                 About::Reaches(flight.token, next)
             }
             EventKind::FlowEnd => {
-                let flow = &self.flows[id];
-                About::MayEnd(self.flights[flow.flight].token, ResourceId(flow.limit))
+                let (flight, limit) = self.bulk.transfer_of(id);
+                About::MayEnd(self.path.flights[flight].token, limit)
             }
             EventKind::Turn => About::Chooses(ResourceId(id)),
             EventKind::Gate => About::MayBegin(ConnId(id)),
@@ -372,23 +249,23 @@ impl Fabric {
         out: &mut impl Schedule,
         delivered: &mut Vec<Delivery>,
     ) {
-        self.clock = now;
-        self.see_event();
+        self.path.clock = now;
+        self.path.see_event();
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => {
                 if self.is_old_arrival(id, generation) {
                     return;
                 }
-                let flight = &self.flights[id];
+                let flight = &self.path.flights[id];
                 // Bulk is at the end only when its flow is (see `finish_flow`).
-                let packet = flight.bytes <= self.mtu;
+                let packet = flight.bytes <= self.path.mtu;
                 if flight.hop == NONE || (packet && flight.hop == flight.end_hop) {
                     self.arrive_at_end(id, delivered);
                 } else {
                     if packet {
-                        let resource = self.hops[flight.hop].resource;
-                        self.resources[resource as usize].coming().packets -= 1;
+                        let resource = self.path.hops[flight.hop].resource;
+                        self.path.resources.coming(resource).packets -= 1;
                     }
                     self.arrive(now, id, out);
                 }
@@ -396,8 +273,10 @@ impl Fabric {
             EventKind::Turn => self.turn(now, ResourceId(id), generation, out),
             EventKind::Gate => self.open_gate(now, ConnId(id), out),
             EventKind::FlowEnd => self.flow_end(now, id, generation, out),
-            EventKind::Solve => self.solve(now, out),
-            EventKind::Window => self.end_of_window(now, ResourceId(id), out),
+            EventKind::Solve => self.bulk.solve(now, &mut self.path, out),
+            EventKind::Window => {
+                self.bulk.end_of_window(now, ResourceId(id), &mut self.path, out);
+            }
         }
     }
 
@@ -407,7 +286,7 @@ impl Fabric {
     ///
     /// When there is no such resource.
     pub fn stats(&self, resource: ResourceId) -> ResourceStats {
-        self.stats_with(resource, self.clock, 0)
+        self.stats_with(resource, self.path.clock, 0)
     }
 
     /// What a resource did until `now`, with the part of each flow that has moved, and without
@@ -417,22 +296,21 @@ impl Fabric {
     ///
     /// When there is no such resource, or `now` is before the last event.
     pub fn stats_at(&self, resource: ResourceId, now: Time) -> ResourceStats {
-        let Resource::Shared(shared) = &self.resources[resource.0 as usize] else {
+        let Resource::Shared(shared) = self.path.resources.get(resource.0) else {
             return self.stats_with(resource, now, 0);
         };
-        let moved = shared.fluid.members.iter();
-        let moved = moved.map(|&(flow, hop)| self.moved_until(now.as_ps(), flow, hop));
-        let mut stats = self.stats_with(resource, now, moved.sum());
+        let moved = self.bulk.moved_until(now, resource, &self.path);
+        let mut stats = self.stats_with(resource, now, moved);
         stats.busy = stats.busy.saturating_sub(shared.unserved(now.as_ps()));
         stats
     }
 
     /// What services that began until `now` did, and `moved` raw bytes of flows.
     fn stats_with(&self, resource: ResourceId, now: Time, moved: u128) -> ResourceStats {
-        match &self.resources[resource.0 as usize] {
+        match self.path.resources.get(resource.0) {
             Resource::Shared(shared) => {
                 let mut counts = shared.counts;
-                for charge in self.promised_after(now, &shared.coming) {
+                for charge in self.path.promised_after(now, &shared.coming) {
                     counts.subtract(&charge);
                 }
                 shared.stats(counts, moved)
@@ -444,71 +322,80 @@ impl Fabric {
 
     /// What every resource did until `now`, in the order of their ids.
     pub fn snapshot(&self, now: Time) -> Vec<ResourceStats> {
-        (0..).map(ResourceId).take(self.specs.len()).map(|id| self.stats_at(id, now)).collect()
+        (0..)
+            .map(ResourceId)
+            .take(self.resources().len())
+            .map(|id| self.stats_at(id, now))
+            .collect()
     }
 
     /// The resources, in the order of their ids.
     pub fn resources(&self) -> &[ResourceSpec] {
-        &self.specs
+        self.path.resources.specs()
     }
 
     /// Transfers that were started and not delivered yet.
     pub const fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.path.flights.len()
     }
 
     /// Rate solutions computed so far, and flows they covered: what contention costs the host.
     pub const fn solves(&self) -> (u64, u64) {
-        (self.solver.solves, self.solver.flows_solved)
+        self.bulk.solves()
     }
 
-    fn first_resource(&self, id: u32) -> ResourceId {
-        ResourceId(self.hops[self.flights[id].first_hop].resource)
+    /// Notes from now on where transfers spend their time.
+    pub fn watch(&mut self) {
+        self.path.watch = Some(Box::default());
     }
 
-    fn is_shared(&self, resource: ResourceId) -> bool {
-        matches!(self.resources[resource.0 as usize], Resource::Shared(_))
+    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order. Empty where
+    /// nothing is watched.
+    pub fn ways(&self) -> impl Iterator<Item = Told<'_>> {
+        self.path.watch.iter().flat_map(|watch| watch.told())
     }
 
-    /// A transfer reaches its next hop.
-    fn arrive(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
-        let flight = &mut self.flights[id];
-        if flight.bytes > self.mtu {
-            self.arrive_bulk(now, id, out);
-            return;
+    /// Lets `resource` differ from what it was built as by `to`, from now on: a service that began
+    /// ends as it began, promises beyond now are broken, flows get new rates.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such resource.
+    pub fn alter(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        to: Alteration,
+        out: &mut impl Schedule,
+    ) {
+        self.path.clock = now;
+        self.path.resources.begin(resource.0);
+        self.path.forget_promises(now, resource, out);
+        let (from, capacity) = self.path.resources.alter(resource.0, to);
+        self.path.hops.change(resource.0, capacity, (from.delay, to.delay));
+        if let Some(watch) = &mut self.path.watch {
+            watch.forget_ways();
         }
-        flight.arrived = now.as_ps();
-        let resource = ResourceId(self.hops[flight.hop].resource);
-        match self.resources[resource.0 as usize] {
-            Resource::Shared(_) => self.arrive_packet(now, resource, id, out),
-            Resource::Servers(_) => self.arrive_at_servers(now, resource, id, out),
-            Resource::Unused => unreachable!("a path begins what it crosses"),
-        }
-    }
-
-    /// Bulk visits the servers of its path one by one, then flows over all shared hops at once.
-    fn arrive_bulk(&mut self, now: Time, id: u32, out: &mut impl Schedule) {
-        loop {
-            let flight = &mut self.flights[id];
-            if flight.hop == flight.end_hop {
-                self.join_flow(now, id, out);
-                return;
-            }
-            let resource = ResourceId(self.hops[flight.hop].resource);
-            if matches!(self.resources[resource.0 as usize], Resource::Servers(_)) {
-                flight.arrived = now.as_ps();
-                self.arrive_at_servers(now, resource, id, out);
-                return;
-            }
-            flight.hop += 1;
+        if let Some(capacity) = capacity {
+            let rate = if to.paused { STILL } else { capacity };
+            self.path.resources.shared_mut(resource.0).set_capacity(rate);
+            self.bulk.ask(now, resource, &self.path, out);
         }
     }
 
-    /// What `bytes` cost at a shared hop, and the time that follows it.
-    #[inline]
-    fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
-        let hop = self.hops[hop];
-        let (charge, latency) = self.hops.charge(&hop, self.cut_through, bytes);
-        (*charge, latency)
+    /// Lets nothing begin at `resource` before `until`; a service that began ends as it began.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such resource.
+    pub fn hold(&mut self, now: Time, resource: ResourceId, until: Time, out: &mut impl Schedule) {
+        self.path.clock = now;
+        self.path.resources.begin(resource.0);
+        self.path.forget_promises(now, resource, out);
+        match self.path.resources.get_mut(resource.0) {
+            Resource::Servers(servers) => servers.hold(until),
+            Resource::Shared(shared) => shared.hold(until, resource, out),
+            Resource::Unused => unreachable!("it was begun above"),
+        }
     }
 }

@@ -4,9 +4,7 @@
 //! Every window of 16 MTU times the packets' share is measured and filtered. Where it is above
 //! 1/16, the solver leaves it out of what flows may have; packets within it steal no time.
 
-use super::spec::{EventKind, FabricEvent, Schedule};
-use super::{Fabric, ResourceId};
-use units::Time;
+use units::TimeDelta;
 
 /// One, as a share of a capacity.
 const WHOLE: u64 = 1 << 32;
@@ -55,6 +53,22 @@ pub(super) struct Saved {
     bank_at: u64,
 }
 
+/// The end of a window: the flows of the resource.
+pub(super) struct Window {
+    /// Time of one MTU.
+    pub(super) mtu_time: u64,
+    /// The capacity, and what flows use of it.
+    pub(super) rate: u64,
+    pub(super) in_use: u64,
+    /// Whether the resource limits a flow.
+    pub(super) is_backlogged: bool,
+    /// Whether no flow crosses it.
+    pub(super) is_alone: bool,
+    /// A defect planted by a test.
+    #[cfg(test)]
+    pub(super) fault: Option<super::tests::Fault>,
+}
+
 impl Reserve {
     pub(super) const fn saved(&self) -> Saved {
         Saved { load: self.load, bank: self.bank, bank_at: self.bank_at }
@@ -94,15 +108,68 @@ impl Reserve {
         u64::try_from((wanted - drawn) >> 32).expect("a part of the service")
     }
 
-    /// Empties the bank if it holds more than `least` ps; answers what was in it.
-    fn withdraw(&mut self, now: u64, least: u64) -> u64 {
+    /// Empties the bank if it holds more than some MTU times; answers what was in it.
+    pub(super) fn withdraw(&mut self, now: u64, mtu_time: u64) -> u64 {
         self.earn(now);
         let saved = u64::try_from(self.bank >> 32).expect("a bank is short");
-        if saved < least {
+        if saved < mtu_time * GIFT {
             return 0;
         }
         self.bank = 0;
         saved
+    }
+
+    /// Begins to measure packets, if none are measured yet: answers how long, for an MTU time.
+    pub(super) fn open_window(&mut self, mtu_time: TimeDelta) -> Option<TimeDelta> {
+        let opens = !self.window_open;
+        self.window_open = true;
+        opens.then_some(mtu_time * WINDOW)
+    }
+
+    /// Whether packets are still to be measured after a window.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.estimate > LEAST / 16 || self.kept > 0
+    }
+
+    /// Filters the load of the window that ends; answers whether other rates must be solved because
+    /// the reserve follows it.
+    pub(super) fn end_window(&mut self, now: u64, window: &Window) -> bool {
+        let Window { mtu_time, rate, in_use, is_backlogged, is_alone, .. } = *window;
+        let time = mtu_time * WINDOW;
+        let packets = self.load;
+        let load = (u128::from(packets) << 32) / u128::from(time);
+        let load = u64::try_from(load).expect("a load is a share").min(WHOLE);
+        self.load = 0;
+        self.window_open = false;
+        self.estimate = filtered(self.estimate, load);
+        #[cfg(test)]
+        if window.fault == Some(super::tests::Fault::ReserveFollowsItself) {
+            self.estimate = filtered(self.kept, load);
+        }
+        if is_alone {
+            // The next flow finds a fresh estimate.
+            self.estimate = 0;
+        }
+        let flowed = u128::from(in_use) * u128::from(time) / u128::from(rate);
+        let flowed = u64::try_from(flowed).expect("no more than the window");
+        let served = if is_backlogged || is_alone { 0 } else { flowed + packets + self.surplus };
+        self.surplus = served.saturating_sub(time);
+        let catch_up = (u128::from(self.surplus) << 32) / u128::from(time);
+        let catch_up = u64::try_from(catch_up).expect("a surplus is short");
+        let wanted = self.estimate + catch_up;
+        let wanted = if wanted >= LEAST { wanted } else { 0 };
+        let wanted_rate = (u128::from(rate) * u128::from(wanted)) >> 32;
+        let moves = wanted.abs_diff(self.kept) > STEP || (wanted == 0 && self.kept > 0);
+        let matters =
+            is_backlogged || self.kept > 0 || u128::from(in_use) + wanted_rate > u128::from(rate);
+        if moves && matters {
+            // What was earned at the old rate stays; something is always left for the flows.
+            self.earn(now);
+            self.kept = wanted.min(WHOLE - LEAST);
+            self.bank_at = now;
+            self.bank_most = u128::from(mtu_time * BANK) << 32;
+        }
+        moves && matters
     }
 
     /// Pays what was kept since the last time into the bank.
@@ -110,107 +177,6 @@ impl Reserve {
         let earned = u128::from(now - self.bank_at) * u128::from(self.kept);
         self.bank_at = now;
         self.bank = (self.bank + earned).min(self.bank_most);
-    }
-}
-
-impl Fabric {
-    /// Opens a window if packets meet flows here.
-    pub(super) fn watch_load(&mut self, now: Time, resource: ResourceId, out: &mut impl Schedule) {
-        let shared = self.resources[resource.0 as usize].shared_mut();
-        if shared.fluid.reserve.window_open || !shared.fluid.flows() {
-            return;
-        }
-        shared.fluid.reserve.window_open = true;
-        let window = shared.service(self.mtu) * WINDOW;
-        out.at(now + window, resource, FabricEvent::new(EventKind::Window, resource.0, 0));
-    }
-
-    /// Filters the load of the window that ends, and asks for a solve if the reserve must follow.
-    pub(super) fn end_of_window(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        out: &mut impl Schedule,
-    ) {
-        let mtu_time = self.resources[resource.0 as usize].shared().service(self.mtu).as_ps();
-        let shared = self.resources[resource.0 as usize].shared_mut();
-        let kept = shared.fluid.reserve.kept(shared.rate);
-        let in_use = shared.rate - kept - shared.fluid.left.min(shared.rate - kept);
-        let (rate, backlogged) = (shared.rate, shared.fluid.backlogged);
-        let alone = !shared.fluid.flows();
-        #[cfg(test)]
-        let fault = shared.fault;
-        let reserve = &mut shared.fluid.reserve;
-        let window = mtu_time * WINDOW;
-        let packets = reserve.load;
-        let load = (u128::from(packets) << 32) / u128::from(window);
-        let load = u64::try_from(load).expect("a load is a share").min(WHOLE);
-        reserve.load = 0;
-        reserve.window_open = false;
-        reserve.estimate = filtered(reserve.estimate, load);
-        #[cfg(test)]
-        if fault == Some(super::tests::Fault::ReserveFollowsItself) {
-            reserve.estimate = filtered(reserve.kept, load);
-        }
-        if alone {
-            // The next flow finds a fresh estimate.
-            reserve.estimate = 0;
-        }
-        let flowed = u128::from(in_use) * u128::from(window) / u128::from(rate);
-        let flowed = u64::try_from(flowed).expect("no more than the window");
-        let served = if backlogged > 0 || alone { 0 } else { flowed + packets + reserve.surplus };
-        reserve.surplus = served.saturating_sub(window);
-        let catch_up = (u128::from(reserve.surplus) << 32) / u128::from(window);
-        let catch_up = u64::try_from(catch_up).expect("a surplus is short");
-        let wanted = reserve.estimate + catch_up;
-        let wanted = if wanted >= LEAST { wanted } else { 0 };
-        let wanted_rate = (u128::from(rate) * u128::from(wanted)) >> 32;
-        let moves = wanted.abs_diff(reserve.kept) > STEP || (wanted == 0 && reserve.kept > 0);
-        let matters = backlogged > 0
-            || reserve.kept > 0
-            || u128::from(in_use) + wanted_rate > u128::from(rate);
-        if moves && matters {
-            // What was earned at the old rate stays; something is always left for the flows.
-            reserve.earn(now.as_ps());
-            reserve.kept = wanted.min(WHOLE - LEAST);
-            reserve.bank_at = now.as_ps();
-            reserve.bank_most = u128::from(mtu_time * BANK) << 32;
-            self.ask_for_solve(now, resource, out);
-        }
-        self.give_back(now, resource, mtu_time * GIFT, out);
-        let reserve = &self.resources[resource.0 as usize].shared().fluid.reserve;
-        if !alone && (reserve.estimate > LEAST / 16 || reserve.kept > 0) {
-            self.watch_load(now, resource, out);
-        }
-    }
-
-    /// What packets left of their reserve speeds up the flows that are limited here.
-    fn give_back(&mut self, now: Time, resource: ResourceId, least: u64, out: &mut impl Schedule) {
-        let fluid = &mut self.resources[resource.0 as usize].shared_mut().fluid;
-        let saved = fluid.reserve.withdraw(now.as_ps(), least);
-        if saved == 0 || fluid.backlogged == 0 {
-            return;
-        }
-        let scaled = (u128::from(saved) * u128::from(fluid.stolen_scale)) >> 32;
-        let gift = u64::try_from(scaled).expect("a gift is short");
-        for at in 0..self.resources[resource.0 as usize].shared().fluid.members.len() {
-            let (flow, _) = self.resources[resource.0 as usize].shared().fluid.members[at];
-            if self.flows[flow].limit == resource.0 && self.may_hurry(flow) {
-                self.settle(now.as_ps(), flow);
-                self.flows[flow].gain(gift);
-                let rate = self.flows[flow].rate;
-                self.set_rate(flow, rate, resource.0, out);
-            }
-        }
-    }
-
-    /// No other hop of the flow is full, so that it can catch up without taking from others.
-    fn may_hurry(&self, flow: u32) -> bool {
-        let state = &self.flows[flow];
-        state.hops.iter().filter(|hop| hop.resource != state.limit).all(|hop| {
-            let shared = self.resources[hop.resource as usize].shared();
-            shared.fluid.left >= shared.rate >> 5
-        })
     }
 }
 

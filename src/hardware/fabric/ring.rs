@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::arena::{NONE, Queue};
+use super::arena::Queue;
 
 /// The packets of one connection that wait at one resource.
 #[derive(Clone, Copy, Debug)]
@@ -167,21 +167,6 @@ impl Run {
         self.returned = passed;
         new
     }
-}
-
-/// The lane of `conn` at `resource`, made at the first need.
-pub(super) fn find_lane(lanes: &mut Vec<Lane>, first: &mut u32, resource: u32) -> u32 {
-    let mut at = *first;
-    while at != NONE {
-        if lanes[at as usize].resource == resource {
-            return at;
-        }
-        at = lanes[at as usize].next;
-    }
-    let id = u32::try_from(lanes.len()).expect("fewer than 2^32 queues");
-    lanes.push(Lane::new(resource, *first));
-    *first = id;
-    id
 }
 
 #[cfg(test)]

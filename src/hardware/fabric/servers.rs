@@ -6,10 +6,9 @@
 
 use std::collections::VecDeque;
 
-use super::arena::Flight;
+use super::arena::{Flight, Flights};
 use super::promises::{Coming, Promise};
-use super::spec::{EventKind, FabricEvent, ResourceStats, Schedule};
-use super::{Fabric, ResourceId};
+use super::spec::ResourceStats;
 use units::{Time, TimeDelta};
 
 #[derive(Debug)]
@@ -28,13 +27,14 @@ pub(super) struct Servers {
     pub(super) coming: Coming,
 }
 
+/// A transfer that is served, and when its service ends.
 #[derive(Clone, Copy, Debug)]
-struct Served {
-    flight: u32,
-    hop: u32,
+pub(super) struct Served {
+    pub(super) flight: u32,
+    pub(super) hop: u32,
     /// The flight's `tail` before this hop.
-    tail: u64,
-    end: Time,
+    pub(super) tail: u64,
+    pub(super) end: Time,
 }
 
 impl Servers {
@@ -109,87 +109,49 @@ impl Servers {
             self.starts.pop_back();
         }
     }
-}
 
-impl Fabric {
-    pub(super) fn arrive_at_servers(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        id: u32,
-        out: &mut impl Schedule,
-    ) {
-        self.meet_promises_at_servers(now, resource, out);
-        let servers = self.resources[resource.0 as usize].servers_mut();
-        let end = servers.admit(now, now);
-        if end == now {
-            // Free of cost: nothing competes.
-            self.leave_servers(now, resource, id, end, out);
-            return;
+    /// Promises the service of a packet that comes at `next.start`, and answers when it ends: with one
+    /// time for all, the end is known although the packet may wait.
+    #[inline]
+    pub(super) fn promise(&mut self, now: u64, next: &mut Promise) -> Option<u64> {
+        if self.coming.packets > 0 || self.per_item == TimeDelta::ZERO {
+            return None;
         }
-        if servers.batch_at != now {
-            servers.batch_at = now;
-            servers.batch.clear();
+        if self.coming.promises.is_full() {
+            while self.coming.promises.take_before(now).is_some() {}
         }
-        let flights = &self.flights;
+        if self.coming.promises.back().is_some_and(|last| last.start >= next.start) {
+            return None;
+        }
+        next.end = self.next_free().as_ps();
+        next.queue_max = self.queue_max;
+        let end = self.admit(Time::from_ps(now), Time::from_ps(next.start));
+        self.coming.promises.push(*next);
+        Some(end.as_ps())
+    }
+
+    /// Puts a transfer that was admitted until `end` among those of this instant, in the order of
+    /// connections. Answers its place: those from there on end at another time than before.
+    pub(super) fn insert(&mut self, now: Time, id: u32, end: Time, flights: &Flights) -> usize {
+        if self.batch_at != now {
+            self.batch_at = now;
+            self.batch.clear();
+        }
         let Flight { hop, tail, .. } = flights[id];
-        servers.batch.push(Served { flight: id, hop, tail, end });
-        let mut at = servers.batch.len() - 1;
-        while at > 0 && flights[id].precedes(&flights[servers.batch[at - 1].flight]) {
-            let before = servers.batch[at - 1];
-            servers.batch[at] = Served { end: servers.batch[at].end, ..before };
-            servers.batch[at - 1] = Served { flight: id, hop, tail, end: before.end };
+        self.batch.push(Served { flight: id, hop, tail, end });
+        let mut at = self.batch.len() - 1;
+        while at > 0 && flights[id].precedes(&flights[self.batch[at - 1].flight]) {
+            let before = self.batch[at - 1];
+            self.batch[at] = Served { end: self.batch[at].end, ..before };
+            self.batch[at - 1] = Served { flight: id, hop, tail, end: before.end };
             at -= 1;
         }
-        for place in at..servers.batch.len() {
-            let served = self.resources[resource.0 as usize].servers_mut().batch[place];
-            if served.flight != id {
-                self.take_back(served, out);
-            }
-            self.leave_servers(now, resource, served.flight, served.end, out);
-        }
+        at
     }
 
-    /// Undoes the departure of a transfer that an arrival of the same instant pushed back.
-    fn take_back(&mut self, served: Served, out: &mut impl Schedule) {
-        self.withdraw(served.flight, served.hop, served.tail, out);
-        let flight = &self.flights[served.flight];
-        if flight.hop == flight.first_hop {
-            self.conns[flight.conn as usize].inside += 1;
-        }
-    }
-
+    /// The transfer at a place among those of this instant.
     #[inline]
-    fn leave_servers(
-        &mut self,
-        now: Time,
-        resource: ResourceId,
-        id: u32,
-        end: Time,
-        out: &mut impl Schedule,
-    ) {
-        let flight = &mut self.flights[id];
-        let first = flight.hop == flight.first_hop;
-        let conn = flight.conn;
-        // Bulk has its latency at the end of its flow.
-        let latency = if flight.bytes <= self.mtu {
-            self.hops.latency(&self.hops[flight.hop])
-        } else {
-            TimeDelta::ZERO
-        };
-        let (hop, came, tail) = (flight.hop, flight.arrived, flight.tail);
-        flight.hop += 1;
-        flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
-        let arrival = end + latency;
-        let (packet, generation) = (flight.bytes <= self.mtu, flight.generation);
-        self.see_unit(id, hop, (came, end.as_ps()), tail);
-        if packet {
-            self.go_on(now, id, arrival.as_ps(), resource, out);
-        } else {
-            out.at(arrival, resource, FabricEvent::new(EventKind::Arrive, id, generation));
-        }
-        if first {
-            self.leave_first_hop(conn, end, resource, out);
-        }
+    pub(super) fn served(&self, place: usize) -> Option<Served> {
+        self.batch.get(place).copied()
     }
 }

@@ -1,12 +1,12 @@
 //! The state of a shared resource: the packet in service, the ring, and what flows mean to it.
 
-use super::Charge;
-use super::arena::NONE;
-use super::promises::Coming;
-use super::reserve::{Reserve, Saved};
+use super::arena::{Flights, NONE};
+use super::hops::Charge;
+use super::promises::{Coming, Promise};
+use super::reserve::{Reserve, Saved, Window};
 use super::ring::{Ring, Run};
-use super::spec::{Arbitration, ResourceStats};
-use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
+use super::spec::{Arbitration, EventKind, FabricEvent, ResourceId, ResourceStats, Schedule};
+use units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
 
 /// No segment of a flow was right before the packet.
 pub(super) const NONE_BEFORE: u64 = u64::MAX;
@@ -218,9 +218,129 @@ impl Shared {
         stolen
     }
 
+    /// Opens a window in which packets are measured, if they meet flows here.
+    pub(super) fn watch_load(
+        &mut self,
+        now: Time,
+        resource: ResourceId,
+        mtu: u64,
+        out: &mut impl Schedule,
+    ) {
+        if !self.fluid.flows() {
+            return;
+        }
+        let mtu_time = self.service(mtu);
+        if let Some(window) = self.fluid.reserve.open_window(mtu_time) {
+            out.at(now + window, resource, FabricEvent::new(EventKind::Window, resource.0, 0));
+        }
+    }
+
+    /// Ends the window in which packets were measured. Answers whether flows need other rates, and
+    /// the time of an MTU.
+    pub(super) fn end_window(&mut self, now: Time, mtu: u64) -> (bool, u64) {
+        let mtu_time = self.service(mtu).as_ps();
+        let kept = self.fluid.reserve.kept(self.rate);
+        let window = Window {
+            mtu_time,
+            rate: self.rate,
+            in_use: self.rate - kept - self.fluid.left.min(self.rate - kept),
+            is_backlogged: self.fluid.backlogged > 0,
+            is_alone: !self.fluid.flows(),
+            #[cfg(test)]
+            fault: self.fault,
+        };
+        (self.fluid.reserve.end_window(now.as_ps(), &window), mtu_time)
+    }
+
     /// The service time of `raw` bytes.
     pub(super) fn service(&self, raw: u64) -> TimeDelta {
         self.capacity.transfer_time(Bytes::new(raw))
+    }
+}
+
+impl Shared {
+    /// Whether a packet that comes at `start` will be served at once, as far as is known.
+    #[inline]
+    pub(super) fn is_free_at(&self, start: u64) -> bool {
+        if self.coming.packets > 0 || self.turn_pending || self.fluid.meets_packets() {
+            return false;
+        }
+        self.coming.promises.back().map_or(self.free_at, |last| last.end) <= start
+    }
+
+    /// Promises a service of `charge` to the packet that comes as `promise` says; answers when it ends.
+    #[inline]
+    pub(super) fn promise(
+        &mut self,
+        now: u64,
+        promise: &mut Promise,
+        charge: &Charge,
+        flights: &Flights,
+    ) {
+        if self.coming.promises.is_full() {
+            self.come_true_before(now, now, flights);
+        }
+        promise.end = promise.start + charge.service.as_ps();
+        self.counts.add(charge);
+        self.coming.promises.push(*promise);
+    }
+
+    /// Lets promises come true that start before `limit`: the last of them may be in service `now`.
+    #[inline]
+    pub(super) fn come_true_before(&mut self, limit: u64, now: u64, flights: &Flights) {
+        while let Some(promise) = self.coming.promises.take_before(limit) {
+            self.come_true(promise, now, flights);
+        }
+    }
+
+    #[inline]
+    pub(super) fn come_true(&mut self, promise: Promise, now: u64, flights: &Flights) {
+        let Promise { flight: id, hop, start, end, tail, .. } = promise;
+        let free_at = std::mem::replace(&mut self.free_at, end);
+        if end > now {
+            // It is not at its end yet.
+            let flight = &flights[id];
+            self.serving = Serving {
+                flight: id,
+                hop,
+                conn: flight.conn,
+                used: flight.bytes.max(1),
+                started: start,
+                stood_since: start,
+                undo: Undo { free_at, tail, stolen: 0, saved: None },
+            };
+        }
+    }
+
+    /// Asks for the next turn at `at`.
+    #[inline]
+    pub(super) fn schedule_turn(
+        &mut self,
+        at: Time,
+        resource: ResourceId,
+        out: &mut impl Schedule,
+    ) {
+        self.turn_pending = true;
+        let event = FabricEvent::new(EventKind::Turn, resource.0, self.turn_generation);
+        out.at(at, resource, event);
+    }
+
+    /// Makes the turn that is under way stale.
+    pub(super) fn void_turn(&mut self) {
+        self.turn_pending = false;
+        self.turn_generation = self.turn_generation.wrapping_add(1);
+    }
+
+    /// Lets nothing begin before `until`.
+    pub(super) fn hold(&mut self, until: Time, resource: ResourceId, out: &mut impl Schedule) {
+        self.free_at = self.free_at.max(until.as_ps());
+        // No packet of this instant may take the service back that it stands for.
+        self.serving.stood_since = u64::MAX;
+        if self.turn_pending {
+            self.run = None;
+            self.void_turn();
+            self.schedule_turn(Time::from_ps(self.free_at), resource, out);
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Max-min fair rates: water filling over the flows that share resources with what changed.
 
-use super::flows::load;
-use super::spec::{EventKind, FabricEvent, SHARE_BITS, Schedule};
-use super::{Fabric, ResourceId};
+use super::arena::Flights;
+use super::datapath::Datapath;
+use super::flows::{Flow, Flows, load};
+use super::resource::Resources;
+use super::spec::{EventKind, FabricEvent, ResourceId, SHARE_BITS, Schedule};
 use units::Time;
 
 /// Above this many flows that hang together, rates are solved once per round.
@@ -24,8 +26,8 @@ pub(super) struct Solver {
     order: Vec<u64>,
     /// Last visit of each resource, and its place in `resources`.
     places: Vec<(u64, u32)>,
-    pub(super) solves: u64,
-    pub(super) flows_solved: u64,
+    solves: u64,
+    flows_solved: u64,
 }
 
 /// A resource during a solve.
@@ -41,8 +43,8 @@ struct Level {
     changed: bool,
     /// The highest rate of its flows for one usual share.
     highest: u64,
-    /// Loads are rounded up when they are taken off: whoever is left when many were taken may be
-    /// this much slower than they are, and is still no slower than what is left allows.
+    /// Loads are rounded up when they are taken off: a flow that is left when many were taken may be
+    /// this much slower than they are, and is still no slower than the rest of the capacity allows.
     rounding: u64,
 }
 
@@ -54,96 +56,103 @@ impl Level {
     }
 }
 
-impl Fabric {
+impl Solver {
+    /// Rate solutions computed so far, and flows they covered.
+    pub(super) const fn counts(&self) -> (u64, u64) {
+        (self.solves, self.flows_solved)
+    }
+
     /// The flows of `resource` changed: new rates are due at once, or, where very many flows hang
     /// together, one round of all turns after the last solve. Round robin reacts no faster.
-    pub(super) fn ask_for_solve(
+    pub(super) fn ask(
         &mut self,
         now: Time,
-        resource: ResourceId,
+        resource: u32,
+        resources: &Resources,
         out: &mut impl Schedule,
     ) {
-        let due = self.solve_due(now.as_ps(), resource);
-        self.solver.dirty.push((due, resource.0));
-        if self.solver.next_due.is_none_or(|next| due < next) {
-            self.solver.next_due = Some(due);
-            out.at(Time::from_ps(due), resource, FabricEvent::new(EventKind::Solve, 0, 0));
-        }
-    }
-
-    /// When the rates of `resource` may change next.
-    pub(super) fn solve_due(&self, now: u64, resource: ResourceId) -> u64 {
-        let fluid = &self.resources[resource.0 as usize].shared().fluid;
-        if fluid.component <= LARGE {
-            return now;
-        }
-        now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
-    }
-
-    pub(super) fn solve(&mut self, now: Time, out: &mut impl Schedule) {
-        let due = |entry: &(u64, u32)| entry.0 <= now.as_ps();
-        if !self.solver.dirty.iter().any(due) {
-            return;
-        }
-        let mut solver = std::mem::take(&mut self.solver);
-        solver.reached.extend(solver.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
-        self.collect(&mut solver);
-        let Solver { dirty, places, visit, .. } = &mut solver;
-        dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
-        for &flow in &solver.flows {
-            self.settle(now.as_ps(), flow);
-        }
-        self.fill(&mut solver);
-        self.publish(now, &solver, out);
-        solver.solves += 1;
-        solver.flows_solved += solver.flows.len() as u64;
-        solver.next_due = solver.dirty.iter().map(|entry| entry.0).min();
-        if let Some(&(due, resource)) = solver.dirty.iter().min() {
+        let due = due(now.as_ps(), resource, resources);
+        self.dirty.push((due, resource));
+        if self.next_due.is_none_or(|next| due < next) {
+            self.next_due = Some(due);
             let event = FabricEvent::new(EventKind::Solve, 0, 0);
             out.at(Time::from_ps(due), ResourceId(resource), event);
         }
-        self.solver = solver;
+    }
+
+    /// Gives new rates to all flows that hang together with a change that is due.
+    pub(super) fn solve(
+        &mut self,
+        now: Time,
+        flows: &mut Flows,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let due = |entry: &(u64, u32)| entry.0 <= now.as_ps();
+        if !self.dirty.iter().any(due) {
+            return;
+        }
+        self.reached.extend(self.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
+        self.collect(flows, &path.resources);
+        self.order_flows(flows, &path.flights);
+        let Self { dirty, places, visit, .. } = self;
+        dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
+        for &flow in &self.flows {
+            flows.settle(now.as_ps(), flow, &path.resources);
+        }
+        self.fill(flows, &path.resources);
+        self.publish(now, flows, path, out);
+        self.solves += 1;
+        self.flows_solved += self.flows.len() as u64;
+        self.next_due = self.dirty.iter().map(|entry| entry.0).min();
+        if let Some(&(due, resource)) = self.dirty.iter().min() {
+            let event = FabricEvent::new(EventKind::Solve, 0, 0);
+            out.at(Time::from_ps(due), ResourceId(resource), event);
+        }
     }
 
     /// Gathers everything that is connected with what changed.
-    fn collect(&mut self, solver: &mut Solver) {
-        solver.visit += 1;
-        let visit = solver.visit;
-        solver.places.resize(self.resources.len(), (0, 0));
-        solver.resources.clear();
-        solver.flows.clear();
-        let Solver { reached, places, .. } = solver;
+    fn collect(&mut self, flows: &mut Flows, all: &Resources) {
+        self.visit += 1;
+        let visit = self.visit;
+        self.places.resize(all.specs().len(), (0, 0));
+        self.resources.clear();
+        self.flows.clear();
+        let Self { reached, places, .. } = self;
         // Each is visited once: `fresh` is true for the first to ask.
         let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
             std::mem::replace(&mut places[resource as usize].0, visit) != visit
         };
         reached.retain(|&resource| fresh(places, resource));
-        while let Some(resource) = solver.reached.pop() {
-            let shared = self.resources[resource as usize].shared();
+        while let Some(resource) = self.reached.pop() {
+            let shared = all.shared(resource);
             let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
             let (share, highest, rounding) = (0, 0, 0);
             let level =
                 Level { resource, left, weights: 0, share, changed: true, highest, rounding };
-            solver.resources.push(level);
+            self.resources.push(level);
             for &(flow, _) in &shared.fluid.members {
-                let state = &mut self.flows[flow];
+                let state = &mut flows[flow];
                 if state.visited != visit {
                     state.visited = visit;
                     state.frozen = false;
-                    solver.flows.push(flow);
-                    let Solver { reached, places, .. } = &mut *solver;
+                    self.flows.push(flow);
+                    let Self { reached, places, .. } = &mut *self;
                     let hops = state.hops.iter().map(|hop| hop.resource);
                     reached.extend(hops.filter(|&resource| fresh(places, resource)));
                 }
             }
         }
-        solver.resources.sort_unstable_by_key(|level| level.resource);
-        for (place, level) in (0..).zip(&solver.resources) {
-            solver.places[level.resource as usize].1 = place;
+        self.resources.sort_unstable_by_key(|level| level.resource);
+        for (place, level) in (0..).zip(&self.resources) {
+            self.places[level.resource as usize].1 = place;
         }
-        // Events of one instant are asked for in the order of connections.
-        let Solver { flows, order, .. } = solver;
-        let conn = |flow: u32| u64::from(self.flights[self.flows[flow].flight].conn);
+    }
+
+    /// Events of one instant are asked for in the order of connections.
+    fn order_flows(&mut self, all: &Flows, flights: &Flights) {
+        let Self { flows, order, .. } = self;
+        let conn = |flow: u32| u64::from(flights[all[flow].flight].conn);
         order.clear();
         order.extend(flows.iter().map(|&flow| conn(flow) << 32 | u64::from(flow)));
         order.sort_unstable();
@@ -151,11 +160,11 @@ impl Fabric {
         flows.extend(order.iter().map(|&word| flow_of(word)));
     }
 
-    /// Raises all rates together; who meets a full resource keeps the level reached.
-    fn fill(&mut self, solver: &mut Solver) {
-        let Solver { resources, places, flows, .. } = solver;
+    /// Raises all rates together; a flow that meets a full resource keeps the level reached.
+    fn fill(&mut self, all: &mut Flows, shared: &Resources) {
+        let Self { resources, places, flows, .. } = self;
         for &flow in flows.iter() {
-            let state = &self.flows[flow];
+            let state = &all[flow];
             for hop in &state.hops {
                 resources[places[hop.resource as usize].1 as usize].weights +=
                     u128::from(hop.weight) * u128::from(state.share);
@@ -169,9 +178,8 @@ impl Fabric {
                 return;
             };
             let (resource, level_of_all) = (full.resource, full.share);
-            let members = &self.resources[resource as usize].shared().fluid.members;
-            for &(flow, _) in members {
-                let state = &mut self.flows[flow];
+            for &(flow, _) in &shared.shared(resource).fluid.members {
+                let state = &mut all[flow];
                 if state.frozen {
                     continue;
                 }
@@ -191,17 +199,17 @@ impl Fabric {
     }
 
     /// Gives the flows their rates, and the resources what their packets need to know.
-    fn publish(&mut self, now: Time, solver: &Solver, out: &mut impl Schedule) {
-        for &flow in &solver.flows {
-            let limit = self.limit_of(flow, solver);
-            let rate = self.flows[flow].rate;
-            self.set_rate(flow, rate, limit, out);
+    fn publish(&self, now: Time, flows: &mut Flows, path: &mut Datapath, out: &mut impl Schedule) {
+        for &flow in &self.flows {
+            let limit = self.limit_of(&flows[flow], &path.resources);
+            let rate = flows[flow].rate;
+            flows.set_rate(flow, rate, limit, path, out);
         }
-        let component = u32::try_from(solver.flows.len()).expect("fewer than 2^32 flows");
-        for level in &solver.resources {
-            self.promises_meet_flows(now, level.resource, out);
-            self.publish_resource(now, level.resource);
-            let shared = self.resources[level.resource as usize].shared_mut();
+        let component = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
+        for level in &self.resources {
+            path.promises_meet_flows(now, level.resource, out);
+            publish_resource(now, level.resource, flows, path);
+            let shared = path.resources.shared_mut(level.resource);
             let full = shared.fluid.backlogged > 0;
             shared.fluid.left = level.left;
             shared.fluid.level = if full { level.highest } else { shared.rate };
@@ -210,24 +218,22 @@ impl Fabric {
         }
     }
 
-    /// The first full hop where nobody is faster: there the flow's segments wait.
+    /// The first full hop where no flow is faster: there the flow's segments wait.
     ///
     /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
     /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
     /// no faster than the one that is really full.
-    fn limit_of(&self, flow: u32, solver: &Solver) -> u32 {
-        let state = &self.flows[flow];
+    fn limit_of(&self, flow: &Flow, resources: &Resources) -> u32 {
+        let shared = |resource: u32| resources.shared(resource);
         let fullness = |resource: u32, margin: u32| {
-            let place = solver.places[resource as usize].1 as usize;
-            let Level { left, highest, rounding, .. } = solver.resources[place];
-            let capacity = self.resources[resource as usize].shared().rate;
+            let place = self.places[resource as usize].1 as usize;
+            let Level { left, highest, rounding, .. } = self.resources[place];
             let slack = (highest >> margin) + rounding;
-            left <= capacity >> margin && state.level + slack >= highest
+            left <= shared(resource).rate >> margin && flow.level + slack >= highest
         };
-        let shared = |resource: u32| self.resources[resource as usize].shared();
-        let full = state.hops.iter().find(|hop| fullness(hop.resource, 20));
-        let full = full.expect("a max-min flow has a full hop where nobody is faster").resource;
-        let before = state.hops.iter().take_while(|hop| hop.resource != full);
+        let full = flow.hops.iter().find(|hop| fullness(hop.resource, 20));
+        let full = full.expect("a max-min flow has a full hop where no flow is faster").resource;
+        let before = flow.hops.iter().take_while(|hop| hop.resource != full);
         let first = before.map(|hop| hop.resource).find(|&resource| {
             shared(resource).fluid.reserve.is_kept()
                 && shared(resource).rate <= shared(full).rate
@@ -235,36 +241,46 @@ impl Fabric {
         });
         first.unwrap_or(full)
     }
+}
 
-    fn publish_resource(&mut self, now: Time, resource: u32) {
-        let shared = self.resources[resource as usize].shared();
-        let (mut backlogged, mut limited, mut passing, mut weights) = (0_u32, 0_u64, 0_u64, 0_u128);
-        for &(flow, hop) in &shared.fluid.members {
-            let state = &self.flows[flow];
-            let weight = state.hops[hop as usize].weight;
-            if state.limit == resource {
-                backlogged += 1;
-                weights += u128::from(weight);
-                limited += load(state.rate, weight);
-            } else {
-                passing += load(state.rate, weight);
-            }
+/// When the rates of `resource` may change next.
+pub(super) fn due(now: u64, resource: u32, resources: &Resources) -> u64 {
+    let fluid = &resources.shared(resource).fluid;
+    if fluid.component <= LARGE {
+        return now;
+    }
+    now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
+}
+
+fn publish_resource(now: Time, resource: u32, flows: &Flows, path: &mut Datapath) {
+    let mtu = path.mtu;
+    let shared = path.resources.shared_mut(resource);
+    let (mut backlogged, mut limited, mut passing, mut weights) = (0_u32, 0_u64, 0_u64, 0_u128);
+    for &(flow, hop) in &shared.fluid.members {
+        let state = &flows[flow];
+        let weight = state.hops[hop as usize].weight;
+        if state.limit == resource {
+            backlogged += 1;
+            weights += u128::from(weight);
+            limited += load(state.rate, weight);
+        } else {
+            passing += load(state.rate, weight);
         }
-        let (rate, mtu, packet_ends) = (shared.rate, self.mtu, shared.free_at);
-        let kept = shared.fluid.reserve.kept(rate);
-        assert!(passing + limited + kept <= rate, "a solve gives out no more than there is");
-        let fluid = &mut self.resources[resource as usize].shared_mut().fluid;
-        if fluid.backlogged == 0 && (fluid.passing == 0 || backlogged > 0) {
-            fluid.anchor = fluid.anchor.max(now.as_ps()).max(packet_ends);
-        }
-        fluid.backlogged = backlogged;
-        fluid.passing = passing;
-        fluid.turn = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
-        if backlogged > 0 {
-            fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
-            let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
-            fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
-        }
+    }
+    let (rate, packet_ends) = (shared.rate, shared.free_at);
+    let fluid = &mut shared.fluid;
+    let kept = fluid.reserve.kept(rate);
+    assert!(passing + limited + kept <= rate, "a solve gives out no more than there is");
+    if fluid.backlogged == 0 && (fluid.passing == 0 || backlogged > 0) {
+        fluid.anchor = fluid.anchor.max(now.as_ps()).max(packet_ends);
+    }
+    fluid.backlogged = backlogged;
+    fluid.passing = passing;
+    fluid.turn = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
+    if backlogged > 0 {
+        fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
+        let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
+        fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a fabric is made of: resources, framing, paths, transfers, events.
 
+use crate::profile::Ratio;
 use units::{Bandwidth, Time, TimeDelta};
 
 /// A dense number for one resource, in the order given to [`super::Fabric::new`].
@@ -137,6 +138,51 @@ pub struct ResourceSpec {
     pub arbitration: Arbitration,
 }
 
+impl ResourceSpec {
+    /// A pipe that its users share fairly.
+    pub(crate) fn shared(name: String, capacity: Bandwidth, framing: Framing) -> Self {
+        let (kind, service) = (Kind::default(), Service::Shared { capacity });
+        Self { name, kind, service, framing, arbitration: Arbitration::default() }
+    }
+
+    /// The same, where bytes go from one device to another.
+    pub(crate) fn boundary(
+        which: Boundary,
+        name: String,
+        capacity: Bandwidth,
+        framing: Framing,
+    ) -> Self {
+        Self { kind: Kind::Boundary(which), ..Self::shared(name, capacity, framing) }
+    }
+}
+
+/// How a resource differs from what it was built as.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Alteration {
+    /// The part of its rate that is left; pools of servers keep theirs.
+    pub rate: Ratio,
+    /// Time that every hop over it takes beyond its latency.
+    pub delay: TimeDelta,
+    /// Whether flows stand still, but for [`STILL`].
+    pub paused: bool,
+}
+
+impl Alteration {
+    /// As it was built.
+    pub const NONE: Self = Self { rate: Ratio::ONE, delay: TimeDelta::ZERO, paused: false };
+
+    /// The part that is left of the capacity `built`, and at least [`STILL`].
+    pub(super) fn rate_of(self, built: Bandwidth) -> Bandwidth {
+        let bits = u128::from(built.as_bit_per_s()) * u128::from(self.rate.as_ppm());
+        let bits = u64::try_from(bits / u128::from(Ratio::ONE.as_ppm()));
+        Bandwidth::from_bit_per_s(bits.unwrap_or(u64::MAX).max(STILL.as_bit_per_s()))
+    }
+}
+
+/// The rate of a resource that stands still: a flow always has one, and at this one a byte takes a
+/// microsecond.
+pub const STILL: Bandwidth = Bandwidth::from_bit_per_s(8_000_000);
+
 /// One step of a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hop {
@@ -170,13 +216,23 @@ pub struct Delivery {
     pub token: u64,
 }
 
+/// Whether packets cross hops without events. Times are the same.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LookAhead {
+    /// Each hop is an event.
+    Never,
+    /// Hops that are free, and to which no other packet is on the way, need none.
+    #[default]
+    WhereFree,
+}
+
 /// Where the fabric puts its future events.
 pub trait Schedule {
     /// Asks for `event` at `time` (never earlier than now); `resource` is the one that asks.
     fn at(&mut self, time: Time, resource: ResourceId, event: FabricEvent);
 }
 
-/// Something the fabric wants to be told later; opaque to everyone else.
+/// A future event of the fabric, opaque to its users.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FabricEvent {
     pub(super) kind: EventKind,

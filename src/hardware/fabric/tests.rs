@@ -68,8 +68,8 @@ fn run(fault: Option<Fault>, messages: &[(u64, u32, u32, u64)]) -> Vec<u64> {
     fabric.add_path(&[hop(1)]);
     fabric.add_path(&[hop(0), hop(1)]);
     // A resource has no state before a path crosses it.
-    for resource in &mut fabric.resources {
-        if let Resource::Shared(shared) = resource {
+    for resource in 0..2 {
+        if let Resource::Shared(shared) = fabric.path.resources.get_mut(resource) {
             shared.fault = fault;
         }
     }

@@ -5,16 +5,12 @@
 //!   start ─▶ order ─▶ units … ─▶ flow: limited by this resource, then that ─▶ latency ─▶ delivered
 //! ```
 //!
-//! Only a fabric that is watched ([`Fabric::watch`]) keeps it; what it notes changes nothing. The way of
-//! a packet is that of its last byte: where that byte came later than the service needed it, time of
-//! the hop before counts. Packets of one size cross the same hops in the same times again and again:
-//! a way that is like one told before is not worked out again, and has a number by which whoever reads
-//! it can know it again. The time of bulk counts for whatever limited its flow: as much as the flow would
-//! take alone is transfer, the rest is sharing.
+//! Only a fabric that is watched ([`super::Fabric::watch`]) keeps it; watching changes no event. The
+//! way of a packet is that of its last byte (way.rs). Packets of one size cross the same hops in the
+//! same times again and again: a way that is like an earlier one is not worked out again, and has a
+//! number by which a reader can recognise it.
 
-use super::arena::NONE;
-use super::hops::HopState;
-use super::{Fabric, Resource, ResourceId};
+use super::spec::ResourceId;
 use units::{Time, TimeDelta};
 
 /// What a transfer does at a resource.
@@ -91,11 +87,11 @@ impl Visit {
 
 /// What the way of a packet depends on, with times from its start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-struct Crossing {
-    first_hop: u32,
-    bytes: u64,
-    took: u64,
-    tail: u64,
+pub(super) struct Crossing {
+    pub(super) first_hop: u32,
+    pub(super) bytes: u64,
+    pub(super) took: u64,
+    pub(super) tail: u64,
 }
 
 impl Crossing {
@@ -181,12 +177,13 @@ struct Delivered {
 
 /// One transfer under way.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    started: u64,
-    visits: Vec<Visit>,
-    /// When its flow was opened, and by whom it was limited from when on.
-    limits: Vec<(u64, u32)>,
-    flowed: u64,
+pub(super) struct Seen {
+    pub(super) started: u64,
+    pub(super) visits: Vec<Visit>,
+    /// When its flow was opened, and the resources that limited it, each with its beginning.
+    pub(super) limits: Vec<(u64, u32)>,
+    /// When its flow ended.
+    pub(super) flowed: u64,
 }
 
 /// What a fabric notes that is watched.
@@ -207,7 +204,7 @@ impl Watch {
     }
 
     /// The ways of what was delivered last.
-    fn told(&self) -> impl Iterator<Item = Told<'_>> {
+    pub(super) fn told(&self) -> impl Iterator<Item = Told<'_>> {
         let begins = std::iter::once(0).chain(self.told.iter().map(|one| one.end));
         begins.zip(&self.told).map(|(begin, one)| {
             let started = Time::from_ps(one.started);
@@ -227,8 +224,9 @@ impl Watch {
         &mut self.seen[id]
     }
 
+    /// A transfer over so many hops begins.
     #[cold]
-    fn begin(&mut self, id: u32, now: Time, hops: u32) {
+    pub(super) fn begin(&mut self, id: u32, now: Time, hops: u32) {
         let seen = self.of(id);
         seen.started = now.as_ps();
         seen.visits.clear();
@@ -242,244 +240,57 @@ impl Watch {
         self.seen[id as usize].visits[place as usize] = visit;
     }
 
+    /// A flow is opened, or its limit is another one.
     #[cold]
-    fn limit(&mut self, id: u32, now: u64, limit: u32) {
+    pub(super) fn limit(&mut self, id: u32, now: Time, limit: u32) {
         let limits = &mut self.of(id).limits;
         if limits.last().is_none_or(|&(_, last)| last != limit) {
-            limits.push((now, limit));
+            limits.push((now.as_ps(), limit));
         }
     }
-}
 
-impl Fabric {
-    /// Notes from now on where transfers spend their time.
-    pub fn watch(&mut self) {
-        self.watch = Some(Box::default());
+    /// The flow of a transfer ended.
+    pub(super) fn flowed(&mut self, id: u32, now: Time) {
+        self.of(id).flowed = now.as_ps();
     }
 
-    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order. Empty where
-    /// nothing is watched.
-    pub fn ways(&self) -> impl Iterator<Item = Told<'_>> {
-        self.watch.iter().flat_map(|watch| watch.told())
-    }
-
+    /// No transfer is delivered yet by the event that is handled.
     #[inline]
-    pub(super) fn see_start(&mut self, id: u32) {
-        if let Some(watch) = &mut self.watch {
-            let flight = &self.flights[id];
-            watch.begin(id, self.clock, flight.end_hop - flight.first_hop);
-        }
+    pub(super) fn begin_event(&mut self) {
+        self.legs.clear();
+        self.told.clear();
     }
 
-    /// A packet came to a hop at `came`, behind its `tail`, and is served from `begun` on.
-    #[inline]
-    pub(super) fn see_visit(&mut self, id: u32, hop: u32, came: u64, begun: u64, tail: u64) {
-        if let Some(watch) = &mut self.watch {
-            watch.visit(id, hop - self.flights[id].first_hop, Visit { came, begun, tail });
-        }
-    }
-
-    /// A transfer is served by processing units until `end`.
-    #[inline]
-    pub(super) fn see_unit(&mut self, id: u32, hop: u32, (came, end): (u64, u64), tail: u64) {
-        if self.watch.is_some() {
-            let resource = self.hops[hop].resource;
-            let each = self.resources[resource as usize].servers_mut().per_item.as_ps();
-            self.see_visit(id, hop, came, end - each, tail);
-        }
-    }
-
-    /// A flow is opened, or its limit is another one.
-    #[inline]
-    pub(super) fn see_limit(&mut self, flow: u32) {
-        if let Some(watch) = &mut self.watch {
-            let state = &self.flows[flow];
-            watch.limit(state.flight, self.clock.as_ps(), state.limit);
-        }
-    }
-
-    #[inline]
-    pub(super) fn see_flowed(&mut self, id: u32) {
-        if let Some(watch) = &mut self.watch {
-            watch.of(id).flowed = self.clock.as_ps();
-        }
-    }
-
-    /// Nothing is delivered yet by the event that is handled.
-    #[inline]
-    pub(super) fn see_event(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            watch.legs.clear();
-            watch.told.clear();
-        }
-    }
-
-    /// The transfer is delivered now.
-    #[inline]
-    pub(super) fn see_delivery(&mut self, id: u32) {
-        if self.watch.is_some() {
-            self.tell_way(id);
-        }
-    }
-
-    #[cold]
-    fn tell_way(&mut self, id: u32) {
-        let mut watch = self.watch.take().expect("it is watched");
-        let Watch { seen, told, legs, ways } = &mut *watch;
-        let (seen, flight) = (&seen[id as usize], self.flights[id]);
-        let mut known = None;
-        if flight.end_hop > flight.first_hop && flight.bytes > self.mtu {
-            self.work_out(id, seen, legs);
-        } else if flight.end_hop > flight.first_hop {
-            let crossing = Crossing {
-                first_hop: flight.first_hop,
-                bytes: flight.bytes,
-                took: self.clock.as_ps() - seen.started,
-                tail: flight.tail.wrapping_sub(seen.started),
-            };
-            known = ways.find(crossing, seen);
-            if let Some(place) = known {
-                debug_assert!(self.is_told_right(id, seen, &ways.known[place]));
-            } else {
-                let first = legs.len();
-                self.work_out(id, seen, legs);
+    /// A transfer is delivered: `work_out` appends its legs, the first one first. A packet's way is
+    /// worked out once for each `crossing`.
+    pub(super) fn deliver(
+        &mut self,
+        id: u32,
+        crossing: Option<Crossing>,
+        mut work_out: impl FnMut(&Seen, &mut Vec<Leg>),
+    ) {
+        let Self { seen, told, legs, ways } = self;
+        let seen = &seen[id as usize];
+        let known = crossing.and_then(|crossing| ways.find(crossing, seen));
+        if let Some(place) = known {
+            debug_assert!({
+                let mut again = Vec::new();
+                work_out(seen, &mut again);
+                again == ways.known[place].legs
+            });
+        } else {
+            let first = legs.len();
+            work_out(seen, legs);
+            if let Some(crossing) = crossing {
                 ways.keep(crossing, seen, &legs[first..], told);
             }
         }
         told.push(Delivered { started: seen.started, known, end: legs.len() });
-        self.watch = Some(watch);
     }
 
-    /// Whether a way that is known is the one that would be worked out.
-    fn is_told_right(&mut self, id: u32, seen: &Seen, known: &Known) -> bool {
-        let mut again = Vec::new();
-        self.work_out(id, seen, &mut again);
-        again == known.legs
-    }
-
-    /// The legs of a transfer that is delivered now.
-    fn work_out(&mut self, id: u32, seen: &Seen, legs: &mut Vec<Leg>) {
-        let first = legs.len();
-        let mut way = Way { until: self.clock.as_ps(), started: seen.started, legs };
-        let flight = self.flights[id];
-        if flight.bytes > self.mtu {
-            self.way_of_bulk(id, seen, &mut way);
-        } else {
-            self.way_of_packet(id, seen, &mut way);
-        }
-        let resource = self.hops[flight.first_hop].resource;
-        way.back_to(seen.started, resource, Stage::Order);
-        legs[first..].reverse();
-    }
-
-    /// From the delivery of the last byte back, hop by hop.
-    fn way_of_packet(&mut self, id: u32, seen: &Seen, way: &mut Way<'_>) {
-        let flight = self.flights[id];
-        let last = self.hops[flight.end_hop - 1].resource;
-        way.back_to(flight.tail, last, Stage::Order);
-        // Until where a hop was left: by the first bytes, or by the last.
-        let mut by_tail = true;
-        for (hop, visit) in (flight.first_hop..flight.end_hop).zip(&seen.visits).rev() {
-            let hop = self.hops[hop];
-            let resource = hop.resource;
-            way.back_by(self.hops.latency(&hop), resource, Stage::Latency);
-            let Visit { came, begun, tail } = *visit;
-            if by_tail && self.is_late(&hop, flight.bytes, visit) {
-                way.back_to(tail, resource, Stage::Transfer);
-            } else {
-                way.back_to(begun, resource, Stage::Transfer);
-                way.back_to(came, resource, Stage::Queue);
-                by_tail = false;
-            }
-        }
-    }
-
-    /// Whether the last byte of a packet came later than its service needed it.
-    fn is_late(&mut self, hop: &HopState, bytes: u64, visit: &Visit) -> bool {
-        let (service, head) = match &self.resources[hop.resource as usize] {
-            Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
-            Resource::Shared(_) | Resource::Unused => {
-                let (charge, _) = self.hops.charge(hop, self.cut_through, bytes);
-                (charge.service.as_ps(), charge.head.as_ps())
-            }
-        };
-        visit.tail + head > visit.begun + service
-    }
-
-    fn way_of_bulk(&self, id: u32, seen: &Seen, way: &mut Way<'_>) {
-        let flight = &self.flights[id];
-        let hops = self.hops.of(flight.first_hop, flight.end_hop);
-        let limit = seen.limits.last().map_or(NONE, |&(_, limit)| limit);
-        let flowed = seen.flowed + self.after_flow(id, limit);
-        way.back_to(flowed, hops[0].resource, Stage::Order);
-        for hop in hops.iter().rev() {
-            way.back_by(self.hops.latency(hop), hop.resource, Stage::Latency);
-            way.back_by(self.fill_of(hop, flight.bytes, limit), hop.resource, Stage::Transfer);
-        }
-        let opened = seen.limits.first().map_or(seen.flowed, |&(at, _)| at);
-        let took = seen.flowed - opened;
-        let alone = hops.iter().map(|hop| self.alone(hop, flight.bytes)).max().unwrap_or(0);
-        for &(since, limit) in seen.limits.iter().rev() {
-            let resource = if limit == NONE { hops[0].resource } else { limit };
-            let part = way.until.saturating_sub(since);
-            if limit != NONE && alone < took {
-                let moved = u128::from(part) * u128::from(alone) / u128::from(took);
-                let moved = u64::try_from(moved).expect("a part of the whole");
-                way.back_to(since + moved, resource, Stage::Sharing);
-                way.back_to(since, resource, Stage::Transfer);
-            } else {
-                let stage = if limit == NONE { Stage::Queue } else { Stage::Transfer };
-                way.back_to(since, resource, stage);
-            }
-        }
-        for (hop, visit) in hops.iter().zip(&seen.visits).rev() {
-            if let Resource::Servers(servers) = &self.resources[hop.resource as usize] {
-                let end = visit.begun + servers.per_item.as_ps();
-                way.back_to(end, hop.resource, Stage::Order);
-                way.back_to(visit.begun, hop.resource, Stage::Transfer);
-                way.back_to(visit.came, hop.resource, Stage::Queue);
-            }
-        }
-    }
-
-    /// Latencies and fills after the last byte of a flow has moved.
-    fn after_flow(&self, id: u32, limit: u32) -> u64 {
-        let flight = &self.flights[id];
-        let hops = self.hops.of(flight.first_hop, flight.end_hop);
-        let each =
-            hops.iter().map(|hop| self.hops.latency(hop) + self.fill_of(hop, flight.bytes, limit));
-        each.fold(TimeDelta::ZERO, |sum, one| sum + one).as_ps()
-    }
-
-    /// What the whole transfer takes a hop that nobody else uses.
-    fn alone(&self, hop: &HopState, bytes: u64) -> u64 {
-        match &self.resources[hop.resource as usize] {
-            Resource::Shared(shared) => shared.service(self.hops.raw(hop, bytes)).as_ps(),
-            Resource::Servers(_) | Resource::Unused => 0,
-        }
-    }
-}
-
-/// Legs in the making, from the last to the first.
-struct Way<'a> {
-    until: u64,
-    started: u64,
-    legs: &'a mut Vec<Leg>,
-}
-
-impl Way<'_> {
-    /// What lies between `from` and what is told already was this.
-    fn back_to(&mut self, from: u64, resource: u32, stage: Stage) {
-        let from = from.max(self.started);
-        if from < self.until {
-            let until = TimeDelta::from_ps(self.until - self.started);
-            self.legs.push(Leg { resource: ResourceId(resource), stage, until });
-            self.until = from;
-        }
-    }
-
-    fn back_by(&mut self, time: TimeDelta, resource: u32, stage: Stage) {
-        self.back_to(self.until.saturating_sub(time.as_ps()), resource, stage);
+    /// When a transfer began.
+    pub(super) fn started(&self, id: u32) -> u64 {
+        self.seen[id as usize].started
     }
 }
 

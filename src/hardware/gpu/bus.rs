@@ -17,7 +17,6 @@ use super::copy::{Copy, Direction, HostMemory};
 use super::flaw::Flaw;
 use super::shape::Shape;
 use super::work::{BusTraffic, Work};
-use crate::cluster::{boundary, shared};
 use crate::fabric::{Boundary, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
 use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
@@ -62,10 +61,11 @@ impl Bus {
         add: &mut impl FnMut(ResourceSpec) -> ResourceId,
     ) -> Self {
         let named = |what: &str| format!("{name} {what}");
-        let pipe = |what: &str, capacity| shared(named(what), capacity, Framing::NONE);
+        let pipe =
+            |what: &str, capacity| ResourceSpec::shared(named(what), capacity, Framing::NONE);
         let bus = |way: &str, overhead| {
             let packets = Framing { unit: shape.payload, overhead };
-            boundary(Boundary::GpuBus, named(way), shape.bus, packets)
+            ResourceSpec::boundary(Boundary::GpuBus, named(way), shape.bus, packets)
         };
         let bits = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
         let bits = bits * u128::from(INSTRUCTION) * 8;

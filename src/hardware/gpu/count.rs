@@ -4,7 +4,8 @@
 //! beginning and the last at the end; each is counted after a lead of blocks that fill the cache and
 //! do not count. What they do is scaled by the numbers of threads. Exact where all windows are alike.
 
-use super::kernel::{Block, Kernel};
+use super::block::Block;
+use super::kernel::Kernel;
 use super::shape::Shape;
 use super::warp::{Lanes, WarpCounter};
 use super::work::Work;

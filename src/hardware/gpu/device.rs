@@ -7,9 +7,9 @@ use super::copy::{Copy, Direction};
 #[cfg(feature = "mutants")]
 use super::flaw::Flaw;
 use super::multiprocessors::{Multiprocessors, Placement};
+use super::operation::{Agenda, Done, GPU_TOKEN, GpuEvent, GpuId, GpuStats, Operation, Stream};
 use super::running::{Running, evenness};
 use super::shape::Shape;
-use super::{Agenda, Done, GPU_TOKEN, GpuEvent, GpuId, GpuStats, Operation, Stream};
 use crate::fabric::{ConnId, Fabric, Share, Transfer};
 use units::Time;
 

@@ -1,6 +1,6 @@
 //! Multiprocessors (SM): slots for blocks, which keep theirs until they have ended.
 
-use super::kernel::Block;
+use super::block::Block;
 use super::shape::Shape;
 
 /// Blocks of one kernel on the SMs that took them: SM and number.

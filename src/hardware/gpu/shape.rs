@@ -1,9 +1,9 @@
 //! What one GPU is made of: the numbers of a profile, ready for use.
 
+use super::block::Block;
 #[cfg(feature = "mutants")]
 use super::flaw::Flaw;
 use super::instructions::Instructions;
-use super::kernel::Block;
 use crate::profile::Profile;
 use units::{Bandwidth, Frequency, PS_PER_S, TimeDelta};
 

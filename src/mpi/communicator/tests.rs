@@ -1,4 +1,4 @@
-//! Tables of communicators: their numbers and contexts, and what is made from what.
+//! Tables of communicators: their numbers, contexts and parents.
 
 use std::collections::BTreeSet;
 

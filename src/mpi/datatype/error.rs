@@ -1,8 +1,9 @@
 //! Why there can be no such type, or why it cannot be used so.
 
-use super::MAX_DEPTH;
+/// Levels of the deepest type, the named ones included.
+pub const MAX_DEPTH: u32 = 32;
 
-/// What is too large for 64 bits.
+/// A measure that is too large for 64 bits.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Part {
     /// The bytes of data.
@@ -29,7 +30,7 @@ impl Part {
     }
 }
 
-/// What is wrong with a datatype or its use.
+/// A mistake in a datatype or its use.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum DatatypeError {
     /// A number that counts something is negative.

@@ -40,7 +40,7 @@ pub enum Kind {
     Contiguous {
         /// How many.
         count: u64,
-        /// What each is.
+        /// The type of each.
         child: Datatype,
     },
     /// Equal blocks at equal distances.
@@ -51,9 +51,9 @@ pub enum Kind {
         blocklength: u64,
         /// From the start of one block to that of the next.
         stride: i64,
-        /// What the stride counts.
+        /// The unit of the stride.
         unit: Unit,
-        /// What each element is.
+        /// The type of each element.
         child: Datatype,
     },
     /// Blocks of different lengths.
@@ -62,9 +62,9 @@ pub enum Kind {
         starts: Box<[u64]>,
         /// Where each block begins.
         displacements: Box<[i64]>,
-        /// What the displacements count.
+        /// The unit of the displacements.
         unit: Unit,
-        /// What each element is.
+        /// The type of each element.
         child: Datatype,
     },
     /// Equal blocks anywhere.
@@ -73,9 +73,9 @@ pub enum Kind {
         blocklength: u64,
         /// Where each block begins.
         displacements: Box<[i64]>,
-        /// What the displacements count.
+        /// The unit of the displacements.
         unit: Unit,
-        /// What each element is.
+        /// The type of each element.
         child: Datatype,
     },
     /// Blocks of different types; displacements are in bytes.
@@ -86,7 +86,7 @@ pub enum Kind {
         displacements: Box<[i64]>,
         /// Sums of the data of the blocks before each, in bytes.
         packed: Box<[u64]>,
-        /// What the elements of each block are.
+        /// The type of the elements of each block.
         children: Box<[Datatype]>,
     },
     /// A box in an array.
@@ -95,7 +95,7 @@ pub enum Kind {
         dimensions: Box<[Dimension]>,
         /// The order in which the dimensions were given.
         order: Order,
-        /// What each element is.
+        /// The type of each element.
         child: Datatype,
     },
     /// A type with other bounds.
@@ -104,7 +104,7 @@ pub enum Kind {
         lb: i64,
         /// The extent, in bytes.
         extent: i64,
-        /// What it holds.
+        /// Its content.
         child: Datatype,
     },
 }
@@ -116,7 +116,7 @@ pub(super) struct Block<'t> {
     pub(super) displacement: i64,
     /// How many.
     pub(super) count: u64,
-    /// What each is.
+    /// The type of each.
     pub(super) child: &'t Datatype,
 }
 

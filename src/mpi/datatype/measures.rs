@@ -1,4 +1,4 @@
-//! What a type knows about itself: sizes and bounds, computed once from those of its children.
+//! Measures of a type: sizes and bounds, computed once from those of its children.
 //!
 //! A block counts only where it holds data: one of length 0, or of a child without data, moves no
 //! bound and asks for no alignment.

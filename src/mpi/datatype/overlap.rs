@@ -1,7 +1,7 @@
-//! Whether a type selects a byte twice: no harm to what is packed, an error where data is received.
+//! Whether a type selects a byte twice: allowed in a send, an error in a receive.
 //!
-//! Most types show without a look at their data that they do not: where elements and blocks lie
-//! farther apart than they reach. What remains is sorted by offset and compared with its neighbours.
+//! Most types exclude it by their measures: elements and blocks lie farther apart than they reach.
+//! Otherwise the blocks are sorted by offset and compared with their neighbours.
 
 use super::{Datatype, DatatypeError, Kind, Segment};
 

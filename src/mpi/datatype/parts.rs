@@ -6,7 +6,7 @@ use super::kind::Block;
 /// Elements of one type that follow each other at its extent, and that the walk does not open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elements<'t> {
-    /// What each is; it holds data.
+    /// The type of each element; it holds data.
     pub(super) child: &'t Datatype,
     /// How many, at least 1.
     pub(super) count: u64,
@@ -78,7 +78,7 @@ impl<'t> Parts<'t> {
 }
 
 impl Frame<'_> {
-    /// The origin of the next element. Sums wrap: it is in range together with what it holds.
+    /// The origin of the next element. Sums wrap: it is in range together with its displacement.
     fn origin(&self) -> i64 {
         let step = self.element.cast_signed().wrapping_mul(self.block.child.extent());
         self.base.wrapping_add(self.block.displacement).wrapping_add(step)

@@ -17,6 +17,45 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// The runs of `count` elements, where they are all alike and this can be told from the type: one
+    /// run, or what is made by contiguous types, vectors and boxes of two dimensions.
+    pub fn of(datatype: &Datatype, count: u64) -> Option<Self> {
+        Self::of_one(datatype)?.repeated(count, datatype.extent())
+    }
+
+    fn of_one(datatype: &Datatype) -> Option<Self> {
+        if datatype.size() == 0 {
+            return None;
+        }
+        if datatype.is_one_run() {
+            return Some(Self {
+                first: datatype.true_lb(),
+                length: datatype.size(),
+                stride: 0,
+                count: 1,
+            });
+        }
+        let is_even = match datatype.kind() {
+            Kind::Named(_)
+            | Kind::Contiguous { .. }
+            | Kind::Resized { .. }
+            | Kind::Vector { .. } => true,
+            Kind::Subarray { dimensions, .. } => dimensions.len() <= 2,
+            Kind::Indexed { .. } | Kind::IndexedBlock { .. } | Kind::Struct { .. } => false,
+        };
+        let blocks = datatype.kind().blocks();
+        if !is_even || blocks == 0 {
+            return None;
+        }
+        let Block { displacement, count, child } = datatype.kind().block(0);
+        let block = Self::of(child, count)?.moved(displacement)?;
+        if blocks == 1 {
+            return Some(block);
+        }
+        let distance = datatype.kind().block(1).displacement.checked_sub(displacement)?;
+        block.repeated(blocks, distance)
+    }
+
     /// The same `times` times, each `distance` bytes after the one before it, as [`Datatype::segments`]
     /// would give them; `None` where these are not all alike.
     fn repeated(self, times: u64, distance: i64) -> Option<Self> {
@@ -40,42 +79,6 @@ impl Rows {
     }
 }
 
-impl Datatype {
-    /// The runs of `count` elements, where they are all alike and this can be told from the type: one
-    /// run, or what is made by contiguous types, vectors and boxes of two dimensions.
-    pub fn rows(&self, count: u64) -> Option<Rows> {
-        self.element()?.repeated(count, self.extent())
-    }
-
-    fn element(&self) -> Option<Rows> {
-        if self.size() == 0 {
-            return None;
-        }
-        if self.is_one_run() {
-            return Some(Rows { first: self.true_lb(), length: self.size(), stride: 0, count: 1 });
-        }
-        let is_even = match self.kind() {
-            Kind::Named(_)
-            | Kind::Contiguous { .. }
-            | Kind::Resized { .. }
-            | Kind::Vector { .. } => true,
-            Kind::Subarray { dimensions, .. } => dimensions.len() <= 2,
-            Kind::Indexed { .. } | Kind::IndexedBlock { .. } | Kind::Struct { .. } => false,
-        };
-        let blocks = self.kind().blocks();
-        if !is_even || blocks == 0 {
-            return None;
-        }
-        let Block { displacement, count, child } = self.kind().block(0);
-        let block = child.rows(count)?.moved(displacement)?;
-        if blocks == 1 {
-            return Some(block);
-        }
-        let distance = self.kind().block(1).displacement.checked_sub(displacement)?;
-        block.repeated(blocks, distance)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Order, Primitive};
@@ -87,7 +90,7 @@ mod tests {
 
     /// First, length, stride and count.
     fn found(datatype: &Datatype, count: u64) -> Option<(i64, u64, i64, u64)> {
-        let rows = datatype.rows(count)?;
+        let rows = Rows::of(datatype, count)?;
         Some((rows.first, rows.length, rows.stride, rows.count))
     }
 

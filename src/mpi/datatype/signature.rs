@@ -18,22 +18,22 @@ pub struct Signature<'t> {
 pub struct Difference {
     /// How many named elements agree.
     pub agreed: u64,
-    /// What comes then in the first; `None` where it ends.
+    /// The next type of the first; `None` at its end.
     pub left: Option<Primitive>,
     /// And in the second.
     pub right: Option<Primitive>,
 }
 
-impl Datatype {
-    /// The signature of `count` elements.
+impl<'a> Signature<'a> {
+    /// The signature of `count` elements of a type.
     ///
     /// # Errors
     ///
     /// [`DatatypeError::Overflow`] where they are beyond 64 bits.
-    pub fn signature(&self, count: u64) -> Result<Signature<'_>, DatatypeError> {
-        self.packed(count)?;
-        let is_closed = |datatype: &Self| datatype.uniform().is_some();
-        Ok(Signature { parts: Parts::new(self, count, is_closed), open: None })
+    pub fn of(datatype: &'a Datatype, count: u64) -> Result<Self, DatatypeError> {
+        datatype.packed(count)?;
+        let is_closed = |datatype: &Datatype| datatype.uniform().is_some();
+        Ok(Self { parts: Parts::new(datatype, count, is_closed), open: None })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Types by hand: what is refused, the edges, and examples of the documents.
+//! Types by hand: refused ones, edge cases, and examples of the papers.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The algebra of groups: set operations, selections by rank, comparison, translation of ranks.
 //!
 //! Every result keeps an order that MPI prescribes. Set operations follow the first group, and
-//! `union` appends what only the second one has, in its order; `incl` follows the list of ranks,
+//! `union` appends the further members of the second one in its order; `incl` follows the list of ranks,
 //! `excl` the group.
 //!
 //! Source: MPI-3.1, Sec. 6.3.
@@ -107,8 +107,8 @@ impl Range {
 impl Group {
     /// All processes of this group, then those that only `other` has, in its order.
     pub fn union(&self, other: &Self) -> Self {
-        let added = other.members.iter().filter(|process| self.rank(**process).is_none());
-        Self::distinct(self.members.iter().chain(added).copied().collect())
+        let added = other.members().iter().filter(|process| self.rank(**process).is_none());
+        Self::distinct(self.members().iter().chain(added).copied().collect())
     }
 
     /// The processes of this group that `other` has too.
@@ -169,7 +169,7 @@ impl Group {
 
     /// How this group compares to another one.
     pub fn compare(&self, other: &Self) -> Comparison {
-        if self.members == other.members {
+        if self.members() == other.members() {
             Comparison::Ident
         } else if self.size() == other.size() && self.is_subset(other) {
             Comparison::Similar
@@ -180,7 +180,7 @@ impl Group {
 
     /// Whether `other` has every process of this group.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.members.iter().all(|process| other.rank(*process).is_some())
+        self.members().iter().all(|process| other.rank(*process).is_some())
     }
 
     /// Where ranks of this group stand in `other`; `None` is `MPI_PROC_NULL`.
@@ -204,7 +204,7 @@ impl Group {
     }
 
     fn filtered(&self, keeps: impl Fn(u32) -> bool) -> Self {
-        Self::distinct(self.members.iter().copied().filter(|process| keeps(*process)).collect())
+        Self::distinct(self.members().iter().copied().filter(|process| keeps(*process)).collect())
     }
 
     /// The group of processes that are known to be distinct.
@@ -214,7 +214,7 @@ impl Group {
 
     /// The processes with ranks that are known to be right.
     fn selected(&self, ranks: &[u32]) -> Self {
-        Self::distinct(ranks.iter().map(|rank| self.members[*rank as usize]).collect())
+        Self::distinct(ranks.iter().map(|rank| self.members()[*rank as usize]).collect())
     }
 }
 
@@ -226,7 +226,7 @@ struct Selection {
 
 impl Selection {
     fn of(group: &Group) -> Self {
-        Self { ranks: Vec::new(), entry_of: vec![None; group.members.len()] }
+        Self { ranks: Vec::new(), entry_of: vec![None; group.members().len()] }
     }
 
     fn take(&mut self, entry: usize, rank: u32) -> Result<(), SelectionError> {

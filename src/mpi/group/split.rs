@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::Group;
 use crate::envelope::Rank;
 
-/// What one rank says in a split.
+/// The color and key of one rank in a split.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Choice {
     /// Its part; `None` is `MPI_UNDEFINED`, in no part at all.
@@ -50,17 +50,17 @@ pub enum SplitError {
 }
 
 impl Group {
-    /// The parts of a split, by rising color; `choices[rank]` is what each rank says.
+    /// The parts of a split, by rising color; `choices[rank]` is the choice of each rank.
     ///
     /// # Errors
     ///
     /// Choices that are not one for each rank, or a negative color.
     pub fn split(&self, choices: &[Choice]) -> Result<Vec<Part>, SplitError> {
-        if choices.len() != self.members.len() {
+        if choices.len() != self.members().len() {
             return Err(SplitError::ChoiceCount { found: choices.len(), size: self.size() });
         }
         let mut parts: BTreeMap<i32, Vec<(i32, u32)>> = BTreeMap::new();
-        for ((choice, process), rank) in choices.iter().zip(&self.members).zip(0..) {
+        for ((choice, process), rank) in choices.iter().zip(self.members()).zip(0..) {
             match choice.color {
                 None => {}
                 Some(color @ ..0) => {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Envelope, MatchingEngine, Posted, Search, Selection, Unexpected, entries};
 
-/// What is different.
+/// The difference.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Flaw {
     /// Receives without wildcards are searched before all others.

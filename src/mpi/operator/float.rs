@@ -5,7 +5,7 @@ use super::Operator;
 
 /// A function for each type: it applies an operator to two numbers given as their bytes.
 ///
-/// What is no number is given back as the one NaN that all hosts have.
+/// A result that is no number is returned as the one NaN of all hosts.
 macro_rules! floats {
     ($($name:ident: $float:ty;)+) => {$(
         pub(super) fn $name(

@@ -1,12 +1,12 @@
-//! Which accesses to a window may run together: the tables of both memory models, and a checker that
+//! Which accesses to a window may be concurrent: the tables of both memory models, and a checker that
 //! names the two accesses of each conflict.
 //!
-//! The checker keeps what is open: an access from its call on until it is complete at the target. It
-//! says of one run what overlapped there; what might have overlapped in another order of events, it
-//! does not see. What synchronisation keeps apart, however, it knows: two accesses under locks of
-//! which one is exclusive, of two fences, or of two exposures never run together ([`Under`]).
+//! The checker keeps each access from its call until it is complete at the target. It finds overlaps
+//! of this run, not those of another order of events. It knows, however, which accesses
+//! synchronisation separates: two accesses under locks of which one is exclusive, of two fences, or
+//! of two exposures are never concurrent ([`Under`]).
 //!
-//! Source: `rma` Fig. 1 and Sec. 2.1.2 (tables), 2.1.3, 2.1.4 (what keeps apart), 2.2.1
+//! Source: `rma` Fig. 1 and Sec. 2.1.2 (tables), 2.1.3, 2.1.4 (separation), 2.2.1
 //! (accumulates), 2.2.4 (models). Where the text
 //! of the separate model bans every local update beside remote accesses and the table allows a store
 //! beside loads and gets of other places, the table rules.
@@ -22,7 +22,7 @@ use crate::envelope::Rank;
 use crate::operator::{Datatype, Operator};
 use crate::rma::synchronisation::LockKind;
 
-/// What a window says of its memory, the value of its attribute `MPI_WIN_MODEL`.
+/// The memory model of a window, the value of its attribute `MPI_WIN_MODEL`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum MemoryModel {
     /// Loads and stores work on a copy of their own.
@@ -79,7 +79,7 @@ pub enum Together {
 }
 
 impl Together {
-    /// What it says of accesses that share bytes, or do not.
+    /// Its entry for accesses that share bytes, or do not.
     pub const fn verdict(self, overlap: Overlap) -> Verdict {
         match (self, overlap) {
             (Self::Never, _) => Verdict::Forbidden,
@@ -106,7 +106,7 @@ impl Overlap {
     pub const ALL: [Self; 3] = [Self::SameBytes, Self::SameWord, Self::Disjoint];
 }
 
-/// What is said of two concurrent accesses.
+/// An entry of the table for two concurrent accesses.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Verdict {
     /// They are in order.
@@ -150,7 +150,7 @@ pub const fn together(model: MemoryModel, a: Kind, b: Kind) -> Together {
     }
 }
 
-/// What the model says of two concurrent accesses that lie so.
+/// The model's entry for two concurrent accesses that lie so.
 pub const fn allowed(model: MemoryModel, a: Kind, b: Kind, overlap: Overlap) -> Verdict {
     together(model, a, b).verdict(overlap)
 }
@@ -278,12 +278,12 @@ pub enum Under {
     Exposure(u32),
     /// A lock of the owner's part.
     Lock(LockKind),
-    /// A lock that nobody was asked for (`MPI_MODE_NOCHECK`): it keeps nobody out.
+    /// A lock without a request (`MPI_MODE_NOCHECK`): it excludes no other process.
     Unchecked,
     /// The same two, where an accumulate has been applied to unified memory: its owner sees it, and
-    /// everybody else may not have heard of it.
+    /// other processes may not.
     Applied {
-        /// Whether somebody was asked for the lock, which was shared.
+        /// Whether the lock, a shared one, was requested.
         checked: bool,
     },
 }
@@ -308,8 +308,8 @@ impl Under {
         }
     }
 
-    /// Whether accesses under these follow each other, whoever makes them: `other` comes after what is
-    /// open, in another epoch, or as the owner's own.
+    /// Whether accesses under these follow each other, for any process: `other` comes after an open
+    /// access, in another epoch, or as an access of the owner.
     pub const fn follows(self, other: Self) -> bool {
         match (self, other) {
             (Self::Fence(a), Self::Fence(b) | Self::Local { fences: b, .. })

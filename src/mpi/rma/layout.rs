@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | created, allocated | base, size and unit of every process | base of the target + displacement x its unit |
 //! | shared | the same; all bases lie in one region | the same |
-//! | dynamic | what is attached at itself | the displacement |
+//! | dynamic | memory attached by its owner | the displacement |
 //!
 //! Source: `rma` Sec. 2.1.1 and 4.1 (address, tables), 2.2.3 (dynamic windows), 4.5 (shared windows).
 
@@ -59,7 +59,7 @@ pub enum Spacing {
     Pages(u64),
 }
 
-/// What a process knows of a window's memory.
+/// The memory of a window, as a process knows it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Layout {
     flavour: Flavour,

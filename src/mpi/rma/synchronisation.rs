@@ -11,9 +11,9 @@
 //! operation follows: without one, another kind of epoch may begin. A call that is out of order is
 //! refused and changes nothing.
 //!
-//! Three sets of rules are known, [`Rules`]; `docs/rma.md` has the table of their differences.
-//! Calls for `MPI_PROC_NULL` do nothing and are not told. Whether a lock is granted, a post has come
-//! or an operation is complete is not asked here.
+//! Three sets of rules are known, [`Rules`]; `docs/model/rma.md` has the table of their differences.
+//! Calls for `MPI_PROC_NULL` do nothing and are not recorded. Grants of locks, arrivals of posts and
+//! completions of operations play no part here.
 //!
 //! Source: `rma` Fig. 3 and Sec. 4.4 (drawn again from its words: the figure's text is lost), Sec.
 //! 2.1.3 and 2.1.4 (epochs), 2.2.5 (several locks, lock-all, flush); MPI 3.1, Section 11.5.
@@ -126,7 +126,7 @@ pub enum Event {
     Wait,
     /// `MPI_Win_test`.
     Test {
-        /// What it answers: whether every origin is done, which ends the exposure.
+        /// Its result: whether every origin is done, which ends the exposure.
         complete: bool,
     },
     /// `MPI_Win_lock`.
@@ -172,7 +172,7 @@ pub enum Event {
     Free,
 }
 
-/// What a process has open towards others.
+/// The open epochs of a process.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Epoch {
     /// Nothing.
@@ -194,7 +194,7 @@ impl Epoch {
     }
 }
 
-/// The epoch with what belongs to it.
+/// The epoch with its state.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Access {
     None,
@@ -363,7 +363,7 @@ impl Synchronisation {
         }
     }
 
-    /// What a call in order changes.
+    /// The state change of a legal call.
     fn apply(&mut self, rules: Rules, event: &Event) {
         match event {
             Event::Operation { .. } => {

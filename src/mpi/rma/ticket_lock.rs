@@ -1,5 +1,5 @@
 //! The lock of one rank's part of a window that its processes map: three numbers in their memory,
-//! which only grow, and which everybody changes by himself.
+//! which only grow, and which every process changes by itself.
 //!
 //! ```text
 //!   lock     ticket = tickets++ · wait until the number of its kind is the ticket · shared: readers++
@@ -38,7 +38,7 @@ impl Number {
     /// All of them, in the order in which a lock reads them.
     pub const ALL: [Self; 3] = [Self::Tickets, Self::Readers, Self::Writers];
 
-    /// What a lock of this kind waits for.
+    /// The condition that a lock of this kind waits for.
     pub const fn awaited(kind: LockKind) -> Self {
         match kind {
             LockKind::Shared => Self::Readers,
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use LockKind::{Exclusive, Shared};
 
-    /// The numbers, and who is inside with which kind.
+    /// The numbers, and the holders with their kinds.
     #[derive(Default)]
     struct Model {
         numbers: [u32; 3],

@@ -1,6 +1,6 @@
-//! What the operations of the accumulate family do to bytes: little endian, element by element.
+//! The operations of the accumulate family on bytes: little endian, element by element.
 //!
-//! An operation is atomic for each element, not as a whole: whoever applies it in several steps
+//! An operation is atomic for each element, not as a whole: a caller that applies it in several steps
 //! gives the bytes of some elements at a time. The target's element is the first operand.
 //!
 //! Source: `rma` Sec. 2.1.1 (one basic type), 2.2.1 (`fetch_and_op`, `compare_and_swap`); MPI 3.1,
@@ -110,7 +110,7 @@ pub enum Effect {
     NoOp(Datatype),
     /// A predefined operator.
     Reduce(Reduction),
-    /// `MPI_Compare_and_swap`: the operand is what the element must be, and then the new one.
+    /// `MPI_Compare_and_swap`: the operand is the expected element, and then the new one.
     CompareAndSwap(Datatype),
 }
 
@@ -168,7 +168,7 @@ pub fn basic_type(types: impl IntoIterator<Item = Datatype>) -> Result<Datatype,
     }
 }
 
-/// Puts `origin` into the target's element where that equals `compare`; `old` gets what was there.
+/// Puts `origin` into the target's element if that equals `compare`; `old` gets the old element.
 /// Answers whether they were equal.
 ///
 /// # Errors

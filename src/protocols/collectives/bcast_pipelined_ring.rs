@@ -10,7 +10,7 @@
 //! A rank posts its receive before it sends, as chains of libraries do (`MPI_Irecv`, then
 //! `MPI_Isend`).
 //! Where the RTS of a large segment is there already and the receiver copies, it copies at once, and its
-//! own RTS waits for that: neighbours fall into step with each other or out of it (docs/cooperation.md).
+//! own RTS waits for that: neighbours fall into step with each other or out of it (docs/model/cooperation.md).
 //!
 //! Source: Pješivac-Grbović and others: Performance analysis of MPI collective operations, 2007.
 //! Left out: a segment size that follows message and ranks, as in libraries; here a scenario gives one

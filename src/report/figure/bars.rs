@@ -6,7 +6,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, heading};
+use super::frame::{MARGIN, Ruler, TITLE_LINE, clean, heading};
 use super::hatch::{Corners, Filling, fillings};
 use super::legend::{FONT, Item, Kind, LETTER, LINE, Legend, TEXT, WRAP, text, wrap};
 use super::marks::{Canvas, DrawError, GRID, INK, PAPER, Pixel, SOFT_INK};
@@ -35,8 +35,30 @@ const NARROW: usize = 16;
 
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, RangedCoordf64>>;
 
+impl Stack {
+    /// Draws the figure as an SVG document, for a screen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stack::printed`].
+    pub fn to_svg(&self) -> Result<String, ReportError> {
+        self.printed(None)
+    }
+
+    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// the caption's.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::NotDrawable`] where some values are not finite,
+    /// [`ReportError::Negative`] where a part is below zero: it has no length.
+    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
+        svg(self, width)
+    }
+}
+
 /// The figure as an SVG document.
-pub(super) fn svg(stack: &Stack, width: Option<Width>) -> Result<String, ReportError> {
+fn svg(stack: &Stack, width: Option<Width>) -> Result<String, ReportError> {
     check(stack)?;
     let page = Page::new(stack, width);
     let totals: Vec<f64> = stack.bars.iter().map(Bar::total).chain([0.0]).collect();
@@ -47,10 +69,10 @@ pub(super) fn svg(stack: &Stack, width: Option<Width>) -> Result<String, ReportE
     let axis = axis.clone().thinned(page.length, needs);
     let mut svg = String::new();
     page.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(Document { title: &stack.title, told: &stack_sentence(stack), width }.finish(&svg))
+    Ok(Document { title: &stack.title, description: &stack_sentence(stack), width }.finish(&svg))
 }
 
-/// Refuses what has no length.
+/// Refuses values without a length.
 fn check(stack: &Stack) -> Result<(), ReportError> {
     let all = || stack.bars.iter().flat_map(|bar| &bar.values).copied();
     let axis = stack.axis.title();

@@ -1,71 +1,54 @@
 //! Drawing a figure as SVG with plotters: no fonts, no files, the same bytes on every run.
 
 use plotters::chart::ChartContext;
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::error::ReportError;
+use super::curves::{Figure, Mark, Point, Reference, ReferenceShape};
+use super::frame::{MARGIN, Ruler, clean, heading};
 use super::legend::{self, FONT, LETTER, LINE, TEXT};
 use super::marks::{
     Canvas, DrawError, GRID, INK, LIGHT_GRID, Looks, PAPER, Pixel, REFERENCE, SOFT_INK, band,
     curve, darker, hollow, line, markers, spread, tie,
 };
 use super::page::{BELOW, Page, RIGHT};
-use super::scale::{Layout, Scale, layout};
+use super::scale::{Axis, Layout, Scale, layout};
 use super::svg::Document;
 use super::telling::{Coinciding, coinciding, sentence};
-use super::ticks::{in_fitting_units, tick_text};
+use super::ticks::in_fitting_units;
 use super::words::Words;
-use super::{Axis, Figure, Mark, Point, Reference, ReferenceShape};
 use experiment::claim::figures::Width;
 
-/// Size of a title, in the units of the library (1.24 times the 16 pixels).
-const TITLE: f64 = 19.84;
-/// Pixels of a line of the title.
-pub(super) const TITLE_LINE: i32 = 26;
 /// Pixels between the markers of two series beside one word, where there is room.
 const BESIDE: i32 = 14;
-/// Pixels kept free at the edges.
-pub(super) const MARGIN: i32 = 12;
-
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, Ruler>>;
 
-/// An axis as the library asks for it: places become pixels, ticks become text.
-#[derive(Clone)]
-pub(super) struct Ruler {
-    pub(super) layout: Layout,
-    pub(super) axis: Axis,
-}
-
-impl Ranged for Ruler {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    #[expect(clippy::cast_possible_truncation, reason = "a pixel of a small picture")]
-    fn map(&self, place: &f64, (from, to): (i32, i32)) -> i32 {
-        let share = (place - self.layout.low) / (self.layout.high - self.layout.low);
-        from + (share * f64::from(to - from)).round() as i32
+impl Figure {
+    /// Draws the figure as an SVG document, for a screen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Figure::printed`].
+    pub fn to_svg(&self) -> Result<String, ReportError> {
+        self.printed(None)
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        let light = hint.weight().allow_light_points();
-        if light { self.layout.light.clone() } else { self.layout.ticks.clone() }
-    }
-
-    fn range(&self) -> std::ops::Range<f64> {
-        self.layout.low..self.layout.high
-    }
-}
-
-impl ValueFormatter<f64> for Ruler {
-    fn format_ext(&self, place: &f64) -> String {
-        tick_text(&self.axis, &self.layout, *place)
+    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// the caption's.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::NothingToDraw`] where no series has a finite value,
+    /// [`ReportError::NotDrawable`] where some values are not finite,
+    /// [`ReportError::NotPositive`] where a logarithmic axis has zero or negative values.
+    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
+        svg(self, width)
     }
 }
 
 /// The figure as an SVG document.
-pub(super) fn svg(figure: &Figure, width: Option<Width>) -> Result<String, ReportError> {
+fn svg(figure: &Figure, width: Option<Width>) -> Result<String, ReportError> {
     let points = || figure.series.iter().flat_map(|series| &series.points);
     if !points().any(|point| point.y.is_finite()) {
         return Err(ReportError::NothingToDraw { metric: figure.y.title() });
@@ -82,7 +65,7 @@ pub(super) fn svg(figure: &Figure, width: Option<Width>) -> Result<String, Repor
     let mut text = String::new();
     paint(figure, &page, [&x, &y], &alike, &mut text)
         .map_err(|why| ReportError::writer("SVG", why))?;
-    Ok(Document { title: &figure.title, told: &sentence(figure), width }.finish(&text))
+    Ok(Document { title: &figure.title, description: &sentence(figure), width }.finish(&text))
 }
 
 fn paint(
@@ -115,20 +98,6 @@ fn paint(
     figure.references.iter().try_for_each(|reference| pen.outline(reference))?;
     page.legend.draw(&canvas, Some(figure), page.legend_at)?;
     canvas.present()
-}
-
-/// The lines of the title.
-pub(super) fn heading(canvas: &Canvas<'_>, title: &[String]) -> Result<(), DrawError> {
-    let style = (FONT, TITLE).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
-    let mut lines = (0..).zip(title);
-    lines.try_for_each(|(at, line)| {
-        canvas.draw_text(line, &style, (MARGIN + 8, MARGIN + TITLE_LINE / 2 + TITLE_LINE * at))
-    })
-}
-
-/// Control characters are not allowed in SVG.
-pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Axes, grid and ticks.
@@ -167,7 +136,7 @@ fn chart<'a>(
 /// What stands at the foot of an axis without zero.
 const FOOT: &str = "axis does not begin at zero";
 
-/// The fewest points of a curve that can be told to go up and down without end.
+/// The fewest points of a curve that counts as going up and down without end.
 const ZIGZAG: usize = 16;
 
 /// Whether a line through the points would turn at most of them: it would show nothing.

@@ -14,14 +14,14 @@ const FURTHER: [RGBColor; 5] = [
     RGBColor(0x99, 0x99, 0x33),
 ];
 
-/// What is left of a whole has no hatch, and a grey that nothing else has.
+/// The rest of a whole has no hatch, and a grey of its own.
 const REST: (&str, Filling) =
     ("all other parts", Filling { colour: RGBColor(0xD0, 0xD0, 0xD0), hatch: Hatch::Plain });
 
 /// Pixels between two lines of a hatch.
 const STEP: i32 = 7;
 
-/// What is drawn over the colour.
+/// The pattern over the colour.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Hatch {
     Plain,

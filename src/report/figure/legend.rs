@@ -5,12 +5,12 @@ use std::mem::discriminant;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::curves::{Figure, MEASURED, Reference, ReferenceShape};
 use super::hatch::Filling;
 use super::marks::{
     Canvas, DrawError, INK, Looks, REFERENCE, SOFT_INK, THIN, band, curve, darker, hollow, line,
     spread,
 };
-use super::{Figure, Reference, ReferenceShape};
 
 /// Font of all text; the document names the fonts that it stands for.
 pub(super) const FONT: &str = "sans-serif";
@@ -50,7 +50,7 @@ pub(super) enum Kind<'a> {
     Part(Filling),
 }
 
-/// What the legend of a figure says; nothing where there is nothing to tell apart.
+/// The entries of the legend of a figure; none for a single curve.
 pub(super) fn items<'a>(figure: &'a Figure, notes: &[String]) -> Vec<Item<'a>> {
     let item = |kind, text: &str| Item { kind, text: text.to_owned() };
     let mut items = Vec::new();
@@ -78,13 +78,13 @@ pub(super) fn items<'a>(figure: &'a Figure, notes: &[String]) -> Vec<Item<'a>> {
     items
 }
 
-/// What a curve is called beside what is expected or was measured.
+/// The name of a curve beside expectations and measured curves.
 const SIMULATED: &str = "simulated";
 
 /// What stands above the curves; beside measured values, that they are simulated.
 fn series_title(figure: &Figure) -> String {
     let title = &figure.series_title;
-    if !figure.references.iter().any(|one| one.heading == super::MEASURED) {
+    if !figure.references.iter().any(|one| one.heading == MEASURED) {
         return title.clone();
     }
     if title.is_empty() { SIMULATED.to_owned() } else { format!("{SIMULATED}, by {title}") }
@@ -93,7 +93,7 @@ fn series_title(figure: &Figure) -> String {
 /// An entry for references: its words, their form, and the curve to which all of them belong.
 type Entry<'a> = (String, &'a Reference, Option<usize>);
 
-/// What the legend says of the references: an entry for each, or one for those of one form and
+/// The entries of the references: one for each, or one for those of one form and
 /// source. Markers stand at their values, which need no words.
 fn references(figure: &Figure) -> Vec<Entry<'_>> {
     let mut groups: Vec<Vec<&Reference>> = Vec::new();

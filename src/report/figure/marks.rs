@@ -94,7 +94,7 @@ impl Looks {
         }
     }
 
-    /// The colour of the `index`-th curve, or of what belongs to none.
+    /// The colour of the `index`-th curve, or of marks that belong to none.
     pub(super) fn colour_of(self, series: Option<usize>) -> RGBColor {
         series.map_or(REFERENCE, |index| self.of(index).colour)
     }

@@ -1,12 +1,12 @@
 //! Where the parts of a figure stand: beside each other on a screen, below each other on paper.
 
-use super::draw::{MARGIN, TITLE_LINE, clean};
+use super::curves::Figure;
+use super::frame::{MARGIN, TITLE_LINE, clean};
 use super::legend::{LETTER, LINE, Legend, items, wrap};
-use super::scale::{Layout, Scale};
+use super::scale::{Axis, Layout, Scale};
 use super::svg::pixels;
 use super::ticks::tick_text;
 use super::words::Words;
-use super::{Axis, Figure};
 use experiment::claim::figures::Width;
 
 /// Pixels of the plot with its axes on a screen.

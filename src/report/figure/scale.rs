@@ -1,7 +1,27 @@
 //! Scales: where a value lies on an axis, and where the ticks are.
 
 use super::super::error::ReportError;
-use super::Axis;
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it shows, without unit.
+    pub label: String,
+    /// Unit of the values; empty for plain numbers. `B` makes ticks read 4 Ki, 1 Mi.
+    pub unit: String,
+    /// How values are placed.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// The axis' title: label and unit.
+    pub fn title(&self) -> String {
+        if self.unit.is_empty() {
+            return self.label.clone();
+        }
+        format!("{} ({})", self.label, self.unit)
+    }
+}
 
 /// How an axis places its values.
 #[derive(Clone, Debug, Eq, PartialEq)]

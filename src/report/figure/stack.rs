@@ -1,11 +1,10 @@
-//! Stacked bars: what a whole is made of, one bar for each value of an axis.
+//! Stacked bars: the parts of a whole, one bar for each value of an axis.
 
-use super::{Axis, FigureSpec, Scale, bars};
-use super::{check_axes, further_axes, metric_unit, mixed, series_label};
+use super::scale::{Axis, Scale};
+use super::select::{FigureSpec, check_axes, further_axes, metric_unit, mixed, series_label};
 use crate::error::ReportError;
 use crate::numbers::in_words;
 use crate::table::param;
-use experiment::claim::figures::Width;
 use experiment::results::{PointResult, RunResult};
 
 /// A figure with stacked bars, ready to be drawn.
@@ -13,15 +12,15 @@ use experiment::results::{PointResult, RunResult};
 pub struct Stack {
     /// Heading of the figure.
     pub title: String,
-    /// What the bars differ in.
+    /// The field in which the bars differ.
     pub bars_title: String,
     /// The axis of the values; linear, since parts are added up along it.
     pub axis: Axis,
-    /// What each part is called, from the foot of a bar on.
+    /// The name of each part, from the foot of a bar on.
     pub parts: Vec<String>,
     /// The bars, from top to bottom.
     pub bars: Vec<Bar>,
-    /// What is printed below.
+    /// A remark below.
     pub note: Option<String>,
 }
 
@@ -50,7 +49,7 @@ pub struct Part {
     pub label: String,
 }
 
-/// What a scenario asks to be stacked.
+/// Stacked bars of a scenario.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct StackSpec {
     /// The swept path with one bar per value.
@@ -61,9 +60,9 @@ pub struct StackSpec {
     pub at: Vec<(String, String)>,
     /// The heading; the scenario's title by default.
     pub title: Option<String>,
-    /// What the whole is, without unit.
+    /// The quantity of the whole, without unit.
     pub sum: String,
-    /// What is printed below.
+    /// A remark below.
     pub note: Option<String>,
 }
 
@@ -93,26 +92,6 @@ impl Stack {
             bars,
             note: spec.note.clone(),
         })
-    }
-
-    /// Draws the figure as an SVG document, for a screen.
-    ///
-    /// # Errors
-    ///
-    /// As [`Stack::printed`].
-    pub fn to_svg(&self) -> Result<String, ReportError> {
-        self.printed(None)
-    }
-
-    /// The same in a width of a printed page, where one is asked for: without the title, which is
-    /// the caption's.
-    ///
-    /// # Errors
-    ///
-    /// [`ReportError::NotDrawable`] where some values are not finite,
-    /// [`ReportError::Negative`] where a part is below zero: it has no length.
-    pub fn printed(&self, width: Option<Width>) -> Result<String, ReportError> {
-        bars::svg(self, width)
     }
 }
 

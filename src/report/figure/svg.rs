@@ -1,5 +1,5 @@
-//! What the library that draws leaves out of an SVG document: a title and a sentence for those who
-//! cannot see it, the fonts, and a size on paper.
+//! Parts of an SVG document that the drawing library leaves out: a title and a description for
+//! screen readers, the fonts, and a size on paper.
 
 use experiment::claim::figures::Width;
 
@@ -17,12 +17,12 @@ pub(super) const fn pixels(width: Width) -> i32 {
     }
 }
 
-/// What a document is about.
+/// Title and description of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document<'a> {
     pub(super) title: &'a str,
     /// What its data say, in a sentence.
-    pub(super) told: &'a str,
+    pub(super) description: &'a str,
     pub(super) width: Option<Width>,
 }
 
@@ -30,13 +30,17 @@ impl Document<'_> {
     /// The document with all of it.
     pub(super) fn finish(&self, drawn: &str) -> String {
         let (head, body) = drawn.split_once(">\n").unwrap_or((drawn, ""));
-        let (title, told) = (escaped(self.title), escaped(self.told));
+        let (title, description) = (escaped(self.title), escaped(self.description));
         let head = self.width.map_or_else(|| head.to_owned(), |width| sized(head, width));
         let body = body.replace(&format!(" font-family=\"{}\"", super::legend::FONT), "");
         let body = rounded_sizes(&body);
-        let told = if told.is_empty() { told } else { format!("<desc>{told}</desc>\n") };
+        let description = if description.is_empty() {
+            description
+        } else {
+            format!("<desc>{description}</desc>\n")
+        };
         format!(
-            "{head} font-family=\"{FONTS}\" role=\"img\">\n<title>{title}</title>\n{told}{body}"
+            "{head} font-family=\"{FONTS}\" role=\"img\">\n<title>{title}</title>\n{description}{body}"
         )
     }
 }
@@ -82,7 +86,8 @@ mod tests {
 
     #[test]
     fn a_document_says_what_it_shows_and_in_which_font() {
-        let text = Document { title: "a <b>", told: "It \u{7}rises.", width: None }.finish(DRAWN);
+        let text =
+            Document { title: "a <b>", description: "It \u{7}rises.", width: None }.finish(DRAWN);
         let head = format!(
             "<svg width=\"440\" height=\"300\" viewBox=\"0 0 440 300\" xmlns=\"x\" \
              font-family=\"{FONTS}\" role=\"img\">\n<title>a &lt;b&gt;</title>\n\
@@ -93,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_column_is_85_mm_wide_and_its_text_7_pt_high() {
-        let document = Document { title: "", told: "", width: Some(Width::Column) };
+        let document = Document { title: "", description: "", width: Some(Width::Column) };
         let text = document.finish(DRAWN);
         assert!(text.starts_with("<svg width=\"85mm\" height=\"58.0mm\" viewBox"), "{text}");
         for width in [Width::Column, Width::Page] {

@@ -1,18 +1,22 @@
-//! What a figure says in words: its caption, a sentence from its data, and which curves lie on each
-//! other.
+//! A figure in words: its caption, a sentence from its data, and the curves that coincide.
 
+use super::curves::{Figure, Point, Series};
 use super::scale::Layout;
 use super::stack::{Bar, Stack};
-use super::ticks::told;
-use super::tornado::{Swing, Tornado};
-use super::{Figure, Point, Series};
-use crate::numbers::engineering;
+use super::ticks::in_words;
 
 /// The most ids of claims that a caption has.
 const MOST_IDS: usize = 6;
 
+impl Figure {
+    /// The title, and the claims that the figure shows by their ids.
+    pub fn caption(&self) -> String {
+        caption(self)
+    }
+}
+
 /// The title, and the claims by their ids.
-pub(super) fn caption(figure: &Figure) -> String {
+fn caption(figure: &Figure) -> String {
     let ids: Vec<&str> = figure.references.iter().map(|one| one.id.as_str()).collect();
     let ids: Vec<&str> = ids.into_iter().filter(|id| !id.is_empty()).collect();
     let claims = match &ids[..] {
@@ -25,7 +29,7 @@ pub(super) fn caption(figure: &Figure) -> String {
     format!("{}; expected by {claims}", figure.title)
 }
 
-/// What the data say: the greatest and the least value, and where.
+/// The data in words: the greatest and the least value, and their places.
 pub(super) fn sentence(figure: &Figure) -> String {
     let all = figure.series.iter();
     let points = all.flat_map(|series| series.points.iter().map(move |point| (series, point)));
@@ -37,7 +41,7 @@ pub(super) fn sentence(figure: &Figure) -> String {
     let at = |(series, point): &(&Series, &Point)| {
         let name =
             if series.label.is_empty() { String::new() } else { format!(", {}", series.label) };
-        format!("{} at {}{name}", told(&figure.y, point.y), told(&figure.x, point.x))
+        format!("{} at {}{name}", in_words(&figure.y, point.y), in_words(&figure.x, point.x))
     };
     let curves = match figure.series.len() {
         1 => String::new(),
@@ -54,7 +58,7 @@ pub(super) fn stack_sentence(stack: &Stack) -> String {
     let by_total = |one: &&Bar, next: &&Bar| one.total().total_cmp(&next.total());
     let ends = (stack.bars.iter().max_by(by_total), stack.bars.iter().min_by(by_total));
     let (Some(longest), Some(shortest)) = ends else { return String::new() };
-    let value = |value: f64| told(&stack.axis, value);
+    let value = |value: f64| in_words(&stack.axis, value);
     let parts = longest.values.iter().zip(&stack.parts);
     let most = parts.max_by(|(one, _), (next, _)| one.total_cmp(next));
     let most = most.map_or_else(String::new, |(time, part)| format!(", {part} {}", value(*time)));
@@ -64,15 +68,6 @@ pub(super) fn stack_sentence(stack: &Stack) -> String {
         1 => format!("{first}."),
         _ => format!("{first}; of {}: {}.", shortest.label, value(shortest.total())),
     }
-}
-
-/// The same of a tornado: the number that moves most.
-pub(super) fn tornado_sentence(tornado: &Tornado) -> String {
-    let Some(Swing { label, low, high }) = tornado.bars.first() else { return String::new() };
-    let end = |end: &Option<f64>| end.map_or_else(|| "refused".to_owned(), engineering);
-    let unit = &tornado.axis.unit;
-    let count = tornado.bars.len();
-    format!("Of {count} numbers, {label} moves most: {} to {} {unit}.", end(low), end(high))
 }
 
 fn lower(label: &str) -> String {
@@ -147,7 +142,7 @@ pub(super) fn coinciding(figure: &Figure, x: &Layout, y: &Layout) -> Coinciding 
     });
     let tail = tail.min().unwrap_or(0);
     if (TAIL..first.len()).contains(&tail) {
-        let from = told(&figure.x, first[first.len() - tail].x);
+        let from = in_words(&figure.x, first[first.len() - tail].x);
         notes.push(format!("all coincide from {from} on"));
     }
     Coinciding { groups, notes }
@@ -212,10 +207,10 @@ mod tests {
 
     #[test]
     fn a_figure_says_where_its_least_and_greatest_values_are() {
-        let told = sentence(&claimed(1));
+        let in_words = sentence(&claimed(1));
         let expected = "Latency against size, 2 curves: from 1.500 us at 1 KiB, rget to 4 us at \
                         2 KiB, rput; expected by c-0.";
-        assert_eq!(told, expected);
+        assert_eq!(in_words, expected);
     }
 
     #[test]

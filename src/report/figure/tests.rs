@@ -1,5 +1,8 @@
+use super::marks::Looks;
 use super::*;
 use crate::sample;
+use experiment::claim::figures::Width;
+use experiment::results::RunResult;
 
 pub(super) fn rate_spec() -> FigureSpec {
     FigureSpec {

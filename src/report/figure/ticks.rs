@@ -1,11 +1,11 @@
-//! How ticks read, and in which unit of time or bandwidth.
+//! Labels of ticks, and their unit of time or bandwidth.
 //!
-//! All numbers of an axis are written in one way: sizes with `Ki` and `Mi`, counts and rates with
-//! `k` and `M` or without, what has a prefix in its unit with all its digits, and along a linear
-//! axis with equally many decimals.
+//! All numbers of an axis have one form: sizes have `Ki` and `Mi`, counts and rates `k` and `M` or
+//! no prefix, quantities whose unit has a prefix all their digits, and the numbers of a linear axis
+//! equally many decimals.
 
-use super::scale::{Layout, Scale};
-use super::{Axis, Figure, Point, ReferenceShape};
+use super::curves::{Figure, Point, ReferenceShape};
+use super::scale::{Axis, Layout, Scale};
 use crate::numbers::engineering;
 
 /// Between groups of three digits: narrower than a letter.
@@ -88,7 +88,7 @@ pub(super) fn tick_text(axis: &Axis, layout: &Layout, place: f64) -> String {
 }
 
 /// How a value of an axis reads in a sentence, with its unit.
-pub(super) fn told(axis: &Axis, value: f64) -> String {
+pub(super) fn in_words(axis: &Axis, value: f64) -> String {
     if let Scale::Words(words) = &axis.scale {
         let near = |(at, _): &(u32, &String)| (f64::from(*at) - value).abs() < 0.5;
         return (0_u32..).zip(words).find(near).map_or_else(String::new, |(_, word)| word.clone());
@@ -107,7 +107,7 @@ pub(super) fn told(axis: &Axis, value: f64) -> String {
     }
 }
 
-/// Whether a size from 1 Ki on is told by a binary prefix without decimals.
+/// Whether a size from 1 Ki on has a binary prefix and no decimals.
 fn is_binary(value: f64) -> bool {
     let value = rounded(value, 9);
     value < 1024.0 || value % 1024.0 == 0.0
@@ -299,13 +299,13 @@ mod tests {
 
     #[test]
     fn values_read_in_a_sentence_as_on_an_axis() {
-        let told = |unit: &str, scale, value| {
-            told(&Axis { label: "A".into(), unit: unit.into(), scale }, value)
+        let in_words = |unit: &str, scale, value| {
+            in_words(&Axis { label: "A".into(), unit: unit.into(), scale }, value)
         };
-        assert_eq!(told("B", Scale::Log2, 16_384.0), "16 KiB");
-        assert_eq!(told("us", Scale::Linear, 3.26), "3.260 us");
-        assert_eq!(told("", Scale::Linear, 14.0), "14");
-        assert_eq!(told("", Scale::Words(vec!["rput".into(), "rget".into()]), 1.0), "rget");
+        assert_eq!(in_words("B", Scale::Log2, 16_384.0), "16 KiB");
+        assert_eq!(in_words("us", Scale::Linear, 3.26), "3.260 us");
+        assert_eq!(in_words("", Scale::Linear, 14.0), "14");
+        assert_eq!(in_words("", Scale::Words(vec!["rput".into(), "rget".into()]), 1.0), "rget");
     }
 
     #[test]

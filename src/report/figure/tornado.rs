@@ -5,15 +5,14 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::Axis;
-use super::draw::{MARGIN, Ruler, TITLE_LINE, clean, heading};
+use super::frame::{MARGIN, Ruler, TITLE_LINE, clean, heading};
 use super::hatch::Filling;
 use super::legend::{FONT, LETTER, LINE, TEXT, label, text, wrap};
 use super::marks::{Canvas, DrawError, GRID, INK, PAPER, SOFT_INK};
-use super::scale::{Layout, layout};
+use super::scale::{Axis, Layout, layout};
 use super::svg::Document;
-use super::telling::tornado_sentence;
 use crate::error::ReportError;
+use crate::numbers::engineering;
 
 /// Pixels along which changes are drawn.
 const LENGTH: i32 = 560;
@@ -33,7 +32,7 @@ type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Ruler, RangedCoord
 pub struct Tornado {
     /// Heading of the figure.
     pub title: String,
-    /// What moves, as a change.
+    /// The result whose changes the bars show.
     pub axis: Axis,
     /// The bars, from top to bottom.
     pub bars: Vec<Swing>,
@@ -67,8 +66,8 @@ impl Tornado {
         let axis = layout(&self.axis, &with_zero, 0.05)?;
         let mut svg = String::new();
         self.paint(&axis, &mut svg).map_err(|why| ReportError::writer("SVG", why))?;
-        let told = tornado_sentence(self);
-        Ok(Document { title: &self.title, told: &told, width: None }.finish(&svg))
+        let description = tornado_sentence(self);
+        Ok(Document { title: &self.title, description: &description, width: None }.finish(&svg))
     }
 
     fn paint(&self, axis: &Layout, svg: &mut String) -> Result<(), DrawError> {
@@ -153,6 +152,15 @@ fn shortened(label: &str) -> String {
         return label;
     }
     label.chars().take(WIDEST - 1).chain(['…']).collect()
+}
+
+/// The number that moves most, in a sentence.
+fn tornado_sentence(tornado: &Tornado) -> String {
+    let Some(Swing { label, low, high }) = tornado.bars.first() else { return String::new() };
+    let end = |end: &Option<f64>| end.map_or_else(|| "refused".to_owned(), engineering);
+    let unit = &tornado.axis.unit;
+    let count = tornado.bars.len();
+    format!("Of {count} numbers, {label} moves most: {} to {} {unit}.", end(low), end(high))
 }
 
 #[cfg(test)]

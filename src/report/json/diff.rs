@@ -38,7 +38,7 @@ pub struct DiffedScenario {
     pub b: Option<SideDocument>,
     /// Swept paths with one value on each side, in which these differ.
     pub choices: Vec<ChoiceDocument>,
-    /// What was not the same for both sides, as far as that is known.
+    /// Inputs that differ between the sides, as far as known.
     pub inputs: Vec<InputDocument>,
     /// The points of A in order, then those that only B has.
     pub points: Vec<DiffedPoint>,
@@ -48,7 +48,7 @@ pub struct DiffedScenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CloserDocument")]
     pub closer: Option<CloserDocument>,
-    /// What could not be told, and why.
+    /// Events that could not be compared, and the reason.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl DiffStatus {
     }
 }
 
-/// What a side is.
+/// A side, in words.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 #[schemars(rename = "Side")]
 pub struct SideDocument {
@@ -247,7 +247,7 @@ pub struct EventDocument {
     pub at_ps: u64,
     /// The rank or the resource.
     pub place: String,
-    /// What happened there.
+    /// The event, in words.
     pub what: String,
     /// The number of the event that it follows from; 0 where it was planned from the beginning.
     pub cause: u64,
@@ -270,7 +270,7 @@ impl DiffedScenario {
         }
     }
 
-    /// What there is to say about a scenario.
+    /// Remarks about a scenario.
     pub fn new(difference: &Difference<'_>) -> Self {
         let Difference { scenario, names, inputs, sides, work, closer, notes } = difference;
         let [a, b] = names.each_ref().map(|name| Some(side(name)));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample;
+use crate::text::{claims_text, report_text};
 
 #[test]
 fn one_axis_gives_one_flat_table() {

@@ -56,7 +56,7 @@ impl Gpus {
         homes: &[Place],
         first_connection: u32,
     ) -> Option<Self> {
-        let hardware = Hardware::new(profile, cluster, first_connection)?;
+        let hardware = cluster.gpus(profile, first_connection)?;
         let per_node = Shape::per_node(profile);
         let mut before: Vec<u32> = Vec::new();
         let of = homes.iter().map(|home| {

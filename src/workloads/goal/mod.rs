@@ -28,3 +28,81 @@ mod write;
 
 pub use read::read;
 pub use write::write;
+
+use std::sync::Arc;
+
+use crate::job::AnyProgram;
+use crate::kind::{Kind, Processes, Reading, Workload};
+use crate::metric::{Measured, TIME};
+use crate::ranks::Ranks;
+use calls::players;
+use form::fields::SOURCE;
+use form::typed::{Object as _, required};
+use runtime::loggops::schedule::{self, Schedule};
+
+form::object! {
+    /// A schedule of sends, receives and computations, replayed by calls of MPI.
+    pub struct GoalForm {
+        /// A schedule in GOAL, beside the scenario; a computation of 1 takes 1 ns.
+        file: String = required(&SOURCE, "\"schedule.goal\""),
+    }
+}
+
+/// A schedule.
+pub static KIND: Kind = Kind {
+    name: "goal",
+    fields: GoalForm::FIELDS,
+    about: GoalForm::ABOUT,
+    metrics: &[TIME],
+    account: &[],
+    processes: "workload",
+    read: |reading| {
+        let named = reading.node.get(GoalForm::FIELDS[0].key)?;
+        let replayed = reading.schedules.schedule(reading.diagnostics, named)?;
+        Some(Arc::new(replayed))
+    },
+};
+
+/// A schedule that a machine replays.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What the ranks do.
+    pub schedule: Arc<Schedule>,
+    /// Hash of its text: 32 hexadecimal digits.
+    pub digest: String,
+}
+
+impl Workload for Replayed {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let processes = self.schedule.ranks();
+        Some(Processes::new(processes, processes.div_ceil(reading.nodes)))
+    }
+
+    fn file_digest(&self) -> Option<&str> {
+        Some(&self.digest)
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        let players = players(&self.schedule).into_iter();
+        players.map(|player| AnyProgram::Goal(Box::new(player))).collect()
+    }
+
+    fn messages(&self, _: &Ranks) -> u64 {
+        let sends = self.schedule.ops().iter().filter(|op| op.kind == schedule::Kind::Send);
+        sends.count() as u64
+    }
+
+    fn measure(&self, _: &mut Measured<'_>) {}
+
+    fn senders(&self, _: &Ranks) -> u64 {
+        1
+    }
+
+    fn schedule(&self) -> Result<Option<Schedule>, String> {
+        Ok(Some(Schedule::clone(&self.schedule)))
+    }
+}

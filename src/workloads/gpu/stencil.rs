@@ -14,20 +14,135 @@
 
 use std::sync::Arc;
 
-use super::{memory, packed, pattern, unpacked};
+use super::{Needs, PACKED_BY, broken, check_machine, memory, method, packed, pattern, unpacked};
+use crate::assumption::Assumption;
+use crate::fields::ROUND_COUNT;
+use crate::job::AnyProgram;
+use crate::kind::{Kind, Processes, Reading, Workload};
+use crate::metric::{Measured, MetricSpec, STEP_TIME, TIME, to_f64};
 use crate::ping_pong::{END, START};
+use crate::ranks::Ranks;
 use crate::score::{Score, Section};
-use mpi::datatype::Datatype;
+use form::fields::{LONG, time};
+use form::machine::Machine;
+use form::shape::Shape;
+use form::typed::{Object as _, default, optional, required};
+use form::workload_field;
+use hardware::gpu::Block;
+use mpi::datatype::{Datatype, Primitive};
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, Peer};
 use protocols::contract::{Next, Process, Region};
 use protocols::device::{DeviceBuffer, DeviceExchange, DeviceWork, Stencil};
 use protocols::packing::{Layout, Method, Refusal};
+use runtime::memory::Memories;
+use runtime::monitors::Violation;
+use units::TimeDelta;
 
 /// Operations of a point, as SHOC counts them.
 const FLOPS: u64 = 11;
 /// Rows are padded to multiples of so many points.
 const PAD: u64 = 16;
+
+static TILE: Shape = Shape::Count { min: 1, max: 1_024 };
+static ANY_TIME: Shape = time(0, LONG);
+
+form::words! {
+    /// Bytes of a point.
+    pub enum Precision {
+        /// 4 B a point
+        Single = "single",
+        /// 8 B a point
+        Double = "double",
+    }
+}
+
+form::object! {
+    /// A nine-point stencil on the GPUs of a grid of nodes, which exchange rows and columns.
+    pub struct GpuStencilForm {
+        /// Points of a process in each of two dimensions.
+        side: u64 = required(&Shape::Count { min: 16, max: 1 << 16 }, "1024"),
+        /// Bytes of a point.
+        precision: Precision = default(&Precision::SHAPE, "double"),
+        /// Rows of the grid of nodes.
+        grid_rows: u32 = default(&Shape::Count { min: 1, max: 256 }, "2"),
+        method: String = PACKED_BY,
+        /// Rows of a block of the kernel.
+        tile_rows: u32 = default(&TILE, "16"),
+        /// Columns of it.
+        tile_columns: u32 = default(&TILE, "16"),
+        /// Instructions of a thread of the kernel, besides those for the halo and double precision.
+        instructions: u32 = default(&TILE, "60"),
+        /// Instructions around each load of the halo: its place, the load, the store to shared memory.
+        halo_instructions: u32 = default(&TILE, "6"),
+        /// What a point takes on all SMs; without it the kernel's work is counted.
+        point_time: Option<TimeDelta> = optional(&ANY_TIME),
+        /// What the host does besides in each step, between the exchange and the kernel.
+        host_time: TimeDelta = default(&ANY_TIME, "0 us"),
+        /// Measured rounds.
+        rounds: u32 = required(&ROUND_COUNT, "20"),
+        /// Rounds before the measured ones.
+        warmup: u32 = default(&Shape::Count { min: 0, max: 1_000_000 }, "2"),
+    }
+}
+
+const SPEED: MetricSpec =
+    MetricSpec::number("speed", "GFLOPS").titled("Operations of all nodes in a second");
+
+/// A stencil on several GPUs.
+pub static KIND: Kind = Kind {
+    name: "gpu_stencil",
+    fields: GpuStencilForm::FIELDS,
+    about: GpuStencilForm::ABOUT,
+    metrics: &[STEP_TIME, SPEED, TIME],
+    account: &[],
+    processes: "workload",
+    read: |reading| {
+        let form = GpuStencilForm::read(reading.node);
+        form.resolved(reading).map(|one| Arc::new(one) as Arc<dyn Workload>)
+    },
+};
+
+impl GpuStencilForm {
+    fn resolved(&self, reading: &mut Reading<'_>) -> Option<GpuStencil> {
+        let (rows, nodes, side) = (self.grid_rows, reading.nodes, self.side);
+        if !nodes.is_multiple_of(rows) {
+            let found = format!("{nodes} nodes are no grid of {rows} rows");
+            let allowed = "the number of nodes is a multiple of the rows";
+            reading.refuse(workload_field!(Self, grid_rows), found, allowed);
+            return None;
+        }
+        let tile = (self.tile_rows, self.tile_columns);
+        let fits = |part: u32| side.is_multiple_of(u64::from(part));
+        if !fits(tile.0) || !fits(tile.1) {
+            let (rows, columns) = tile;
+            let found = format!("{side} points are no whole number of tiles of {rows} x {columns}");
+            reading.refuse(workload_field!(Self, side), found, "tiles fill the side");
+            return None;
+        }
+        let primitive = match self.precision {
+            Precision::Single => Primitive::Float,
+            Precision::Double => Primitive::Double,
+        };
+        let point = Datatype::named(primitive);
+        let method = method(&self.method);
+        let mut stencil = match GpuStencil::new((rows, nodes / rows), side, &point, method) {
+            Ok(stencil) => stencil,
+            Err(refusal) => {
+                let path = workload_field!(Self, method);
+                let allowed = "`kernel` and `memcpy2d` pack columns";
+                reading.refuse(path, refusal.to_string(), allowed);
+                return None;
+            }
+        };
+        (stencil.tile, stencil.host) = (tile, self.host_time.as_ps());
+        stencil.point = self.point_time.map(TimeDelta::as_ps);
+        stencil.instructions = self.instructions;
+        stencil.halo_instructions = self.halo_instructions;
+        (stencil.steps, stencil.warm_up) = (self.rounds, self.warmup);
+        Some(stencil)
+    }
+}
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -215,7 +330,7 @@ impl GpuStencil {
         pattern(length, u64::from(rank) + 1)
     }
 
-    pub(super) fn contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
+    fn initial_contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
         let of = |rank| (Process(rank), memory(0, self.length()), self.initial(rank));
         (0..self.processes()).map(of).collect()
     }
@@ -246,4 +361,71 @@ impl GpuStencil {
 /// Points from one row to the next.
 const fn pitch(side: u64) -> u64 {
     (side + 2).next_multiple_of(PAD)
+}
+
+impl Workload for GpuStencil {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn processes(&self, _: &mut Reading<'_>) -> Option<Processes> {
+        Some(Processes::new(self.processes(), 1))
+    }
+
+    fn has_progress_threads(&self) -> bool {
+        false
+    }
+
+    fn check_machine(&self, reading: &mut Reading<'_>, machine: &Machine, real: bool) {
+        let needs = Needs {
+            processes: self.processes(),
+            buffer: self.column(),
+            block: Some(Block::of(self.tile.0 * self.tile.1)),
+            blocks: workload_field!(GpuStencilForm, tile_rows),
+            memory: (self.length(), workload_field!(GpuStencilForm, side)),
+        };
+        check_machine(reading, machine, real, &needs);
+    }
+
+    /// The code of the kernel, where its work is counted.
+    fn assumptions(&self) -> Vec<Assumption> {
+        if self.point.is_some() {
+            return Vec::new();
+        }
+        let assumed = |path, value: u32, range, why| {
+            Assumption::estimate(path, value.to_string(), range, why)
+        };
+        let of_point = "nine loads of shared memory, eleven operations, addresses and bounds";
+        let of_halo = "its place, the load, the store to shared memory";
+        let [point, halo] = [
+            workload_field!(GpuStencilForm, instructions),
+            workload_field!(GpuStencilForm, halo_instructions),
+        ];
+        vec![
+            assumed(point, self.instructions, ("40", "120"), of_point),
+            assumed(halo, self.halo_instructions, ("3", "12"), of_halo),
+        ]
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        self.programs().into_iter().map(AnyProgram::Score).collect()
+    }
+
+    fn contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
+        self.initial_contents()
+    }
+
+    fn broken(&self, memories: &Memories) -> Vec<Violation> {
+        broken(&self.expected(), memories)
+    }
+
+    fn messages(&self, _: &Ranks) -> u64 {
+        self.messages()
+    }
+
+    fn measure(&self, run: &mut Measured<'_>) {
+        run.step_time(self.steps);
+        let speed = to_f64(self.flops()) / run.elapsed.as_s_f64() / 1e9;
+        run.add(SPEED, speed);
+    }
 }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! from each process to each other one, and as many of each process's own edge ends stay with it. How
-//! well it holds is in the tests, and in `docs/applications.md`.
+//! well it holds is in the tests, and in `docs/model/applications.md`.
 
 use super::rmat::{Draws, Graph, RMat};
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     /// The law, from scale to scale: edge ends and pairs of a whole search from the graphs of half and
-    /// a quarter of the vertices. The bound is that of `docs/applications.md`: 0.05 %.
+    /// a quarter of the vertices. The bound is that of `docs/model/applications.md`: 0.05 %.
     #[test]
     fn the_law_carries_a_search_to_larger_graphs() {
         for (seed, processes) in [(1, 8), (2, 28), (3, 28)] {

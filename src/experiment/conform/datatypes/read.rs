@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::{Case, Disputed};
 use crate::conform::VectorError;
-use crate::schema::datatypes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::parse;
 use mpi::datatype::Datatype;
+use workloads::datatypes;
 
 /// All further fields are what the library says.
 #[derive(Deserialize)]

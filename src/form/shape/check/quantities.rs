@@ -1,10 +1,10 @@
-//! What is wrong with a text that is to be a quantity: a number with its unit.
+//! Mistakes in a text that should be a quantity: a number with its unit.
 
 use super::super::super::codes;
 use super::super::super::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use super::super::super::json::Number;
 use super::super::nearest;
-use super::steps;
+use super::super::steps::steps;
 use units::{Dimension, QuantityError, parse_quantity};
 
 /// An example of a quantity of each dimension.

@@ -1,9 +1,11 @@
 //! Planted bugs of the encoding and its traversal, and a choice that is as right as its own: for
 //! tests only.
 
-use super::{Encoding, NodeKind, WORD, bits, field};
+use super::encoded::Encoding;
+use super::node::{NodeKind, WORD};
+use super::{bits, field};
 
-/// What is different.
+/// The difference.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Flaw {
     /// Strides are left in elements.
@@ -18,7 +20,7 @@ pub enum Flaw {
     NoStarts,
     /// The first dimension of a subarray moves fastest.
     OtherOrder,
-    /// What is packed before a member of a struct is left out.
+    /// The bytes packed before a member of a struct are left out.
     NothingBefore,
     /// Every child of a struct is the next node.
     NextNode,

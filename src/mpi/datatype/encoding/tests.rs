@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::node::WORD;
 use super::*;
-use crate::datatype::{Order, pack};
+use crate::datatype::{Datatype, Order, Primitive, pack};
 
 fn double() -> Datatype {
     Datatype::named(Primitive::Double)

@@ -15,13 +15,15 @@
 //! | indexed | h by search for n, r = displacement h + (n - start h) e | search, 2 |
 //! | struct | h by search for id itself, then as indexed with child h | search, 5; 4 more below |
 //!
-//! w = n z, and in a struct what is packed before block h in addition. A search halves its range until
+//! w = n z, and in a struct also the bytes packed before block h. A search halves its range until
 //! one block is left: ceil(log2 blocks) steps.
 //!
 //! Source: `gpu-pack` Sec. 3.2, Alg. 1 and 2, Eq. (1). The increments of contiguous, subarray and
 //! indexed block nodes are not printed there.
 
-use super::{Encoding, NodeKind, WORD, bits, field};
+use super::encoded::Encoding;
+use super::node::{NodeKind, WORD};
+use super::{bits, field};
 use crate::datatype::DatatypeError;
 
 /// One primitive: where it lies, where it goes, and its size, all in bytes.
@@ -64,7 +66,7 @@ struct Step {
     below: Below,
 }
 
-/// What a step leads to.
+/// The result of a step.
 enum Below {
     /// A primitive of this size.
     Primitive(u64),
@@ -86,7 +88,7 @@ impl Encoding {
         self.trace(id, &mut ())
     }
 
-    /// As [`Self::locate`]; `observer` is told the way.
+    /// As [`Self::locate`]; `observer` receives the path.
     ///
     /// # Panics
     ///

@@ -1,10 +1,22 @@
 //! Writing nodes and lists.
 
-use super::{Encoding, EncodingError, FIXED_MAX, LOOKASIDE_MAX, NodeKind, WORD, bits, field};
+use super::encoded::{Encoding, EncodingError, FIXED_MAX, LOOKASIDE_MAX};
+use super::node::{NodeKind, WORD};
+use super::{bits, field};
 use crate::datatype::{Datatype, DatatypeError, Dimension, Kind, Part, Primitive, Unit};
 
-/// Encodes `count` elements.
-pub(super) fn encode(datatype: &Datatype, count: u64) -> Result<Encoding, EncodingError> {
+impl Encoding {
+    /// Of `count` elements.
+    ///
+    /// # Errors
+    ///
+    /// Where sizes are beyond 64 bits, or an encoding beyond its limits.
+    pub fn new(datatype: &Datatype, count: u64) -> Result<Self, EncodingError> {
+        encode(datatype, count)
+    }
+}
+
+fn encode(datatype: &Datatype, count: u64) -> Result<Encoding, EncodingError> {
     let span = datatype.span(count)?;
     datatype.packed(count)?;
     let root = without_bounds(datatype);

@@ -1,10 +1,10 @@
-//! The accesses to one process's memory that are not complete, and whom a new one conflicts with.
+//! The incomplete accesses to the memory of one process, and the conflicts of a new one with them.
 //!
-//! Open accesses are kept by how they touch memory, within that by the power of two of their length
-//! and by their bytes, and within that by who does it. So a new access visits those groups only that
-//! it could conflict with, and in each its neighbourhood: of about one length, few pieces of memory
-//! lie there, however many origins access each. Those under exclusive locks are kept by origin: many
-//! may have called at once, and none of them meets another one.
+//! Open accesses are grouped by kind, then by the power of two of their length and by their bytes,
+//! then by origin. A new access visits only the groups that it could conflict with, and in each group
+//! its neighbourhood: few accesses of similar length lie there, however many origins access each
+//! piece. Accesses under exclusive locks are grouped by origin: many origins may have called, and
+//! none of them conflicts with another one.
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -35,7 +35,7 @@ pub struct Accesses {
     alone: BTreeMap<Rank, Open>,
 }
 
-/// Accesses, found by what they touch and by who does it.
+/// Accesses, indexed by bytes and by origin.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Open {
     groups: BTreeMap<Touch, Group>,
@@ -149,7 +149,7 @@ impl Accesses {
         self.common.groups.is_empty() && self.alone.is_empty()
     }
 
-    /// Whether anybody but this process has an open access.
+    /// Whether another process has an open access.
     pub fn is_shared_with(&self, by: Rank) -> bool {
         let mut others = self.common.of.keys().chain(self.alone.keys());
         others.any(|other| *other != by)
@@ -169,9 +169,9 @@ impl Accesses {
         self.conflict_among(access, |_| true)
     }
 
-    /// The same among what is touched in some ways only.
+    /// The same among accesses of some kinds only.
     fn conflict_among(&self, access: &Access, counts: impl Fn(Touch) -> bool) -> Option<Conflict> {
-        // Whoever has a lock meets nobody with an exclusive one but itself.
+        // The holder of a lock meets no other process with an exclusive one.
         let meets_all =
             !matches!(access.under, Under::Lock(_) | Under::Local { lock: Some(_), .. });
         let own = (!meets_all).then(|| self.alone.get(&access.by)).flatten();
@@ -204,7 +204,7 @@ impl Accesses {
         !(ordered || excluded || under.follows(access.under))
     }
 
-    /// What is wrong when accesses of these kinds overlap, or, where it is forbidden, run at all.
+    /// The conflict of accesses of these kinds that overlap, or that are forbidden beside each other.
     fn clash(&self, a: Touch, b: Touch) -> Option<Clash> {
         match together(self.model, a.kind(), b.kind()) {
             Together::Disjoint => Some(Clash::Overlapping),

@@ -1,4 +1,4 @@
-//! The memory that a process has attached to a dynamic window. Nobody else is told of it.
+//! The memory that a process has attached to a dynamic window. Other processes do not learn of it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

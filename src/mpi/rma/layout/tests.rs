@@ -1,4 +1,4 @@
-//! Addresses, bounds, and what is attached.
+//! Addresses, bounds, and attached memory.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is said of a call out of order: the call, the state, and what is allowed there.
+//! The error of a call out of order: the call, the state, and the calls allowed there.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl SyncError {
         self.state
     }
 
-    /// What would have been in order, with the same target.
+    /// A legal call with the same target.
     pub fn allowed(&self) -> impl Iterator<Item = &'static str> {
         names(self.allowed)
     }

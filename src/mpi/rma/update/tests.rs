@@ -1,4 +1,4 @@
-//! What operations leave in memory, and what they give back.
+//! Contents of memory after operations, and their results.
 
 use super::*;
 

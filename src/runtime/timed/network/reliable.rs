@@ -15,7 +15,7 @@
 //! message of its own, and a packet is lost where it would have arrived, not on the way: it has used
 //! all wires. A message of several packets crosses the fabric as a flow elsewhere, so that here it
 //! arrives some nanoseconds earlier without a loss, and windows of such have up to 1 % more
-//! bandwidth (docs/faults.md, "Loss"): a loss is compared with packets that are not lost, which a
+//! bandwidth (docs/method/faults.md, "Loss"): a loss is compared with packets that are not lost, which a
 //! loss of probability 0 gives. `tests/command/faults.rs` holds `run` to saying so.
 
 use std::collections::{BTreeMap, VecDeque};

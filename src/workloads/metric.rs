@@ -1,0 +1,180 @@
+//! Metrics: what a workload measures, and how a run is turned into it.
+
+use super::job::AnyProgram;
+use super::ping_pong::{END, START};
+use super::ranks::Ranks;
+use hardware::profile::Profile;
+use runtime::account::{Account, Part};
+use runtime::timed::{Mark, Outcome};
+use units::{Dimension, Time, TimeDelta};
+
+/// A metric that a workload measures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct MetricSpec {
+    /// The scenario's word for it.
+    pub name: &'static str,
+    /// What figures call it, where the word does not say it.
+    pub title: Option<&'static str>,
+    /// What it measures; `None` for a plain number.
+    pub dimension: Option<Dimension>,
+    /// The unit that results are in; empty for a count.
+    pub unit: &'static str,
+    /// Smallest steps of the dimension in one such unit; billionths for a plain number.
+    pub steps_per_unit: u64,
+}
+
+impl MetricSpec {
+    /// A metric in `unit`, which has so many smallest steps of its dimension.
+    pub const fn new(
+        name: &'static str,
+        dimension: Dimension,
+        unit: &'static str,
+        steps_per_unit: u64,
+    ) -> Self {
+        Self { name, title: None, dimension: Some(dimension), unit, steps_per_unit }
+    }
+
+    /// A length of time, in microseconds.
+    pub const fn time(name: &'static str) -> Self {
+        Self::new(name, Dimension::Time, "us", 1_000_000)
+    }
+
+    /// A plain number; `unit` may be empty.
+    pub const fn number(name: &'static str, unit: &'static str) -> Self {
+        Self { name, title: None, dimension: None, unit, steps_per_unit: 1_000_000_000 }
+    }
+
+    /// The same with a title for figures.
+    #[must_use]
+    pub const fn titled(self, title: &'static str) -> Self {
+        Self { title: Some(title), ..self }
+    }
+}
+
+/// The measured time: every workload has it, as the last.
+pub const TIME: MetricSpec = MetricSpec::time("time");
+/// The time of one message one way, or of one call.
+pub const LATENCY: MetricSpec = MetricSpec::time("latency");
+/// Bytes of all messages over the measured time.
+pub const BANDWIDTH: MetricSpec =
+    MetricSpec::new("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
+/// Messages over the measured time.
+pub const MESSAGE_RATE: MetricSpec = MetricSpec::new("message_rate", Dimension::Rate, "msg/s", 1);
+/// The time of a step.
+pub const STEP_TIME: MetricSpec = MetricSpec::time("step_time");
+/// The time of a step that a rank spends inside MPI, in the mean.
+pub const COMMUNICATION: MetricSpec = MetricSpec::time("communication_time");
+
+/// A run that came to its end, and the metrics that its workload makes of it.
+#[derive(Debug)]
+pub struct Measured<'a> {
+    /// The ranks.
+    pub ranks: Ranks,
+    /// The machine of every node.
+    pub profile: &'a Profile,
+    /// What the run did.
+    pub outcome: &'a Outcome,
+    /// The programs of the ranks at their end; none over the endpoint library.
+    pub programs: &'a [AnyProgram],
+    /// The measured time.
+    pub elapsed: TimeDelta,
+    all: Vec<(MetricSpec, f64)>,
+}
+
+impl<'a> Measured<'a> {
+    /// A run of which nothing is measured yet.
+    pub const fn new(
+        ranks: Ranks,
+        profile: &'a Profile,
+        (outcome, elapsed): (&'a Outcome, TimeDelta),
+        programs: &'a [AnyProgram],
+    ) -> Self {
+        Self { ranks, profile, outcome, programs, elapsed, all: Vec::new() }
+    }
+
+    /// Adds a metric, in its unit.
+    pub fn add(&mut self, metric: MetricSpec, value: f64) {
+        self.all.push((metric, value));
+    }
+
+    /// The metrics in the order in which they were added.
+    pub fn into_metrics(self) -> Vec<(MetricSpec, f64)> {
+        self.all
+    }
+
+    /// Adds latency and bandwidth of a message that goes there and back `rounds` times.
+    pub fn ping_pong(&mut self, bytes: u64, rounds: u64) {
+        let one_way = self.elapsed.as_s_f64() / (2.0 * to_f64(rounds));
+        self.add(LATENCY, one_way * 1e6);
+        self.add(BANDWIDTH, to_f64(bytes) / one_way / 1e6);
+    }
+
+    /// Adds the bandwidth of `messages` messages.
+    pub fn bandwidth(&mut self, messages: u64, bytes: u64) {
+        let rate = to_f64(messages) * to_f64(bytes) / self.elapsed.as_s_f64() / 1e6;
+        self.add(BANDWIDTH, rate);
+    }
+
+    /// Adds the rate of `messages` messages.
+    pub fn message_rate(&mut self, messages: u64) {
+        let rate = to_f64(messages) / self.elapsed.as_s_f64();
+        self.add(MESSAGE_RATE, rate);
+    }
+
+    /// Adds the time of each of `steps` steps.
+    pub fn step_time(&mut self, steps: u32) {
+        self.add(STEP_TIME, self.elapsed.as_us_f64() / f64::from(steps));
+    }
+}
+
+/// The marks of a thread's start and end.
+pub fn brackets(outcome: &Outcome) -> impl Iterator<Item = (&Mark, &Mark)> {
+    marks(outcome, START).filter_map(move |start| {
+        let same = |end: &&Mark| (end.process, end.thread) == (start.process, start.thread);
+        Some((start, marks(outcome, END).find(same)?))
+    })
+}
+
+/// The marks with a number, in the order of their times.
+pub fn marks(outcome: &Outcome, number: u32) -> impl Iterator<Item = &Mark> {
+    outcome.marks.iter().filter(move |mark| mark.number == number)
+}
+
+/// Time inside the library between the marks of a thread: the mean over all threads.
+///
+/// # Panics
+///
+/// Never: a mean is below its greatest value.
+pub fn inside(outcome: &Outcome) -> TimeDelta {
+    let spent = brackets(outcome).map(|(start, end)| {
+        let account = end.account - start.account;
+        u128::from((account.total() - account.of(Part::Outside)).as_ps())
+    });
+    let (sum, threads) = spent.fold((0, 0), |(sum, threads), one| (sum + one, threads + 1));
+    let mean = u64::try_from(sum / u128::max(threads, 1));
+    TimeDelta::from_ps(mean.expect("a mean is below its greatest value"))
+}
+
+/// From the first start mark to the last end mark; the whole run where a thread marks nothing.
+pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
+    let of = |number| marks(outcome, number).map(|mark| mark.at);
+    match (of(START).min(), of(END).max()) {
+        (Some(start), Some(end)) => (start, end),
+        _ => (Time::ZERO, outcome.end),
+    }
+}
+
+/// The time of all threads between their marks; `None` where no thread has both.
+pub fn account(outcome: &Outcome) -> Option<Account> {
+    let spent = brackets(outcome).map(|(start, end)| end.account - start.account);
+    spent.reduce(|mut sum, one| {
+        sum += one;
+        sum
+    })
+}
+
+/// A count as a result.
+#[expect(clippy::cast_precision_loss, reason = "results are floats, from here on")]
+pub const fn to_f64(value: u64) -> f64 {
+    value as f64
+}

@@ -1,0 +1,528 @@
+//! Explicit programs: the statements of a scenario as calls, each with its line.
+
+mod communicators;
+pub(crate) mod form;
+mod groups;
+mod pieces;
+mod workload;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::collectives::{self, Choices, Chosen};
+use ::form::codes;
+use ::form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use ::form::json::{Node, Value};
+use communicators::{Communicators, Named};
+pub use communicators::{Unfreed, never_freed};
+pub use form::collectives::CHOICES;
+use mpi::communicator::Communicators as Duplicates;
+use mpi::envelope::Rank;
+use pieces::{Place, Types};
+use protocols::call::{Call, Peer, Requests, SendMode};
+use protocols::contract::Handle;
+use units::TimeDelta;
+pub use workload::{KIND, WrittenProgram};
+
+/// What one rank does, statement by statement.
+pub type RankProgram = Arc<[Statement]>;
+
+/// One statement, and where it stands.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Statement {
+    /// What is done.
+    pub step: Step,
+    /// The line of the scenario file.
+    pub line: usize,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// A call into the library.
+    Call(Call),
+    /// A collective.
+    Collective(Chosen),
+    /// A collective that is only begun, with its request.
+    Begun(Chosen, Handle),
+    /// Work outside the library.
+    Compute(TimeDelta),
+    /// One end of the measured time.
+    Timer(Timer),
+}
+
+/// Which end of the measured time it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Timer {
+    /// The beginning.
+    Start,
+    /// The end.
+    Stop,
+}
+
+/// The first rank that receives from any source where more than one may send: the order of arrivals decides
+/// what it gets.
+pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
+    let is_any = |statement: &Statement| match &statement.step {
+        Step::Call(call) => call.source() == Some(Peer::Any),
+        Step::Collective(_) | Step::Begun(..) | Step::Compute(_) | Step::Timer(_) => false,
+    };
+    let first = ranks.iter().position(|rank| rank.iter().any(is_any));
+    first.filter(|_| ranks.len() > 2)
+}
+
+/// What is known of a request or a matched message at a place of the program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Open {
+    /// It is open.
+    Yes,
+    /// It may have ended in a test.
+    Perhaps,
+    /// It has ended.
+    No,
+}
+
+/// The state of one rank's reading.
+struct Reader<'a> {
+    diagnostics: &'a mut Diagnostics,
+    choices: &'a Choices,
+    ranks: u32,
+    rank: usize,
+    handles: BTreeMap<String, (Handle, Open, Span)>,
+    /// The operation that began each request.
+    begun: BTreeMap<String, String>,
+    communicators: Communicators,
+    types: &'a mut Types,
+    buffers: u32,
+    /// Where the buffer of buffered sends was attached.
+    attached: Option<Span>,
+}
+
+/// Reads a checked program workload; what is wrong is reported.
+///
+/// # Panics
+///
+/// When the node was not checked against its shape.
+pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Vec<RankProgram> {
+    let ranks = node.get("ranks").expect("the key is required");
+    let mut types = Types::read(diagnostics, node);
+    let lists = ranks.elements().expect("the tree was checked against its shape");
+    let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
+    let mut lines = LineCounter::new(diagnostics, ranks.span);
+    let lines: Vec<Vec<usize>> = lists
+        .iter()
+        .map(|list| {
+            let elements = list.elements().unwrap_or(&[]);
+            elements.iter().map(|node| lines.line(node.span)).collect()
+        })
+        .collect();
+    let mut programs = Vec::with_capacity(lists.len());
+    for (rank, list) in lists.iter().enumerate() {
+        let (handles, begun) = (BTreeMap::new(), BTreeMap::new());
+        let communicators = Communicators::default();
+        let ranks = count;
+        let (buffers, attached) = (0, None);
+        let mut reader = Reader {
+            diagnostics,
+            choices,
+            ranks,
+            rank,
+            handles,
+            begun,
+            communicators,
+            types: &mut types,
+            buffers,
+            attached,
+        };
+        let elements = list.elements().unwrap_or(&[]);
+        let statements = elements.iter().enumerate().map(|(index, node)| Statement {
+            step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
+            line: lines[rank][index],
+        });
+        programs.push(statements.collect());
+        reader.end();
+    }
+    check_timers(diagnostics, ranks, &programs);
+    groups::check(diagnostics, lists);
+    programs
+}
+
+/// A time that is measured has two ends.
+fn check_timers(diagnostics: &mut Diagnostics, ranks: &Node, programs: &[RankProgram]) {
+    let has = |timer| {
+        let mut statements = programs.iter().flat_map(|program| program.iter());
+        statements.any(|statement| statement.step == Step::Timer(timer))
+    };
+    let (found, allowed) = match (has(Timer::Start), has(Timer::Stop)) {
+        (true, false) => ("a timer that starts and does not stop", "a `stop` is needed too"),
+        (false, true) => ("a timer that stops and does not start", "a `start` is needed too"),
+        (true, true) | (false, false) => return,
+    };
+    let path = "workload.ranks";
+    let report = Diagnostic::error(&codes::CONTRADICTION, ranks.span, path, found, allowed);
+    diagnostics.push(report);
+}
+
+/// Lines of rising offsets in one text, counted once over the text.
+struct LineCounter {
+    text: String,
+    at: usize,
+    line: usize,
+    source: ::form::diagnostic::SourceId,
+}
+
+impl LineCounter {
+    fn new(diagnostics: &Diagnostics, span: Span) -> Self {
+        let text = diagnostics.text(span.source).to_owned();
+        Self { text, at: 0, line: 1, source: span.source }
+    }
+
+    fn line(&mut self, span: Span) -> usize {
+        let to = span.start as usize;
+        if span.source != self.source || to < self.at {
+            return 1;
+        }
+        let bytes = self.text.as_bytes();
+        for index in self.at..to.min(bytes.len()) {
+            let lone_return = bytes[index] == b'\r' && bytes.get(index + 1) != Some(&b'\n');
+            self.line += usize::from(bytes[index] == b'\n' || lone_return);
+        }
+        self.at = to;
+        self.line
+    }
+}
+
+impl Reader<'_> {
+    fn report(&mut self, one: Diagnostic) {
+        self.diagnostics.push(one);
+    }
+
+    fn step(&mut self, node: &Node, path: &str) -> Step {
+        let op = node.required_word("op");
+        if let Some(call) = self.communicators.read(self.diagnostics, op, node, path) {
+            return Step::Call(call);
+        }
+        let named = self.communicators.named(self.diagnostics, node, path);
+        if op == "barrier" {
+            return Step::Call(Call::Barrier { comm: named.comm });
+        }
+        if let Some(chosen) = self.collective(op, node, named, path) {
+            return Step::Collective(chosen);
+        }
+        let begun = op.strip_prefix('i').and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = begun {
+            return Step::Begun(chosen, self.open(node, "req", path));
+        }
+        let call = match op {
+            "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
+            "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
+            "timer" => return Step::Timer(Timer::Start),
+            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
+                self.send(op, node, named, path)
+            }
+            "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
+            "irecv" | "recv" => self.receive(op, node, named, path),
+            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
+            "mrecv" | "imrecv" => self.matched_receive(op, node, path),
+            _ => self.completion(op, node, path),
+        };
+        Step::Call(call)
+    }
+
+    fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        // As on the communicator of every job that it is like; else the call is refused below.
+        let like = named.like().unwrap_or_default();
+        let mut reader = collectives::Reader {
+            diagnostics: self.diagnostics,
+            choices: self.choices,
+            ranks: self.ranks,
+            rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
+            buffer: self.buffers,
+        };
+        let mut chosen = reader.read(op, node, like, path)?;
+        self.buffers = reader.buffer;
+        let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
+        let has_buffers = chosen.call.buffers() != [None, None];
+        if has_buffers && (named.like().is_none() || moved) {
+            self.report(
+                Diagnostic::error(
+                    &codes::COMMUNICATOR,
+                    node.get("comm").map_or(node.span, |value| value.span),
+                    format!("{path}.comm"),
+                    "its ranks are not known before the run",
+                    "a collective with buffers needs a communicator of every job, or a duplicate of 0 or 1",
+                )
+                .help("messages and barriers go over any communicator"),
+            );
+        }
+        chosen.call.comm = named.comm;
+        Some(chosen)
+    }
+
+    fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let to = self.peer(node, "to", named, path, false);
+        let tag = self.tag(node, path, false).unwrap_or(0);
+        let Place { buffer, elements } = self.place(node, path, "size");
+        let mode = match op.trim_start_matches('i') {
+            "ssend" => SendMode::Synchronous,
+            "bsend" => SendMode::Buffered,
+            "rsend" => SendMode::Ready,
+            _ => SendMode::Standard,
+        };
+        if mode == SendMode::Buffered && self.attached.is_none() {
+            self.no_buffer(node, path);
+        }
+        let call = if op.starts_with('i') {
+            let request = self.open(node, "req", path);
+            Call::Isend { request, to, tag, comm, buffer, mode }
+        } else {
+            Call::Send { to, tag, comm, buffer, mode }
+        };
+        pieces::typed(call, elements)
+    }
+
+    /// `buffer_attach` and `buffer_detach`, which come in turn.
+    fn buffer_of_sends(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        if op == "buffer_detach" {
+            if self.attached.take().is_none() {
+                self.no_buffer(node, path);
+            }
+            return Call::DetachBuffer;
+        }
+        if let Some(first) = self.attached.replace(node.span) {
+            let (found, allowed) = ("a buffer is attached already", "a process has one at a time");
+            let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
+            self.report(one.related(first, "it was attached here"));
+        }
+        Call::AttachBuffer { bytes: node.bytes("size").unwrap_or_default().as_u64() }
+    }
+
+    fn no_buffer(&mut self, node: &Node, path: &str) {
+        let (found, allowed) = ("no buffer is attached here", "`buffer_attach` must come before");
+        let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
+        self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
+    }
+
+    /// What is attached must be detached: nobody completes its transfers after the end.
+    fn end(&mut self) {
+        let Some(first) = self.attached else { return };
+        let path = format!("workload.ranks[{}]", self.rank);
+        let (found, allowed) =
+            ("the buffer is never detached", "`buffer_detach` must come after it");
+        let one = Diagnostic::error(&codes::CONTRADICTION, first, path, found, allowed);
+        self.report(one.help("detaching waits for the transfers of all buffered sends"));
+    }
+
+    fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let source = self.peer(node, "src", named, path, true);
+        let tag = self.tag(node, path, true);
+        let Place { buffer, elements } = self.place(node, path, "max");
+        let call = if op == "irecv" {
+            let request = self.open(node, "req", path);
+            Call::Irecv { request, source, tag, comm, buffer }
+        } else {
+            Call::Recv { source, tag, comm, buffer }
+        };
+        pieces::typed(call, elements)
+    }
+
+    fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let source = self.peer(node, "src", named, path, true);
+        let tag = self.tag(node, path, true);
+        match op {
+            "probe" => Call::Probe { source, tag, comm },
+            "iprobe" => Call::Iprobe { source, tag, comm },
+            "mprobe" => {
+                Call::Mprobe { message: self.open(node, "handle", path), source, tag, comm }
+            }
+            _ => {
+                let message = self.open(node, "handle", path);
+                self.mark(node, "handle", Open::Perhaps);
+                Call::Improbe { message, source, tag, comm }
+            }
+        }
+    }
+
+    fn matched_receive(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        let message = self.close(node, "handle", path, Open::No);
+        let Place { buffer, elements } = self.place(node, path, "max");
+        let call = if op == "mrecv" {
+            Call::Mrecv { message, buffer }
+        } else {
+            Call::Imrecv { message, request: self.open(node, "req", path), buffer }
+        };
+        pieces::typed(call, elements)
+    }
+
+    fn completion(&mut self, op: &str, node: &Node, path: &str) -> Call {
+        match op {
+            "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
+            "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
+            "cancel" => {
+                self.must_be_a_receive(node, path);
+                Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
+            }
+            "waitall" => {
+                Call::WaitAll { requests: self.close_all(node, path, Open::No), statuses: true }
+            }
+            "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
+            "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
+            other => unreachable!("`{other}` passed the check of its word"),
+        }
+    }
+
+    /// What is cancelled is a receive: the others go on to their ends.
+    fn must_be_a_receive(&mut self, node: &Node, path: &str) {
+        let value = node.get("req").expect("the key is required");
+        let name = value.text().expect("the tree was checked against its shape");
+        let Some(op) = self.begun.get(name).filter(|op| !op.ends_with("recv")) else { return };
+        let found = format!("`{}` is a request of `{op}`", quote(name));
+        let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
+        let at = format!("{path}.req");
+        let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
+        self.report(one.help("leave the `cancel` out, and wait for the request"));
+    }
+
+    /// A rank, or what stands for one; `any` only where `receiving`.
+    fn peer(&mut self, node: &Node, key: &str, named: Named, path: &str, receiving: bool) -> Peer {
+        let value = node.get(key).expect("the tree was checked against its shape");
+        let at = format!("{path}.{key}");
+        match value.text() {
+            Some("proc_null") => Peer::Null,
+            Some(_) if receiving => Peer::Any,
+            Some(_) => {
+                self.report(
+                    Diagnostic::error(
+                        &codes::WILDCARD,
+                        value.span,
+                        at,
+                        "a send to `any`",
+                        "the wildcard is allowed in receives and probes only",
+                    )
+                    .help("name the receiver's rank, or \"proc_null\""),
+                );
+                Peer::Null
+            }
+            None => {
+                let rank = value.as_count();
+                if named.like().is_some() && rank >= u64::from(self.ranks) {
+                    let last = self.ranks - 1;
+                    self.report(
+                        Diagnostic::error(
+                            &codes::RANK,
+                            value.span,
+                            at,
+                            format!("rank {rank} does not exist"),
+                            format!("ranks are 0 to {last}"),
+                        )
+                        .help(format!("this is a statement of rank {}", self.rank)),
+                    );
+                }
+                Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// The tag; `None` for the wildcard.
+    fn tag(&mut self, node: &Node, path: &str, receiving: bool) -> Option<i32> {
+        let Some(value) = node.get("tag") else { return Some(0) };
+        if let Value::Text(_) = value.value {
+            if !receiving {
+                self.report(
+                    Diagnostic::error(
+                        &codes::WILDCARD,
+                        value.span,
+                        format!("{path}.tag"),
+                        "a send with the tag `any`",
+                        "the wildcard is allowed in receives and probes only",
+                    )
+                    .help("give a tag from 0 to 2147483647"),
+                );
+            }
+            return None;
+        }
+        Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
+    }
+
+    /// The number of the request or message that the text under `key` begins to name.
+    fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
+        let value = node.get(key).expect("the key is required");
+        let name = value.text().expect("the tree was checked against its shape").to_owned();
+        let next = Handle(u32::try_from(self.handles.len()).expect("the shape limits statements"));
+        let known = self.handles.get(&name).copied();
+        if let Some((_, Open::Yes, first)) = known {
+            self.report(
+                Diagnostic::error(
+                    &codes::REQUEST,
+                    value.span,
+                    format!("{path}.{key}"),
+                    format!("`{}` is still open", quote(&name)),
+                    "a name may be used again after its end",
+                )
+                .related(first, "it was opened here")
+                .help("wait for it first, or use another name"),
+            );
+        }
+        let handle = known.map_or(next, |(handle, ..)| handle);
+        self.begun.insert(name.clone(), node.required_word("op").to_owned());
+        self.handles.insert(name, (handle, Open::Yes, value.span));
+        handle
+    }
+
+    fn mark(&mut self, node: &Node, key: &str, open: Open) {
+        if let Some(entry) = node.word(key).and_then(|name| self.handles.get_mut(name)) {
+            entry.1 = open;
+        }
+    }
+
+    fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
+        let value = node.get(key).expect("the key is required");
+        self.close_node(value, &format!("{path}.{key}"), after)
+    }
+
+    fn close_all(&mut self, node: &Node, path: &str, after: Open) -> Requests {
+        let list = node.get("reqs").and_then(Node::elements).unwrap_or(&[]);
+        let handles = list
+            .iter()
+            .enumerate()
+            .map(|(index, value)| self.close_node(value, &format!("{path}.reqs[{index}]"), after));
+        Requests::List(handles.collect())
+    }
+
+    fn close_node(&mut self, value: &Node, path: &str, after: Open) -> Handle {
+        let name = value.text().expect("the tree was checked against its shape");
+        match self.handles.get_mut(name) {
+            Some(entry) if entry.1 != Open::No => {
+                entry.1 = after;
+                entry.0
+            }
+            known => {
+                let ended = known.is_some();
+                let open: Vec<String> = self
+                    .handles
+                    .iter()
+                    .filter(|(_, (_, open, _))| *open != Open::No)
+                    .map(|(name, _)| name.clone())
+                    .collect();
+                let found = if ended { "has ended already" } else { "was never opened" };
+                let allowed = if open.is_empty() {
+                    "none is open here".to_owned()
+                } else {
+                    format!("open here are {}", open.join(", "))
+                };
+                let name = quote(name);
+                self.report(Diagnostic::error(
+                    &codes::REQUEST,
+                    value.span,
+                    path,
+                    format!("`{name}` {found}"),
+                    allowed,
+                ));
+                Handle(0)
+            }
+        }
+    }
+}

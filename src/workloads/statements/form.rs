@@ -1,0 +1,90 @@
+//! The statements of a program: which keys each has, and what it is in MPI.
+
+pub(crate) mod collectives;
+mod communicators;
+mod outside;
+pub(crate) mod pieces;
+
+use form::fields::{COMM_FIELD, REQ, REQUEST, SIZE};
+use form::shape::{Field, Shape, Variant, default, joined, required, variant};
+use mpi::envelope::TAG_UB;
+use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
+
+static REQUESTS: Shape = Shape::List { of: &Shape::Name, min: 0, max: 100_000 };
+static PEER: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: u32::MAX as u64 },
+    Shape::Word(&[
+        ("any", "MPI_ANY_SOURCE, in receives and probes only"),
+        ("proc_null", "MPI_PROC_NULL"),
+    ]),
+]);
+static TAG: Shape = Shape::Either(&[
+    Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
+    Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
+]);
+
+const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
+const SRC: Field =
+    required("src", &PEER, "0", "The sender's rank in the communicator, or \"any\".");
+const TAG_FIELD: Field =
+    default("tag", &TAG, "0", "The tag, 0 to 2147483647 (MPI_TAG_UB, the greatest C int).");
+const ATTACHED: Field =
+    required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
+const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
+const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
+
+static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
+    variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
+    variant(
+        "issend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Issend",
+    ),
+    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Send"),
+    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Ssend"),
+    variant(
+        "ibsend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Ibsend",
+    ),
+    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Bsend"),
+    variant(
+        "irsend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        "MPI_Irsend",
+    ),
+    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Rsend"),
+    variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
+    variant("buffer_detach", &[], "MPI_Buffer_detach"),
+    variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Irecv"),
+    variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN], "MPI_Recv"),
+    variant("wait", &[REQ], "MPI_Wait"),
+    variant("waitall", &[REQS], "MPI_Waitall"),
+    variant("waitany", &[REQS], "MPI_Waitany"),
+    variant("test", &[REQ], "MPI_Test"),
+    variant("testall", &[REQS], "MPI_Testall"),
+    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Probe"),
+    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
+    variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
+    variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
+    variant("mrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN], "MPI_Mrecv"),
+    variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Imrecv"),
+    variant("cancel", &[REQ], "MPI_Cancel"),
+    variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+    communicators::DUP,
+    communicators::SPLIT,
+    communicators::CREATE_GROUP,
+    communicators::INTERCOMM_CREATE,
+    communicators::INTERCOMM_MERGE,
+    communicators::FREE,
+    communicators::CREATE_ENDPOINTS,
+    communicators::FREE_ENDPOINT,
+    collectives::IBARRIER,
+    outside::COMPUTE,
+    outside::TIMER,
+];
+
+static OPERATIONS: [Variant; MESSAGES_AND_COMMUNICATORS.len() + collectives::STATEMENTS.len()] =
+    joined(&MESSAGES_AND_COMMUNICATORS, &collectives::STATEMENTS);
+/// A statement, named by its `op`.
+pub(crate) static OPERATION: Shape = Shape::Tagged { tag: "op", variants: &OPERATIONS };

@@ -1,0 +1,222 @@
+//! Collectives in a scenario: the statements of a program, and the choices of the library.
+
+use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
+use form::shape::{Field, Shape, Variant, default, optional, required, variant};
+
+static BARRIER: Shape =
+    Shape::Word(&[("dissemination", "everybody tells the rank at distance 1, 2, 4, ...")]);
+static BCAST: Shape = Shape::Word(&[
+    ("binomial", "down a binomial tree"),
+    ("pipelined_ring", "in segments along a chain"),
+]);
+static SCATTER: Shape = Shape::Word(&[
+    ("binomial", "down a binomial tree, halving what is carried"),
+    ("linear", "the root sends to each"),
+]);
+static GATHER: Shape =
+    Shape::Word(&[("binomial", "up a binomial tree"), ("linear", "everybody sends to the root")]);
+static LINEAR: Shape = Shape::Word(&[("linear", "between the root and each")]);
+static ALLGATHER: Shape = Shape::Word(&[
+    ("ring", "each block goes round a ring"),
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange all they have"),
+]);
+static REDUCE: Shape = Shape::Word(&[
+    ("binomial", "up a binomial tree, in the order of ranks where it matters"),
+    ("reduce_scatter_gather", "halves are combined, then gathered (Rabenseifner)"),
+    ("reduce_scatter_linear_gather", "the same, and everybody sends its part to the root"),
+]);
+static ALLREDUCE: Shape = Shape::Word(&[
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange whole vectors"),
+    ("reduce_scatter_allgather", "halves are combined, then collected (Rabenseifner)"),
+]);
+static REDUCE_SCATTER: Shape = Shape::Word(&[
+    ("halving", "halves of what is left go to partners at distance 1, 2, 4, ..."),
+    ("pairwise", "each pair exchanges its blocks; the operator must commute"),
+]);
+static ALLTOALL: Shape = Shape::Word(&[
+    ("pairwise", "each pair exchanges its blocks in a round of its own"),
+    ("linear", "all messages at once"),
+]);
+static SCAN: Shape = Shape::Word(&[
+    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange what they have combined"),
+    ("linear", "from rank to rank"),
+]);
+pub(crate) static OVER: Shape = Shape::Word(&[
+    ("ranks", "everybody is alike"),
+    ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
+    ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
+]);
+pub(crate) static OPERATOR: Shape = Shape::Word(&[
+    ("sum", "MPI_SUM"),
+    ("prod", "MPI_PROD"),
+    ("max", "MPI_MAX"),
+    ("min", "MPI_MIN"),
+    ("land", "MPI_LAND"),
+    ("lor", "MPI_LOR"),
+    ("lxor", "MPI_LXOR"),
+    ("band", "MPI_BAND"),
+    ("bor", "MPI_BOR"),
+    ("bxor", "MPI_BXOR"),
+    ("maxloc", "MPI_MAXLOC, on pairs of int32"),
+    ("minloc", "MPI_MINLOC, on pairs of int32"),
+    ("affine", "user-defined and not commutative: x -> a x + b modulo 1000003, on pairs of int64"),
+]);
+pub(crate) static TYPE: Shape = Shape::Word(&[
+    ("int32", "signed, 4 bytes"),
+    ("int64", "signed, 8 bytes"),
+    ("double", "IEEE 754, 8 bytes"),
+    ("int32_pair", "value and index, 4 bytes each"),
+    ("int64_pair", "two numbers of 8 bytes"),
+    ("int8", "signed, 1 byte"),
+    ("int16", "signed, 2 bytes"),
+    ("uint8", "unsigned, 1 byte"),
+    ("uint16", "unsigned, 2 bytes"),
+    ("uint32", "unsigned, 4 bytes"),
+    ("uint64", "unsigned, 8 bytes"),
+    ("float", "IEEE 754, 4 bytes"),
+]);
+static SEGMENT: Shape = bytes(1, 1 << 30);
+static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
+static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };
+static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
+static SIZES: Shape = Shape::List { of: &SIZE, min: 0, max: 4_096 };
+
+const ROOT: Field = default("root", &ROOT_RANK, "0", "The root's rank in the communicator.");
+const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
+const BLOCK: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the block of each rank.");
+const BLOCKS: Field =
+    required("sizes", &SIZES, "[ \"8 B\", \"4 B\" ]", "Bytes of the block of each rank.");
+const ELEMENTS: Field = required("count", &COUNT, "1", "Elements of the vector.");
+const OPERATOR_FIELD: Field = default("operator", &OPERATOR, "sum", "What two elements become.");
+const TYPE_FIELD: Field = default("type", &TYPE, "int32", "The type of the elements.");
+const OVER_FIELD: Field =
+    default("over", &OVER, "as `mpi.collectives.over` says", "Which ranks combine first.");
+
+const fn algorithm(words: &'static Shape) -> Field {
+    optional("algorithm", words, "The algorithm; without one, that of `mpi.collectives`.")
+}
+
+macro_rules! fields {
+    ([$($field:expr),* $(,)?] $($more:expr)?) => { [$($field,)* $($more)?] };
+}
+
+/// The statements of a program: those that wait, and those that only begin.
+macro_rules! statements {
+    ($([$name:literal $begins:literal $fields:tt $function:literal $begin:literal])*) => {
+        [$(
+            variant($name, &fields!($fields), $function),
+            variant($begins, &fields!($fields REQ), $begin),
+        )*]
+    };
+}
+
+const COUNTS_FIELD: Field =
+    required("counts", &COUNTS, "[ 1, 2 ]", "Elements of the block of each rank.");
+const COUNT_FIELD: Field = required("count", &COUNT, "1", "Elements of the block of each rank.");
+const SEND_SIZES: Field = required(
+    "send_sizes",
+    &SIZES,
+    "[ \"8 B\", \"4 B\" ]",
+    "Bytes of the block for each rank, one after the other in the send buffer.",
+);
+const RECEIVE_SIZES: Field = required(
+    "receive_sizes",
+    &SIZES,
+    "[ \"8 B\", \"4 B\" ]",
+    "Bytes of the block from each rank, one after the other in the receive buffer.",
+);
+
+/// `MPI_Ibarrier`; the barrier that waits stands with the messages.
+pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
+
+#[rustfmt::skip]
+pub(super) static STATEMENTS: [Variant; 30] = statements! {
+    ["bcast" "ibcast" [ROOT, MESSAGE, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "MPI_Bcast" "MPI_Ibcast"]
+    ["scatter" "iscatter" [ROOT, BLOCK, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
+    ["scatterv" "iscatterv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Scatterv" "MPI_Iscatterv"]
+    ["gather" "igather" [ROOT, BLOCK, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
+    ["gatherv" "igatherv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Gatherv" "MPI_Igatherv"]
+    ["allgather" "iallgather" [BLOCK, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
+    ["allgatherv" "iallgatherv" [BLOCKS, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
+    ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
+    ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
+    ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
+    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
+    ["alltoall" "ialltoall" [BLOCK, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
+    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoallv" "MPI_Ialltoallv"]
+    ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
+    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Exscan" "MPI_Iexscan"]
+};
+
+/// The library's choices, by operation.
+pub static CHOICES: Shape = Shape::Object(&[
+    default("barrier", &BARRIER, "dissemination", "The algorithm of MPI_Barrier."),
+    default("bcast", &BCAST, "binomial", "The algorithm of MPI_Bcast."),
+    default("scatter", &SCATTER, "linear", "The algorithm of MPI_Scatter."),
+    default("gather", &GATHER, "linear", "The algorithm of MPI_Gather."),
+    default("allgather", &ALLGATHER, "ring", "The algorithm of MPI_Allgather and MPI_Allgatherv."),
+    default("reduce", &REDUCE, "binomial", "The algorithm of MPI_Reduce."),
+    default("allreduce", &ALLREDUCE, "recursive_doubling", "The algorithm of MPI_Allreduce."),
+    default(
+        "reduce_scatter",
+        &REDUCE_SCATTER,
+        "halving",
+        "The algorithm of MPI_Reduce_scatter; where it does not fit the operator, `halving`.",
+    ),
+    default(
+        "reduce_scatter_block",
+        &REDUCE_SCATTER,
+        "halving",
+        "The algorithm of MPI_Reduce_scatter_block; where it does not fit the operator, `halving`.",
+    ),
+    default("alltoall", &ALLTOALL, "pairwise", "The algorithm of MPI_Alltoall and MPI_Alltoallv."),
+    default("scan", &SCAN, "recursive_doubling", "The algorithm of MPI_Scan."),
+    default("exscan", &SCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
+    default(
+        "bcast_segment",
+        &SEGMENT,
+        "8 KiB",
+        "Bytes of a segment of `pipelined_ring`; an assumption, since no document states it.",
+    ),
+    default(
+        "over",
+        &OVER,
+        "ranks",
+        "Which ranks combine first, in the operations that can: bcast, reduce, allreduce.",
+    ),
+]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi::operator::{Datatype, Operator};
+    use protocols::collectives::{Algorithm, Kind};
+
+    fn words(shape: &Shape) -> Vec<&'static str> {
+        let Shape::Word(words) = shape else { panic!("words are needed, not {shape:?}") };
+        words.iter().map(|(word, _)| *word).collect()
+    }
+
+    #[test]
+    fn the_words_are_the_algorithms_of_the_library() {
+        let Shape::Object(fields) = CHOICES else { panic!("an object") };
+        for kind in Kind::ALL {
+            let field = fields.iter().find(|field| field.key == kind.name()).expect("every kind");
+            let mut of_kind: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
+            let mut named = words(field.shape);
+            of_kind.sort_unstable();
+            named.sort_unstable();
+            assert_eq!(of_kind, named, "{kind:?}");
+            let form::shape::Need::Default(default) = field.need else {
+                panic!("every kind has a default")
+            };
+            assert_eq!(default, kind.default_algorithm().name(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_words_are_the_operators_and_types_of_the_library() {
+        assert_eq!(words(&OPERATOR), Operator::ALL.map(Operator::name));
+        assert_eq!(words(&TYPE), Datatype::ALL.map(Datatype::name));
+    }
+}

@@ -1,0 +1,182 @@
+//! The workload `program`: statements that a scenario writes out for each rank.
+
+use std::sync::Arc;
+
+use super::form::OPERATION;
+use super::form::pieces::{DATATYPES, NamedDatatypes};
+use super::{RankProgram, Statement, Step, Timer, read};
+use crate::collectives::Chosen;
+use crate::job::AnyProgram;
+use crate::kind::{Kind, Processes, Reading, Workload};
+use crate::metric::{Measured, TIME};
+use crate::ping_pong::{END, START};
+use crate::program::{self, Does, Programs};
+use crate::ranks::{Addressing, Ranks};
+use form::codes;
+use form::diagnostic::Diagnostic;
+use form::json::Node;
+use form::shape::Shape;
+use form::typed::{Object as _, required};
+use form::workload_field;
+use protocols::call::Call;
+use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
+
+static RANKS: Shape =
+    Shape::List { of: &Shape::List { of: &OPERATION, min: 0, max: 100_000 }, min: 1, max: 4_096 };
+
+const EXAMPLE: &str = "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ], \
+                     [ { \"op\": \"recv\", \"src\": 0, \"max\": \"8 B\" } ] ]";
+
+form::object! {
+    /// Statements, written out for each rank.
+    pub struct ProgramForm {
+        /// One list of statements for each rank; each has a buffer of its own, so that every
+        /// large message registers its buffers anew (docs/programs.md). A file holds 500,000 values, about
+        /// 100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.
+        ranks: Node = required(&RANKS, EXAMPLE),
+        datatypes: NamedDatatypes = DATATYPES,
+    }
+}
+
+/// A program.
+pub static KIND: Kind = Kind {
+    name: "program",
+    fields: ProgramForm::FIELDS,
+    about: ProgramForm::ABOUT,
+    metrics: &[TIME],
+    account: &[],
+    processes: workload_field!(ProgramForm, ranks),
+    read: |reading| {
+        let ranks = read(reading.diagnostics, reading.choices, reading.node);
+        Some(Arc::new(WrittenProgram { ranks }))
+    },
+};
+
+/// What each rank does, statement by statement.
+#[derive(Clone, Debug)]
+pub struct WrittenProgram {
+    /// One list for each rank.
+    pub ranks: Vec<RankProgram>,
+}
+
+impl WrittenProgram {
+    fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.ranks.iter().flat_map(|rank| rank.iter())
+    }
+
+    /// Refuses lists that are not one for each endpoint, process by process.
+    fn check_whole_processes(&self, reading: &mut Reading<'_>) {
+        let (lists, threads) = (self.ranks.len(), reading.threads);
+        if lists.is_multiple_of(usize::from(threads)) {
+            return;
+        }
+        let found = format!("{lists} lists of statements");
+        let allowed = format!("one for each of the {threads} endpoints of every process");
+        let one = reading.error(&codes::CONTRADICTION, KIND.processes, found, allowed);
+        let threads = reading.place("ranks.threads_per_process");
+        reading.diagnostics.push(one.related(threads, "the endpoints are given here"));
+    }
+
+    /// The endpoint library passes on messages that lie in one piece.
+    fn check_pieces(&self, reading: &mut Reading<'_>) {
+        let is_scattered = |step: &Step| matches!(step, Step::Call(Call::Typed(typed)) if !typed.elements.is_one_piece());
+        let Some(typed) = self.statements().find(|one| is_scattered(&one.step)) else { return };
+        let found = "the threads are endpoints of a library over plain MPI";
+        let allowed = format!("the buffer of the message in line {} lies in pieces", typed.line);
+        let one = reading.error(&codes::CONTRADICTION, "ranks.addressing", found, allowed);
+        let one = one.help("without `xios_ep` each rank is a process, whose library packs");
+        reading.diagnostics.push(one);
+    }
+
+    /// The calls, with the units of collectives.
+    fn listed(&self, ranks: &Ranks) -> Programs {
+        let step = |statement: &Statement| {
+            let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
+            let does = match &statement.step {
+                Step::Call(call) => Does::Call(call.clone()),
+                Step::Collective(chosen) => {
+                    Does::Call(Call::Collective(Arc::new(ranks.placed(chosen))))
+                }
+                Step::Begun(chosen, request) => {
+                    let call = Arc::new(ranks.placed(chosen));
+                    Does::Call(Call::Icollective { request: *request, call })
+                }
+                Step::Compute(time) => Does::Compute(*time),
+                Step::Timer(Timer::Start) => Does::Mark(START),
+                Step::Timer(Timer::Stop) => Does::Mark(END),
+            };
+            program::Step { line, does }
+        };
+        Programs::checked(self.ranks.iter().map(|rank| rank.iter().map(step).collect()).collect())
+    }
+}
+
+/// Refuses tags of a program over the endpoint library, which has fewer than MPI.
+fn check_tags(reading: &mut Reading<'_>) {
+    let lists = reading.node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+    for (rank, list) in lists.iter().enumerate() {
+        for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
+            let tag = node.get("tag").filter(|tag| tag.text().is_none());
+            let most = u64::from(USER_MAX.unsigned_abs());
+            let Some(tag) = tag.filter(|tag| tag.as_count() > most) else { continue };
+            let path = format!("workload.ranks[{rank}][{index}].tag");
+            let found = format!("tag {}", tag.as_count());
+            let allowed = format!("tags of the endpoint library are 0 to {USER_MAX}");
+            let one = Diagnostic::error(&codes::TAG, tag.span, path, found, allowed)
+                .related(reading.place("ranks.addressing"), "the library is chosen here")
+                .help(format!(
+                    "the program has {USER_BITS} of the 31 bits of a tag of MPI; twice {LOCAL_BITS} \
+                     more say which endpoints of their processes send and receive"
+                ));
+            reading.diagnostics.push(one);
+        }
+    }
+}
+
+impl Workload for WrittenProgram {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn check_addressing(&self, reading: &mut Reading<'_>) {
+        reading.refuse_endpoints();
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let ranks = u32::try_from(self.ranks.len()).expect("the shape limits the ranks");
+        let processes = ranks.div_ceil(u32::from(reading.each.max(1)));
+        Some(Processes::new(processes, processes.div_ceil(reading.nodes)))
+    }
+
+    fn check_threads(&self, reading: &mut Reading<'_>) {
+        if reading.addressing == Addressing::EndpointLibrary {
+            self.check_whole_processes(reading);
+            self.check_pieces(reading);
+            check_tags(reading);
+        } else {
+            reading.refuse_threads(&KIND);
+        }
+    }
+
+    fn collectives(&self) -> Vec<&Chosen> {
+        let mut all = Vec::new();
+        for statement in self.statements() {
+            match &statement.step {
+                Step::Collective(chosen) | Step::Begun(chosen, _) => all.push(chosen),
+                Step::Call(_) | Step::Compute(_) | Step::Timer(_) => {}
+            }
+        }
+        all
+    }
+
+    fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
+        let programs = self.listed(ranks);
+        (0..self.ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+    }
+
+    fn measure(&self, _: &mut Measured<'_>) {}
+
+    fn senders(&self, _: &Ranks) -> u64 {
+        1
+    }
+}

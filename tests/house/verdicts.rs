@@ -1,0 +1,105 @@
+//! What README and the page of claims say of predictions is what the baselines hold.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::claims::{files, of_scenarios};
+
+/// Predictions of all shipped scenarios.
+struct Predictions {
+    all: usize,
+    hold: usize,
+    /// Relative errors of those that expect one number, in ascending order.
+    errors: Vec<f64>,
+}
+
+/// Units of metrics and of expectations in one unit of each dimension.
+fn unit(name: &str) -> Option<f64> {
+    let units = [
+        ("", 1.0),
+        ("ns", 1e-3),
+        ("us", 1.0),
+        ("ms", 1e3),
+        ("s", 1e6),
+        ("MB/s", 1.0),
+        ("GB/s", 1e3),
+        ("msg/s", 1e-6),
+        ("Mmsg/s", 1.0),
+    ];
+    units.iter().find(|(unit, _)| *unit == name).map(|(_, factor)| *factor)
+}
+
+/// A number with its unit, or with `x` or nothing behind it.
+fn number(text: &str) -> Option<(f64, &str)> {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    Some((number.parse().ok()?, if unit == "x" { "" } else { unit }))
+}
+
+/// How far a measured value is from the number that its claim expects, if that is one number.
+fn error(claim: &Value, verdict: &Value, metrics: &Value) -> Option<f64> {
+    let expected = match &claim["expect"]["value"] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let ((expected, in_unit), (measured, "")) =
+        (number(&expected)?, number(verdict["measured"].as_str()?)?)
+    else {
+        return None;
+    };
+    let of = claim["value"].as_str().and_then(|metric| metrics[metric]["unit"].as_str());
+    let expected = match of {
+        Some(of) if !in_unit.is_empty() => expected * unit(in_unit)? / unit(of)?,
+        _ if in_unit.is_empty() => expected,
+        _ => return None,
+    };
+    Some((measured - expected).abs() / expected.abs())
+}
+
+fn predictions() -> Predictions {
+    let scenarios = of_scenarios();
+    let mut found = Predictions { all: 0, hold: 0, errors: Vec::new() };
+    for (_, text) in files("traces/baselines/main", ".json") {
+        let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
+        let scenario = format!("{}.json", baseline["scenario"].as_str().expect("a name"));
+        for verdict in baseline["claims"].as_array().into_iter().flatten() {
+            let claims = &scenarios[verdict["id"].as_str().expect("an id")];
+            let claim = claims.iter().find(|(file, _)| file.ends_with(&scenario));
+            let (_, claim) = claim.expect("the scenario has the claim");
+            if claim["role"] == "prediction" {
+                found.all += 1;
+                found.hold += usize::from(verdict["status"] == "pass");
+                found.errors.extend(error(claim, verdict, &baseline["metrics"]));
+            }
+        }
+    }
+    found.errors.sort_by(f64::total_cmp);
+    found
+}
+
+#[test]
+fn the_documents_count_the_predictions_that_hold() {
+    let Predictions { all, hold, errors } = predictions();
+    let median = 100.0 * errors[errors.len() / 2];
+    println!(
+        "{hold} of {all} predictions hold; {} numbers, median error {median:.1} %",
+        errors.len()
+    );
+    let count = format!("Of {all} predictions {hold} hold");
+    let median = format!("within {median:.0} % of it");
+    let numbers = format!("{} of them state one number", errors.len());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let wanted = BTreeMap::from([
+        ("README.md", vec![&count, &median]),
+        ("docs/method/claims.md", vec![&count, &median, &numbers]),
+    ]);
+    for (page, texts) in wanted {
+        let page_text = fs::read_to_string(root.join(page)).expect("a page");
+        for text in texts {
+            assert!(page_text.contains(text.as_str()), "{page} does not say `{text}`");
+        }
+    }
+}
