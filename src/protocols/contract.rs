@@ -646,13 +646,6 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         out: &mut Vec<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
-    /// Reads some of what `handle` will read, and answers anything made of it; changes nothing. In a
-    /// large job a machine lies in no cache: what is read at once is waited for once.
-    fn touch(&self, thread: Thread) -> u64 {
-        let _ = thread;
-        0
-    }
-
     /// What a packet is called in pictures: a word or two.
     fn name_of(packet: &Self::Packet) -> String {
         let debug = format!("{packet:?}");

@@ -1,9 +1,23 @@
 //! Planted bugs, and changes that must not matter: what the checks are checked with.
 //!
-//! Only with the cargo feature `mutants`. A library has at most one
-//! ([`SharedJob::with`](super::library::SharedJob::with)); without one it is the library itself.
+//! Only with the cargo feature `mutants`. A job has at most one
+//! ([`SharedJob::with`](super::library::SharedJob::with)). Bugs that drop, double, reorder or
+//! redirect actions and packets are in the wrapper [`Flawed`], outside the library; those of what a
+//! rank does in a round of a collective in `schedule.rs`. The others change one decision each,
+//! where the library makes it.
+//!
 //! `tests/mutants/library.rs` runs each in the smallest world that shows it and names the law that must
 //! find it; a harmless change must be found by none.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "each place looks for a few bugs of many")]
+
+mod flawed;
+mod messages;
+mod pieces;
+pub(crate) mod schedule;
+mod windows;
+
+pub use flawed::Flawed;
 
 /// Generates the enum and its table.
 macro_rules! mutants {
@@ -76,7 +90,7 @@ mutants! {
     EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
     OneNumber, "one-number", "C1", "All collectives under way have one number.";
     CountsByProcess, "counts-by-process", "deadlock", "Collectives that are only begun are counted by process, not by communicator.";
-    EndsAfterARound, "ends-after-a-round", "C3", "A collective that was only begun ends with its second round.";
+    EndsAfterARound, "ends-after-a-round", "C3", "A nonblocking collective does not wait for the messages of its second round.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

@@ -9,7 +9,11 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
 use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
-use mpisim::protocols::library::{Endpoints, Job, Library, Progress, Queues, SharedJob, Threading};
+#[cfg(not(feature = "mutants"))]
+use mpisim::protocols::library::Library;
+use mpisim::protocols::library::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
+#[cfg(feature = "mutants")]
+use mpisim::protocols::mutant::Flawed as Library;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::rma::Settings;
 use mpisim::runtime::memory::Payload;

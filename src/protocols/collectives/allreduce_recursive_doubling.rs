@@ -9,8 +9,6 @@
 
 use super::fold::{Fold, Part};
 use super::{Round, Task};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use mpi::operator::Side;
 
 /// Own value; fold; one exchange a level; unfold.
@@ -41,10 +39,7 @@ pub(super) fn fold_in(task: &Task<'_>, fold: Fold, round: &mut Round) {
         Part::Takes(from) => {
             let other = task.room(0, len);
             round.receive(from, other);
-            let side = Side::Before;
-            #[cfg(feature = "mutants")]
-            let side = if round.has(Mutant::WrongFold) { Side::After } else { side };
-            round.combine(other, task.output.part(0, len), side);
+            round.combine(other, task.output.part(0, len), Side::Before);
         }
         Part::Alone => {}
     }
@@ -57,8 +52,6 @@ fn exchange(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
     round.receive(fold.rank(partner), other);
     round.send(fold.rank(partner), own);
     let side = if partner < number { Side::Before } else { Side::After };
-    #[cfg(feature = "mutants")]
-    let side = if round.has(Mutant::WrongSide) { Side::Before } else { side };
     round.combine(other, own, side);
 }
 

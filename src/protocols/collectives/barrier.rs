@@ -8,8 +8,6 @@
 //! Left out: shared-memory flags inside a node. Noticeable with many ranks on one node.
 
 use super::{Round, Task};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 
 /// Round k: one message each way; its number is the tag.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
@@ -21,23 +19,6 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let rank = u64::from(task.rank);
     let wrap = |value: u64| u32::try_from(value % size).expect("below the size");
     let tag = u16::try_from(k).expect("at most 32 rounds");
-    #[cfg(feature = "mutants")]
-    let last = 2 * distance >= size;
-    #[cfg(feature = "mutants")]
-    if last && round.has(Mutant::SkipsRound) {
-        return false;
-    }
-    #[cfg(feature = "mutants")]
-    if last && rank == 0 && round.has(Mutant::LetsOneOut) {
-        round.signal(wrap(rank + distance), tag, task.nothing());
-        return true;
-    }
-    #[cfg(feature = "mutants")]
-    if round.has(Mutant::HearsFirst) {
-        round.hear(wrap(rank + size - distance), tag, task.nothing());
-        round.signal(wrap(rank + distance), tag, task.nothing());
-        return true;
-    }
     round.signal(wrap(rank + distance), tag, task.nothing());
     round.hear(wrap(rank + size - distance), tag, task.nothing());
     true

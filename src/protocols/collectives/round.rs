@@ -1,8 +1,6 @@
 //! What one rank does in one round.
 
 use crate::contract::Region;
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use mpi::envelope::Rank;
 use mpi::operator::Side;
 
@@ -59,23 +57,9 @@ pub struct Round {
     pub moves: Vec<Move>,
     /// Work, in order.
     pub work: Vec<Work>,
-    /// What is wrong with the algorithms that are asked.
-    #[cfg(feature = "mutants")]
-    pub mutant: Option<Mutant>,
 }
 
 impl Round {
-    /// Reads the room of a round: see [`Machine::touch`](crate::contract::Machine::touch).
-    pub(crate) fn touch(&self) -> usize {
-        self.moves.capacity() ^ self.work.capacity()
-    }
-
-    /// Whether the algorithm that is asked has this planted bug.
-    #[cfg(feature = "mutants")]
-    pub(super) fn has(&self, mutant: Mutant) -> bool {
-        self.mutant == Some(mutant)
-    }
-
     /// Forgets everything, and keeps the room.
     pub fn clear(&mut self) {
         self.moves.clear();

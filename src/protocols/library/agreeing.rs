@@ -313,8 +313,6 @@ impl Library {
             Purpose::Free { context } => {
                 self.endpoints.close(context);
                 tell(GroupFact::Closed { context }, out);
-                #[cfg(feature = "mutants")]
-                self.gives_context_back();
             }
             Purpose::Dup { .. }
             | Purpose::Split { .. }

@@ -105,8 +105,6 @@ impl Library {
             return Ok(());
         };
         let buffer = self.posted_buffer(key)?;
-        #[cfg(feature = "mutants")]
-        let buffer = self.stretched(buffer, header.bytes);
         if header.mode == SendMode::Synchronous {
             eager::acknowledge(self.wire(from, thread), &header, out);
         }

@@ -210,8 +210,6 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let over = self.begin_rounds(thread, &mut begun.running, out)?;
-        #[cfg(feature = "mutants")]
-        let over = over || (begun.running.is_past_first() && self.ends_early());
         let background = self.background.as_mut().expect("this one was begun");
         if !over {
             background.under_way[usize::from(slot)] = Some(begun);
@@ -267,10 +265,5 @@ impl Library {
     /// The communicator that a beginning is counted in; a bug counts those of the process.
     fn counted_in(&self, context: Context) -> Context {
         if self.job.has(Mutant::CountsByProcess) { Context(0) } else { context }
-    }
-
-    /// A bug ends a collective when its second round has begun.
-    fn ends_early(&self) -> bool {
-        self.job.has(Mutant::EndsAfterARound)
     }
 }

@@ -11,8 +11,6 @@ use super::{
 use crate::call::{Buffer, Call, Comm, Peer, Requests, SendMode, Status};
 use crate::contract::{Emit, Step};
 use crate::eager;
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::rendezvous::{Protocol, RoleInput, Scheme, Sending};
 use mpi::communicator::Communicator;
 use mpi::envelope::{Context, Envelope, Rank};
@@ -130,8 +128,6 @@ impl Library {
         let member = self.speaker(thread, comm)?;
         let route = self.way(comm, &member, to)?;
         let envelope = Envelope { context: member.context, source: member.rank, dest: to, tag };
-        #[cfg(feature = "mutants")]
-        let route = self.rail(route);
         let (message, bytes) = (self.next_message(), buffer.len);
         let (offer, heard) = self.meet_offer(route.peer, &envelope);
         let blocking = matches!(key, Key::Inner(_));
@@ -149,8 +145,6 @@ impl Library {
             };
         }
         eager::send(wire, thread, header, buffer, out);
-        #[cfg(feature = "mutants")]
-        self.resend(out);
         if header.mode == SendMode::Synchronous {
             let body = Body::Unmatched { message: header.message, to: route, tag, buffer };
             return self.open(key, body, thread);
@@ -223,10 +217,6 @@ impl Library {
         self.open(key, body, thread)?;
         if wire.via == Via::SharedMemory && scheme != Scheme::Fixed(Protocol::SharedMemory) {
             out.emit(|| Action::Expose { region: buffer });
-            #[cfg(feature = "mutants")]
-            if self.job.has(Mutant::ExposesTwice) {
-                out.emit(|| Action::Expose { region: buffer });
-            }
         }
         if scheme.registers_at_rts(wire.via) {
             out.emit(|| Action::Register { region: buffer });

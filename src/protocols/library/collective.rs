@@ -198,6 +198,8 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
         let found = running.ask(&mut round);
+        #[cfg(feature = "mutants")]
+        self.bend_round(running, &mut round);
         debug_assert!(found, "a round that was begun is there");
         let finished = self.finish_round(running, &round, out);
         self.round.0 = round;
@@ -242,6 +244,8 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
         while running.ask(round) {
+            #[cfg(feature = "mutants")]
+            self.bend_round(running, round);
             running.remaining = self.start_round(thread, running, round, out)?;
             if running.remaining > 0 {
                 return Ok(false);
@@ -390,9 +394,18 @@ impl Running {
         }
     }
 
+    /// Where the rank stands: for planted bugs.
     #[cfg(feature = "mutants")]
-    pub(super) const fn is_past_first(&self) -> bool {
-        self.at.round > 0
+    pub(super) fn standing_in(&self) -> crate::mutant::schedule::Standing {
+        let begun = matches!(self.place, Place::Background { .. });
+        let (rank, size, round) = (self.rank.0, self.size, self.at.round);
+        crate::mutant::schedule::Standing {
+            algorithm: self.call.algorithm,
+            rank,
+            size,
+            round,
+            begun,
+        }
     }
 
     /// How far the rank is, in words.

@@ -250,10 +250,6 @@ impl Library {
         match agreeing.purpose {
             Purpose::Dup { new } => {
                 let group = Arc::clone(&self.communicator(parent)?.group);
-                #[cfg(feature = "mutants")]
-                if let Some(rank) = group.rank(self.me.0) {
-                    self.counts_late(rank, agreeing.agreement().context());
-                }
                 self.enter(new, agreeing.agreement().context(), group, out);
             }
             Purpose::Split { new } => {

@@ -17,16 +17,14 @@
 //! has 2^31 / P numbers, and a creation that finds none left is refused.
 
 use super::{Job, Library, Process, ProtocolError};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use mpi::envelope::Rank;
 
 /// The numbers that one process gives.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Contexts {
-    next: u32,
+pub(crate) struct Contexts {
+    pub(super) next: u32,
     /// From one number of this process to its next one.
-    step: u32,
+    pub(super) step: u32,
 }
 
 /// What tells no number: a greater one is always heard.
@@ -60,38 +58,8 @@ impl Library {
         if rank != Rank(0) {
             return Ok(NONE);
         }
-        #[cfg(feature = "mutants")]
-        let before = self.contexts;
         let taken = self.contexts.take();
-        #[cfg(feature = "mutants")]
-        if self.job.has(Mutant::ReadsCounter) {
-            self.contexts = before;
-        }
         taken.ok_or_else(|| self.refuse("no context is left for a new communicator", rank))
-    }
-
-    /// This context is in use now.
-    #[cfg(feature = "mutants")]
-    pub(super) fn counts_late(&mut self, rank: Rank, context: u32) {
-        if self.job.has(Mutant::ReadsCounter) && rank == Rank(0) {
-            self.contexts.next = self.contexts.next.max(context + self.contexts.step);
-        }
-    }
-
-    /// A free gives the newest context back.
-    #[cfg(feature = "mutants")]
-    pub(super) fn gives_context_back(&mut self) {
-        if self.job.has(Mutant::ContextAgain) {
-            self.contexts.next = self.contexts.next.saturating_sub(self.contexts.step);
-        }
-    }
-
-    /// Every second context is left out.
-    #[cfg(feature = "mutants")]
-    pub(super) fn leaves_a_gap(&mut self) {
-        if self.job.has(Mutant::ContextGaps) {
-            self.contexts.next += self.contexts.step;
-        }
     }
 }
 

@@ -220,6 +220,14 @@ impl EndpointTable {
         self.comms.remove(&context);
     }
 
+    /// Frees a handle whose communicator is gone; false where that is there.
+    #[cfg(feature = "mutants")]
+    pub(super) fn free_orphan(&mut self, handle: Comm) -> bool {
+        let gone = |own: &Own| !self.comms.contains_key(&own.context);
+        let orphan = self.handles.get(&handle).is_some_and(gone);
+        orphan && self.handles.remove(&handle).is_some()
+    }
+
     /// Whether a communicator is the handle of an endpoint.
     pub(super) fn has(&self, comm: Comm) -> bool {
         self.handles.contains_key(&comm)
@@ -317,10 +325,6 @@ impl Library {
     #[inline]
     pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
         let caller = self.endpoints.current(thread);
-        #[cfg(feature = "mutants")]
-        if self.leaves_polling_to_the_first(caller) {
-            return Lanes { first: Lane(0), count: 0 };
-        }
         self.job.endpoints.polled(caller)
     }
 
@@ -419,14 +423,6 @@ impl Library {
             return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
         };
         let context = own.context;
-        #[cfg(feature = "mutants")]
-        self.gives_name_back();
-        #[cfg(feature = "mutants")]
-        if !self.endpoints.comms.contains_key(&context) {
-            // A bug made two communicators one, or freed one before its time.
-            push_return(thread, Reply::Done, out);
-            return Ok(());
-        }
         let open = self.endpoints.comms.get_mut(&context).expect("a handle has a communicator");
         open.open -= 1;
         let left = open.open;
@@ -464,11 +460,6 @@ impl Library {
         let counts = self.counted(counts, count);
         let group = EndpointGroup::new(counts, members);
         let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
-        #[cfg(feature = "mutants")]
-        {
-            self.counts_late(parent_rank, context);
-            self.leaves_a_gap();
-        }
         tell(GroupFact::Opened { context: Context(context) }, out);
         self.tell_names(&group, (parent_rank, count), Context(context), out);
         self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
@@ -479,8 +470,6 @@ impl Library {
         }
         let engines = self.job.endpoints.queues_of(&self.endpoints).max(self.matching.len());
         self.matching.resize_with(engines, MatchingEngine::default);
-        #[cfg(feature = "mutants")]
-        self.plant();
         self.sort_early(Context(context), out);
         Ok(())
     }

@@ -147,9 +147,6 @@ pub struct Library {
     /// Receives that were searched for and are not appended yet.
     #[cfg(feature = "mutants")]
     late: Vec<(Thread, planted::Late)>,
-    /// The rail of the next message, where a bug alternates between them.
-    #[cfg(feature = "mutants")]
-    rail: u32,
 }
 
 impl Library {
@@ -157,8 +154,7 @@ impl Library {
     pub fn new(job: SharedJob, me: Process) -> Self {
         let threads = usize::from(job.threads[me.0 as usize]);
         let endpoints = EndpointTable::new(&job, me, threads);
-        #[cfg_attr(not(feature = "mutants"), allow(unused_mut, reason = "mutants are planted"))]
-        let mut library = Self {
+        Self {
             me,
             sent: Names::default(),
             posted: Names::default(),
@@ -182,13 +178,8 @@ impl Library {
             barrier: Note::default(),
             #[cfg(feature = "mutants")]
             late: Vec::new(),
-            #[cfg(feature = "mutants")]
-            rail: 0,
             job,
-        };
-        #[cfg(feature = "mutants")]
-        library.plant();
-        library
+        }
     }
 
     /// The most entries that one of its queues has had so far.
@@ -208,8 +199,6 @@ impl Library {
     }
 
     fn next_message(&mut self) -> MessageId {
-        #[cfg(feature = "mutants")]
-        self.alternate();
         MessageId { process: self.me.0, serial: self.sent.take() }
     }
 
@@ -301,30 +290,14 @@ impl Machine for Library {
                 self.one_sided_numbers(thread, token, values, out)?;
             }
             Input::Counters { token, values } => self.counters(thread, token, values, out)?,
-            #[cfg(feature = "mutants")]
-            Input::Resume(_) if self.appends_late(thread) => {}
             Input::Resume(token) => return Err(self.defect("no work outside the lock", token)),
         }
-        #[cfg(feature = "mutants")]
-        self.leaves_waiting(thread, out);
         self.advance_background(thread, out)?;
         self.arrange(thread, out)?;
         if self.typed.is_some() {
             self.carry_typed(thread, first, out);
         }
         Ok(())
-    }
-
-    fn touch(&self, thread: Thread) -> u64 {
-        let posted = self.matching.first().and_then(|queue| queue.posted().next());
-        let posted = posted.map_or(0, |posted| posted.payload.id.serial);
-        let calls = self.calls.0[usize::from(thread.0)];
-        let pending = u64::from(self.pending[usize::from(thread.0)].is_some());
-        let kept = self.kept.len() ^ self.longest.0.posted ^ self.round.0.touch();
-        u64::from(posted ^ calls ^ self.sent.given())
-            ^ pending
-            ^ self.requests.touch(thread)
-            ^ kept as u64
     }
 
     fn waits(&self, thread: Thread) -> Option<WaitSet> {
@@ -337,15 +310,6 @@ impl Machine for Library {
 
     fn adapter_takes(&self, brought: Brought<'_, Packet>) -> bool {
         self.taken_by_adapter(&brought)
-    }
-
-    #[cfg(feature = "mutants")]
-    fn handle_by_adapter(
-        &mut self,
-        input: Input<Packet, Call>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.handle_by_flawed_adapter(input, out)
     }
 
     fn is_exposed(&self) -> bool {

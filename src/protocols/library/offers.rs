@@ -77,15 +77,14 @@ impl Library {
 
     /// Another process offers a receive.
     pub(super) fn hear_offer(&mut self, from: Process, offer: Offer) {
-        #[cfg(feature = "mutants")]
-        let crossing = self.job.has(Mutant::OfferCrosses);
-        #[cfg(not(feature = "mutants"))]
-        let crossing = false;
         let offers = self.offers.get_or_insert_default();
         let pair = offers.pairs.entry(from).or_default();
         pair.heard += 1;
         // A message without an offer that the receiver had not seen is on its way: it comes first.
-        if pair.passed == offer.seen || crossing {
+        let crosses = pair.passed != offer.seen;
+        #[cfg(feature = "mutants")]
+        let crosses = crosses && !self.job.has(Mutant::OfferCrosses);
+        if !crosses {
             pair.kept.push(offer);
         }
     }
@@ -169,7 +168,7 @@ impl Library {
         behind
     }
 
-    fn give_offer(
+    pub(super) fn give_offer(
         &mut self,
         thread: Thread,
         key: Key,
@@ -195,26 +194,6 @@ impl Library {
             packet: super::Packet::Rtr(offer),
             payload: None,
         });
-    }
-
-    /// A receive of any source is offered to the first and to the last rank.
-    #[cfg(feature = "mutants")]
-    fn offer_to_two(
-        &mut self,
-        thread: Thread,
-        key: Key,
-        comm: Comm,
-        of: (Selection, Region),
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let last = u32::try_from(self.job.node_of.len()).expect("processes are counted in u32") - 1;
-        for rank in [0, last] {
-            let route = self.route_of(thread, comm, Rank(rank))?;
-            if route.peer != self.me {
-                self.give_offer(thread, key, route, of, out);
-            }
-        }
-        Ok(())
     }
 
     /// A message of `from` has arrived that takes no offer by itself, and has been matched with

@@ -2,16 +2,19 @@
 //!
 //! Every function here is called at one place, the one that the bug would be written at.
 
+use super::collective::Running;
+use super::contexts::Contexts;
 use super::endpoints::Caller;
-use super::typed::Typed;
+use super::requests::Body;
 use super::{
-    Action, Call, Input, Key, Library, LibraryAction, Machine, MatchingEngine, Packet, Posted,
-    ProtocolError, Region, Route, Selection, SharedJob, Space, Thread, Token, Via, Word, push_walk,
+    Action, Job, Key, Library, LibraryAction, MatchingEngine, Posted, ProtocolError, Region,
+    Selection, SharedJob, Thread, Token, push_walk,
 };
-use crate::contract::Lane;
-use crate::mutant::Mutant;
-use crate::packing::Task;
-use crate::typed::TypedCopy;
+use crate::call::Comm;
+use crate::collectives::Round;
+use crate::mutant::{Mutant, schedule};
+use crate::rendezvous::{Receiver, Receiving};
+use mpi::envelope::{Context, Rank};
 use mpi::matching::Flaw;
 use mpi::observation::Observation;
 
@@ -36,56 +39,99 @@ impl SharedJob {
 }
 
 impl Library {
-    /// Tells the matching engines and the algorithms what is wrong with them.
-    pub(super) fn plant(&mut self) {
-        self.round.0.mutant = self.job.1;
-        let flaws = [
-            (Mutant::ExactFirst, Flaw::ExactFirst),
-            (Mutant::Tail, Flaw::Tail),
-            (Mutant::PartOfContext, Flaw::PartOfContext),
-            (Mutant::NoDestination, Flaw::NoDestination),
-            (Mutant::OtherSource, Flaw::OtherSource),
-        ];
-        let Some((_, flaw)) = flaws.into_iter().find(|(mutant, _)| self.job.has(*mutant)) else {
-            return;
+    /// What the processes of its job agree on.
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Gives all its matching engines a bug.
+    pub(crate) fn plant_in_engines(&mut self, flaw: Flaw) {
+        self.matching.iter_mut().for_each(|engine| engine.plant(flaw));
+    }
+
+    /// Takes it from them.
+    pub(crate) fn heal_engines(&mut self) {
+        self.matching.iter_mut().for_each(MatchingEngine::heal);
+    }
+
+    /// The sender of a message that its receiver reads by RGET.
+    pub(crate) fn sender_by_rget(&self, receive: Key) -> Option<Key> {
+        let request = self.requests.get(receive)?;
+        let Body::Receiving { role: Receiving::Decided(Receiver::RGet(_)), sender, .. } =
+            request.body
+        else {
+            return None;
         };
-        for engine in &mut self.matching {
-            engine.plant(flaw);
+        Some(sender)
+    }
+
+    /// Whether a thread acts as an endpoint that is not the first of its process.
+    pub(crate) fn is_later_endpoint(&self, thread: Thread) -> bool {
+        matches!(self.endpoints.current(thread), Caller::Endpoint(local) if local > 0)
+    }
+
+    /// Frees the handle of an endpoint whose communicator is gone; false where it is there.
+    pub(crate) fn free_orphan(&mut self, handle: Comm) -> bool {
+        self.endpoints.free_orphan(handle)
+    }
+
+    /// The name of the newest endpoint is free again.
+    pub(crate) fn give_name_back(&mut self) {
+        self.endpoints.next_id -= 1;
+    }
+
+    /// The contexts that it gives to new communicators.
+    pub(crate) fn contexts(&self) -> Contexts {
+        self.contexts
+    }
+
+    /// It gives these next.
+    pub(crate) fn count_contexts_as(&mut self, contexts: Contexts) {
+        self.contexts = contexts;
+    }
+
+    /// A context is in use now: where it is one of its own, it gives the next one.
+    pub(crate) fn count_context(&mut self, Context(context): Context) {
+        let Contexts { next, step } = self.contexts;
+        if context >= next && (context - next).is_multiple_of(step) {
+            self.contexts.next = context + step;
         }
     }
 
-    /// Another message is sent.
-    pub(super) fn alternate(&mut self) {
-        if self.job.has(Mutant::TwoRails) {
-            self.rail = (self.rail + 1) % u32::from(self.job.endpoints.lanes.max(1));
+    /// The newest context is free again.
+    pub(crate) fn give_context_back(&mut self) {
+        self.contexts.next = self.contexts.next.saturating_sub(self.contexts.step);
+    }
+
+    /// The next context is left out.
+    pub(crate) fn leave_context_gap(&mut self) {
+        self.contexts.next += self.contexts.step;
+    }
+
+    /// What a rank does in a round of a collective.
+    pub(super) fn bend_round(&self, running: &Running, round: &mut Round) {
+        if let Some(mutant) = self.job.mutant() {
+            schedule::bend(mutant, &running.standing_in(), round);
         }
     }
 
-    /// The lane of the next message.
-    pub(super) fn rail(&self, route: Route) -> Route {
-        let alternates = self.job.has(Mutant::TwoRails);
-        if !alternates && !self.job.has(Mutant::RailPerPeer) {
-            return route;
+    /// A receive of any source is offered to the first and to the last rank.
+    pub(super) fn offer_to_two(
+        &mut self,
+        thread: Thread,
+        key: Key,
+        comm: Comm,
+        of: (Selection, Region),
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let last = u32::try_from(self.job.node_of.len()).expect("processes are counted in u32") - 1;
+        for rank in [0, last] {
+            let route = self.route_of(thread, comm, Rank(rank))?;
+            if route.peer != self.me {
+                self.give_offer(thread, key, route, of, out);
+            }
         }
-        let number = if alternates { self.rail } else { route.peer.0 };
-        let lanes = u32::from(self.job.endpoints.lanes.max(1));
-        let lane = Lane(u16::try_from(number % lanes).expect("lanes are counted in u16"));
-        Route { own: lane, remote: lane, ..route }
-    }
-
-    /// Forgets the calls of other threads that this thread's work has ended.
-    pub(super) fn leaves_waiting(&self, thread: Thread, out: &mut Vec<LibraryAction>) {
-        if self.job.has(Mutant::LeavesWaiting) {
-            let of_another = |action: &LibraryAction| matches!(action, Action::Return { thread: whose, .. } if *whose != thread);
-            out.retain(|action| !of_another(action));
-        }
-    }
-
-    /// Sends the packet that was sent last a second time.
-    pub(super) fn resend(&self, out: &mut Vec<LibraryAction>) {
-        if self.job.has(Mutant::Resends) {
-            out.extend(out.last().cloned());
-        }
+        Ok(())
     }
 
     /// Searches for a message without appending the receive, which follows after the lock was
@@ -102,9 +148,6 @@ impl Library {
         let engine = &self.matching[queue];
         let walk = engine.probe(&selection);
         let waits = walk.matched.is_some();
-        if self.job.has(Mutant::ExtraProbe) {
-            push_walk(&walk, None, out);
-        }
         let blocking = matches!(posted.key, Key::Inner(_));
         if waits || !blocking || !self.job.has(Mutant::Unlocks) {
             return false;
@@ -117,76 +160,13 @@ impl Library {
     }
 
     /// The lock is taken again: the receive is appended.
-    pub(super) fn appends_late(&mut self, thread: Thread) -> bool {
+    pub(crate) fn appends_late(&mut self, thread: Thread) -> bool {
         let Some(place) = self.late.iter().position(|(late, _)| *late == thread) else {
             return false;
         };
         let (_, (queue, selection, posted)) = self.late.remove(place);
         self.matching[queue].append(selection, posted);
         true
-    }
-
-    /// An input that the adapter handles, with what is wrong with it alone.
-    pub(super) fn handle_by_flawed_adapter(
-        &mut self,
-        input: Input<Packet, Call>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let exact_first = self.job.has(Mutant::NicExactFirst);
-        if exact_first {
-            self.matching.iter_mut().for_each(|engine| engine.plant(Flaw::ExactFirst));
-        }
-        let sender = if let Input::Packet { packet: Packet::Rts { header, .. }, .. } = &input {
-            Some(header.sender)
-        } else {
-            None
-        };
-        self.handle(Thread(0), input, out)?;
-        if exact_first {
-            self.matching.iter_mut().for_each(MatchingEngine::heal);
-        }
-        if self.job.has(Mutant::NicFinFirst) {
-            self.says_fin_first(sender, out);
-        }
-        Ok(())
-    }
-
-    /// FIN leaves with the read that answers the RTS of `sender`, and no more at its end.
-    fn says_fin_first(&self, sender: Option<Key>, out: &mut Vec<LibraryAction>) {
-        let is_fin = |action: &LibraryAction| {
-            matches!(
-                action,
-                Action::Send { packet: Packet::Rendezvous { word: Word::Fin, .. }, .. }
-            )
-        };
-        out.retain(|action| !is_fin(action));
-        let read = out.iter().find_map(|action| {
-            let Action::RdmaRead { from, token, .. } = action else { return None };
-            Some((*from, *token))
-        });
-        if let (Some(to), Some((route, token))) = (sender, read) {
-            let packet = Packet::Rendezvous { to, from: Key::from_token(token), word: Word::Fin };
-            let header = self.job.control;
-            out.push(Action::Send { to: route, via: Via::Hca, header, packet, payload: None });
-        }
-    }
-
-    /// The buffer of a receive, as long as its message.
-    pub(super) fn stretched(&self, buffer: Region, bytes: u64) -> Region {
-        let long = self.job.has(Mutant::PastTheEnd) && bytes > buffer.len;
-        if long { buffer.part(0, bytes) } else { buffer }
-    }
-
-    pub(super) fn leaves_polling_to_the_first(&self, caller: Caller) -> bool {
-        let later = matches!(caller, Caller::Endpoint(local) if local > 0);
-        later && self.job.has(Mutant::FirstPolls)
-    }
-
-    /// A name is free again.
-    pub(super) fn gives_name_back(&mut self) {
-        if self.job.has(Mutant::IdAgain) {
-            self.endpoints.next_id -= 1;
-        }
     }
 
     /// The numbers of endpoints of all processes.
@@ -197,47 +177,5 @@ impl Library {
     ) -> impl ExactSizeIterator<Item = u16> {
         let wrong = self.job.has(Mutant::OwnCount);
         counts.map(move |count| if wrong { own } else { count })
-    }
-}
-
-impl Typed {
-    /// What was asked for from `first` on, as a flawed library asks for it.
-    pub(super) fn spoil(&self, first: usize, out: &mut Vec<LibraryAction>) {
-        let Some(mutant) = self.mutant else { return };
-        for action in out.split_off(first) {
-            match (mutant, action) {
-                (Mutant::FirstPieces, Action::Pack(copy)) => {
-                    out.push(Action::Pack(TypedCopy { first: 0, ..copy }));
-                }
-                (Mutant::StagesAll, Action::Pack(copy)) if copy.task == Task::Pack => {
-                    let (to, between) = (copy.packed, Space::Packed(u32::MAX));
-                    let packed = Region::new(between, to.len);
-                    out.push(Action::Pack(TypedCopy { packed, ..copy }));
-                    out.push(Action::Copy { from: packed, to });
-                }
-                (Mutant::FillsGaps, Action::Pack(copy)) if copy.task == Task::Unpack => {
-                    let piece = copy.elements.runs(copy.bytes()).next();
-                    let behind = piece.map(|(at, length)| copy.data().part(at + length, 1));
-                    let from = copy.packed.part(0, 1);
-                    out.extend(behind.map(|to| Action::Copy { from, to }));
-                    out.push(Action::Pack(copy));
-                }
-                (
-                    Mutant::ForgetsUnpack,
-                    Action::Pack(TypedCopy { task: Task::Unpack, packed, .. }),
-                ) if matches!(packed.space, Space::Packed(_)) => {}
-                (Mutant::PacksLate, action @ Action::Send { payload: Some(_), .. })
-                | (Mutant::UnpacksLate, action @ Action::Complete { .. }) => {
-                    let is_work = |action: &LibraryAction| matches!(action, Action::Work(_));
-                    let before = out.iter().rposition(|action| !is_work(action));
-                    let late = before.filter(|&place| place >= first);
-                    let late = late.filter(|&place| matches!(out[place], Action::Pack(_)));
-                    let late = late.map(|place| out.remove(place));
-                    out.push(action);
-                    out.extend(late);
-                }
-                (_, action) => out.push(action),
-            }
-        }
     }
 }

@@ -104,14 +104,6 @@ impl RequestTable {
         self.user.len() + self.inner.len() + parts + self.buffered.len()
     }
 
-    /// Reads a thread's requests: see [`Machine::touch`](crate::contract::Machine::touch).
-    pub(super) fn touch(&self, thread: Thread) -> u64 {
-        let [inner, part] =
-            [self.inner.get(usize::from(thread.0)), self.parts[usize::from(thread.0)].first()];
-        let is_open = |slot: Option<&Option<Request>>| slot.is_some_and(Option::is_some);
-        u64::from(is_open(inner)) ^ u64::from(is_open(part))
-    }
-
     #[inline]
     pub(super) fn get(&self, key: Key) -> Option<&Request> {
         match key {
@@ -456,8 +448,6 @@ impl Library {
             me: self.me,
             node: self.node(),
             again: false,
-            #[cfg(feature = "mutants")]
-            mutant: self.job.mutant(),
             out,
         }
     }

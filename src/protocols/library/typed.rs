@@ -31,8 +31,6 @@ use super::{
 };
 use crate::call::{Call, Peer};
 use crate::contract::Emit;
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::packing::Task;
 use crate::typed::{Elements, TypedCall, TypedCopy};
 use mpi::observation::Observation;
@@ -43,8 +41,6 @@ pub(super) struct Typed {
     /// By number of their staging buffer.
     open: BTreeMap<u32, Message>,
     staging: Staging,
-    #[cfg(feature = "mutants")]
-    pub(super) mutant: Option<Mutant>,
 }
 
 /// One of them.
@@ -159,10 +155,6 @@ impl Library {
         elements: &Arc<Elements>,
     ) -> Region {
         let typed = self.typed.get_or_insert_default();
-        #[cfg(feature = "mutants")]
-        {
-            typed.mutant = self.job.mutant();
-        }
         let (elements, done) = (Arc::clone(elements), false);
         let packed = elements.packed();
         let slot = typed.staging.take(thread);
@@ -185,16 +177,21 @@ impl Library {
     ) {
         let Some(mut typed) = self.typed.take() else { return };
         typed.staging.is_through(thread);
-        let is_alone = self.pending.len() == 1;
-        #[cfg(feature = "mutants")]
-        let is_alone = is_alone || self.job.has(Mutant::StagesInUse);
-        let by = (!is_alone).then_some(thread);
+        let by = self.shares_staging().then_some(thread);
         for action in out.split_off(first) {
             typed.carry(action, by, out);
         }
-        #[cfg(feature = "mutants")]
-        typed.spoil(first, out);
         self.typed = (!typed.staging.is_idle()).then_some(typed);
+    }
+}
+
+impl Library {
+    /// Whether another thread may ask for a staging buffer before this one is through with it.
+    fn shares_staging(&self) -> bool {
+        let shares = self.pending.len() > 1;
+        #[cfg(feature = "mutants")]
+        let shares = shares && !self.job.has(crate::mutant::Mutant::StagesInUse);
+        shares
     }
 }
 

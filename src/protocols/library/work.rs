@@ -109,18 +109,25 @@ impl Library {
 
     /// The work of a thread.
     pub(super) fn works(&mut self, thread: Thread) -> &mut Works {
-        let threads = self.pending.len();
+        let (threads, worker) = (self.pending.len(), self.worker(thread));
         let all = self.works.get_or_insert_with(|| vec![Works::default(); threads].into());
-        #[cfg(feature = "mutants")]
-        let thread = if self.job.has(Mutant::SharesWorks) { Thread(0) } else { thread };
-        &mut all[usize::from(thread.0)]
+        &mut all[worker]
     }
 
     /// The work of a thread, where any of this process ever had some.
     fn begun(&self, thread: Thread) -> Option<&Works> {
+        self.works.as_ref().map(|all| &all[self.worker(thread)])
+    }
+
+    /// Whose list of work a thread adds to and takes from: its own.
+    #[cfg_attr(
+        not(feature = "mutants"),
+        expect(clippy::unused_self, reason = "a planted bug asks")
+    )]
+    fn worker(&self, thread: Thread) -> usize {
         #[cfg(feature = "mutants")]
         let thread = if self.job.has(Mutant::SharesWorks) { Thread(0) } else { thread };
-        self.works.as_ref().map(|all| &all[usize::from(thread.0)])
+        usize::from(thread.0)
     }
 
     /// Takes the return of this thread's call out of a list: there is work left.

@@ -15,8 +15,6 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::wire::Word;
 
 /// How far one side has come, once it knows the other's buffer.
@@ -44,10 +42,6 @@ impl Half {
             Copied::All => {
                 port.load_less();
                 port.say(Word::Fin);
-                #[cfg(feature = "mutants")]
-                if port.has(Mutant::CoopOnCopy) {
-                    return (Self::Done, Progress::Complete);
-                }
                 if other {
                     (Self::Done, Progress::Complete)
                 } else {
@@ -84,12 +78,7 @@ impl Half {
 }
 
 /// Where the receiver's half ends and the sender's begins.
-fn middle(port: &Port<'_>, bytes: u64) -> u64 {
-    #[cfg(feature = "mutants")]
-    if port.has(Mutant::CoopOverlap) {
-        return bytes.div_ceil(2);
-    }
-    let _ = port;
+const fn middle(bytes: u64) -> u64 {
     bytes / 2
 }
 
@@ -119,7 +108,7 @@ impl Role for Sender {
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
             (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
-                let share = Share::new(into.len / 2, into.len);
+                let share = Share::new(middle(into.len), into.len);
                 let (half, progress) = Half::copy(share, into, false, Toward::Peer, port);
                 (OfHalf(half), progress)
             }
@@ -153,7 +142,7 @@ impl Role for Receiver {
                 let bytes = port.buffer.len;
                 // CTS before the copy: the sender's core copies at the same time.
                 port.clear_to_send();
-                let share = Share::new(0, middle(port, bytes));
+                let share = Share::new(0, middle(bytes));
                 Half::copy(share, remote, false, Toward::Own, port)
             }
             (Some(half), input) => half.handle("coop_p2p::receiver", Toward::Own, input, port)?,

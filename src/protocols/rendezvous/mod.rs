@@ -20,8 +20,6 @@ pub mod share;
 pub mod shared_memory;
 
 use super::contract::ProtocolError;
-#[cfg(feature = "mutants")]
-use super::mutant::Mutant;
 use super::wire::Word;
 pub use protocol::Protocol;
 pub use role::{Port, Progress, Role, RoleInput};
@@ -88,9 +86,6 @@ impl Role for Sending {
             (Self::Undecided, RoleInput::Start) => Ok(Progress::Pending),
             (Self::Undecided, RoleInput::Word { word: Word::Fin, .. }) => Ok(Progress::Complete),
             (Self::Undecided, RoleInput::Word { word: Word::Cts { protocol, .. }, .. }) => {
-                #[cfg(feature = "mutants")]
-                let protocol =
-                    if port.has(Mutant::SenderChooses) { Protocol::CoopP2p } else { protocol };
                 let mut role = protocol.sender();
                 port.protocol = protocol;
                 role.handle(RoleInput::Start, port)?;

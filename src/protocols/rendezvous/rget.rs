@@ -14,8 +14,6 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::wire::Word;
 
 /// The side that sends; the library has matched nothing yet.
@@ -42,13 +40,10 @@ impl Role for Sender {
     fn handle(
         &mut self,
         input: RoleInput,
-        #[cfg_attr(not(feature = "mutants"), allow(unused_variables, reason = "mutants ask it"))]
-        port: &mut Port<'_>,
+        _port: &mut Port<'_>,
     ) -> Result<Progress, ProtocolError> {
         use SenderState::{Done, New, WaitFin};
         let (next, progress) = match (self.0, input) {
-            #[cfg(feature = "mutants")]
-            (New, RoleInput::Start) if port.has(Mutant::GetSender) => (WaitFin, Progress::Complete),
             (New, RoleInput::Start) => (WaitFin, Progress::Pending),
             (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rget::sender", state, input)),
@@ -98,26 +93,14 @@ impl Role for Receiver {
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) if port.is_near() => {
                 let remote = port.remote.expect("an RTS of RGET carries the sender's address");
-                #[cfg(feature = "mutants")]
-                if port.has(Mutant::FinFirst) {
-                    port.say(Word::Fin);
-                }
                 Self::copy(Share::new(0, port.buffer.len), remote, port)
             }
             (Copying(share, remote), RoleInput::Continue) => Self::copy(share, remote, port),
             (New, RoleInput::Start) => {
                 let remote = port.remote.expect("an RTS of RGET carries the sender's address");
                 port.register();
-                #[cfg(feature = "mutants")]
-                if port.has(Mutant::FinFirst) {
-                    port.say(Word::Fin);
-                }
                 port.rdma_read_part(remote, 0, port.buffer.len);
                 (Reading, Progress::Pending)
-            }
-            #[cfg(feature = "mutants")]
-            (Reading, RoleInput::RdmaDone) if port.has(Mutant::FinFirst) => {
-                (Done, Progress::Complete)
             }
             (Reading, RoleInput::RdmaDone) => {
                 // FIN before Complete: the sender's buffer is free the moment the read ends, even

@@ -8,8 +8,6 @@ use std::fmt::Debug;
 use super::protocol::Protocol;
 use super::scheme::Cooperation;
 use crate::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Region, Step, Via};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::wire::{Key, LibraryAction, Packet, Wire, Word};
 use mpi::observation::{MessageId, Mover, Observation};
 
@@ -79,9 +77,6 @@ pub struct Port<'a> {
     pub node: u32,
     /// Set by a role that goes on after a poll.
     pub again: bool,
-    /// What is wrong with the roles.
-    #[cfg(feature = "mutants")]
-    pub mutant: Option<Mutant>,
     pub(crate) out: &'a mut Vec<LibraryAction>,
 }
 
@@ -112,12 +107,6 @@ impl Port<'_> {
             packet,
             payload,
         });
-    }
-
-    /// Whether the roles have this planted bug.
-    #[cfg(feature = "mutants")]
-    pub(crate) fn has(&self, mutant: Mutant) -> bool {
-        self.mutant == Some(mutant)
     }
 
     /// Whether the other side lives on this node: cores copy through the kernel then.
@@ -159,10 +148,6 @@ impl Port<'_> {
 
     /// The own copy of this message has ended, where copies are counted.
     pub fn load_less(&mut self) {
-        #[cfg(feature = "mutants")]
-        if self.has(Mutant::LoadKept) {
-            return;
-        }
         if self.counted {
             let (counter, change) = (Counter::Copies(self.me), Change::Down);
             self.out.emit(|| Action::Count { counter, change });
@@ -171,10 +156,6 @@ impl Port<'_> {
 
     /// A large RDMA operation is posted, where they are counted.
     fn offload(&mut self) {
-        #[cfg(feature = "mutants")]
-        if self.has(Mutant::OffloadUncounted) {
-            return;
-        }
         if self.settings.counts_offloads {
             let (counter, change) = (Counter::Offloads(self.node), Change::Up);
             self.out.emit(|| Action::Count { counter, change });
@@ -183,10 +164,6 @@ impl Port<'_> {
 
     /// Pins this side's buffer.
     pub fn register(&mut self) {
-        #[cfg(feature = "mutants")]
-        if self.has(Mutant::PinsTwice) {
-            self.out.emit(|| Action::Register { region: self.buffer });
-        }
         self.out.emit(|| Action::Register { region: self.buffer });
     }
 

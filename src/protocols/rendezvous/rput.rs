@@ -15,8 +15,6 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::wire::Word;
 
 /// The side that sends.
@@ -109,11 +107,6 @@ impl Role for Receiver {
                     port.register();
                 }
                 port.clear_to_send();
-                #[cfg(feature = "mutants")]
-                if port.has(Mutant::PutReceiver) {
-                    self.0 = WaitFin;
-                    return Ok(Progress::Complete);
-                }
                 (WaitFin, Progress::Pending)
             }
             (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),

@@ -17,8 +17,6 @@ use super::role::{Port, Progress, Role, RoleInput};
 use super::rput;
 pub use super::rput::Receiver;
 use crate::contract::ProtocolError;
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use crate::wire::Word;
 
 /// The side that sends.
@@ -61,13 +59,6 @@ impl Role for Sender {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
             (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
                 port.register();
-                #[cfg(feature = "mutants")]
-                if port.has(Mutant::FinFirst) {
-                    port.rdma_write(into);
-                    port.say(Word::Fin);
-                    self.0 = Writing;
-                    return Ok(Progress::Pending);
-                }
                 port.rdma_write_saying(into, Word::Fin);
                 (Writing, Progress::Pending)
             }

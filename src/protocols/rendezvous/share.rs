@@ -49,10 +49,6 @@ impl Share {
         let peer = port.wire.route.peer;
         port.out.emit(|| Action::PeerCopy { peer, toward, own, remote });
         self.next += chunk;
-        #[cfg(feature = "mutants")]
-        if port.has(crate::mutant::Mutant::ChunkLost) && self.end - self.next <= chunk {
-            self.next = self.end;
-        }
         if self.next == self.end {
             Copied::All
         } else {

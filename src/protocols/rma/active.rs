@@ -186,17 +186,10 @@ impl Window {
         let mine = self.take_active(target);
         let count = mine.len();
         let mut said = false;
-        #[cfg(feature = "mutants")]
-        if port.has(Mutant::CompletesFirst) && target != self.rank {
-            said = true;
-            port.tell(self, target, Body::Close(Closes::Epoch), None);
-        }
         for (index, queued) in mine.into_iter().enumerate() {
             let by_hca = port.settings().by_hca(&queued.does);
             let busy = self.targets.get(&target).is_some_and(|state| state.rdma > 0);
             let last = index + 1 == count && !by_hca && !busy && !self.is_shared();
-            #[cfg(feature = "mutants")]
-            let last = last && !port.has(Mutant::CompletesFirst);
             said |= last && target != self.rank;
             self.start_out(target, queued, last, port);
         }

@@ -265,19 +265,10 @@ impl Window {
         let most = if locks.is_some() { u64::MAX } else { port.segment_to(self, target) };
         let (origin, result) = (queued.does.origin(), queued.does.result());
         let mut pieces = queued.pieces(most).peekable();
-        #[cfg(feature = "mutants")]
-        let (mut closes, early) = (closes, port.has(Mutant::FirstPieceCloses));
         while let Some(piece) = pieces.next() {
             let last = pieces.peek().is_none();
-            let ends = last;
-            #[cfg(feature = "mutants")]
-            let ends = ends || early;
-            let ends = if ends { closes } else { Closes::Nothing };
+            let ends = if last { closes } else { Closes::Nothing };
             self.send_piece(target, (piece, result.filter(|_| last)), locks, ends, port);
-            #[cfg(feature = "mutants")]
-            if early {
-                closes = Closes::Nothing;
-            }
         }
         if let Some(origin) = origin {
             port.give_back(origin);
@@ -308,13 +299,6 @@ impl Window {
             Operation::Update { update, .. } => Does::Update(update),
         };
         let payload = does.origin().map(|origin| port.stage(origin));
-        #[cfg(feature = "mutants")]
-        if port.has(Mutant::IssuesTwice) && matches!(remote, Does::Update(_)) && answer.is_none() {
-            let (locks, closes, answer) = (None, Closes::Nothing, None);
-            let body = Body::Operate { does: remote, place, locks, closes, answer };
-            port.tell(self, target, body, payload);
-            does.origin().map(|origin| port.stage(origin));
-        }
         let body = Body::Operate { does: remote, place, locks, closes, answer };
         port.tell(self, target, body, payload);
     }
@@ -360,12 +344,6 @@ impl Window {
         landing: Option<Region>,
         port: &mut Port<'_>,
     ) -> Option<()> {
-        #[cfg(feature = "mutants")]
-        let number = if port.has(Mutant::WrongSlot) {
-            u32::try_from(self.slots.len() - 1).expect("there are few")
-        } else {
-            number
-        };
         let Slot { target, queued, gives_back, .. } = self.close_slot(number)?;
         let result = queued.does.result()?;
         if let Some(landing) = landing {

@@ -121,8 +121,6 @@ impl Window {
             unreachable!("only operations are carried out")
         };
         self.check_exposed(place)?;
-        #[cfg(feature = "mutants")]
-        let closes = self.answered_first(from, closes, answer.is_some(), port);
         let reply = Region::new(Space::Staging(port.thread.0), place.bytes());
         let payload = match does {
             Does::Put => {
@@ -152,24 +150,6 @@ impl Window {
         Ok(())
     }
 
-    /// Answers before anything is done; what is left to end then.
-    #[cfg(feature = "mutants")]
-    fn answered_first(
-        &mut self,
-        from: Route,
-        closes: Closes,
-        told: bool,
-        port: &mut Port<'_>,
-    ) -> Closes {
-        let asked = matches!(closes, Closes::Unlock { answers: true });
-        if !asked || told || !port.has(Mutant::AnswersFirst) {
-            return closes;
-        }
-        port.answer(self, from, Body::Done, None);
-        // More silent unlocks than expected come then, which nobody minds.
-        Closes::Unlock { answers: false }
-    }
-
     fn put(place: Place, landing: Option<Region>, port: &mut Port<'_>) {
         let Some(landing) = landing else { return };
         for (run, start) in place.runs() {
@@ -188,8 +168,6 @@ impl Window {
                 }
             }
             Closes::Unlock { answers } => {
-                #[cfg(feature = "mutants")]
-                let told = told || port.has(Mutant::DoneLost);
                 if answers && !told {
                     port.answer(self, from, Body::Done, None);
                 }

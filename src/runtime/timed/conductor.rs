@@ -34,7 +34,7 @@ use engine::causes::Keep;
 use engine::{LimitReached, Simulation};
 use hardware::cluster::Cluster;
 use hardware::core::Place;
-use protocols::contract::{Machine, Process, Program, Region, Thread};
+use protocols::contract::{Machine, Process, Program, Region};
 use std::hint::black_box;
 use units::{Time, TimeDelta};
 
@@ -407,8 +407,7 @@ where
                     ^ self.ports.of(process).prefetch()
                     ^ self.network.prefetch(process, packet)
                     ^ u64::from(self.memory.bytes.landings(process))
-                    ^ self.cx.observers.prefetch(process, arrives.map(|(sender, ..)| sender))
-                    ^ self.libraries[process.0 as usize].touch(Thread(0)),
+                    ^ self.cx.observers.prefetch(process, arrives.map(|(sender, ..)| sender)),
             );
         }
     }

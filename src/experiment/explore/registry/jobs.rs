@@ -13,7 +13,11 @@ use mpi::rma::update::Effect;
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use protocols::contract::{Handle, Next, Process, Program, Region, Space};
-use protocols::library::{Endpoints, Job, Library, SharedJob};
+#[cfg(not(feature = "mutants"))]
+use protocols::library::Library;
+use protocols::library::{Endpoints, Job, SharedJob};
+#[cfg(feature = "mutants")]
+use protocols::mutant::Flawed as Library;
 use protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 use protocols::rma::{self, Transport};

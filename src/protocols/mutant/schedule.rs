@@ -1,0 +1,54 @@
+//! Planted bugs of collectives: what a rank does in a round, after its algorithm has said it.
+
+use super::Mutant;
+use crate::collectives::{Algorithm, Move, Round, Work};
+use mpi::operator::Side;
+
+/// Where a rank stands in a collective.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) rank: u32,
+    pub(crate) size: u32,
+    pub(crate) round: u32,
+    /// Whether the collective is nonblocking.
+    pub(crate) begun: bool,
+}
+
+impl Standing {
+    fn is_barrier(self) -> bool {
+        self.algorithm == Algorithm::BarrierDissemination
+    }
+
+    /// Whether the round is the last one of a barrier.
+    fn ends_a_barrier(self) -> bool {
+        self.is_barrier() && 2_u64 << self.round.min(32) >= u64::from(self.size)
+    }
+}
+
+/// Changes what a rank does in a round.
+pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
+    let receives = |one: &Move| matches!(one, Move::Receive { .. });
+    let doubling = standing.algorithm == Algorithm::AllreduceRecursiveDoubling;
+    match mutant {
+        Mutant::SkipsRound if standing.ends_a_barrier() => round.clear(),
+        Mutant::LetsOneOut if standing.ends_a_barrier() && standing.rank == 0 => {
+            round.moves.retain(|one| !receives(one));
+        }
+        Mutant::EndsAfterARound if standing.begun && standing.round > 0 => {
+            round.moves.retain(|one| !receives(one));
+        }
+        Mutant::HearsFirst if standing.is_barrier() => round.moves.reverse(),
+        Mutant::WrongFold if doubling && standing.round == 1 => combine_on(Side::After, round),
+        Mutant::WrongSide if doubling && standing.round > 1 => combine_on(Side::Before, round),
+        _ => {}
+    }
+}
+
+fn combine_on(wrong: Side, round: &mut Round) {
+    for work in &mut round.work {
+        if let Work::Combine { side, .. } = work {
+            *side = wrong;
+        }
+    }
+}
