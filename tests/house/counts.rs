@@ -92,7 +92,6 @@ const SPREAD: &[(&str, usize)] = &[
     ("protocols/library/mod.rs Library", 20),
     ("protocols/rma/window.rs Window", 8),
     ("protocols/xios_ep/library/thread.rs Endpoint", 9),
-    ("runtime/timed/mod.rs Timed", 24),
     ("runtime/untimed.rs World", 12),
 ];
 
