@@ -3,7 +3,7 @@
 //!
 //! A mutex is a server in order of arrival. A core that comes spins until it is free. That of a window is
 //! taken as a library lock is: at the cost of its line in the own cache, or of a hand-over by distance.
-//! That of a rank is an atomic on a line that others may have (`lock_numbers`).
+//! That of a rank is an atomic on a line that others may have (`waiters.rs`).
 //! Its holder keeps it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
 //! A core that loads, stores, copies or updates waits for the lines that other cores have
