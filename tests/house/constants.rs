@@ -34,7 +34,7 @@ const METHOD: &[Row] = &[
         &["ASLEEP", "BY_THREAD", "LONG", "REMEMBERED", "RETRIES", "WINDOW", "WINDOW_EACH"],
     ),
     ("runtime/timed/conductor.rs", &["LISTS_AHEAD", "MANY"]),
-    ("runtime/timed/observers/trail.rs", &["NO_LOG", "WAITS"]),
+    ("runtime/timed/observers/critical_path.rs", &["NO_LOG", "WAITS"]),
     ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
     ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
     ("runtime/untimed/memo.rs", &["MOST"]),
@@ -150,7 +150,7 @@ const CASES: &[Row] = &[
     // A number of an engine.
     ("hardware/gpu/device.rs", &["2"]),
     // Bytes of the simulator's own memory.
-    ("runtime/held.rs", &["4096", "1024", "512", "256", "128", "64"]),
+    ("runtime/memory_use.rs", &["4096", "1024", "512", "256", "128", "64"]),
     ("workloads/goal/read.rs", &["2"]),
     // Processes of a ping-pong.
     ("workloads/gpu.rs", &["2"]),
