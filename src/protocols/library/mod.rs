@@ -294,8 +294,13 @@ impl Machine for Library {
             Input::Counters { token, values } => self.counters(thread, token, values, out)?,
             Input::Resume(token) => return Err(self.defect("no work outside the lock", token)),
         }
-        self.advance_background(thread, out)?;
-        self.arrange(thread, out)?;
+        // Each of these has a part in an input only while it is in use.
+        if self.background.is_some() {
+            self.advance_background(thread, out)?;
+        }
+        if self.works.is_some() {
+            self.arrange(thread, out)?;
+        }
         if self.typed.is_some() {
             self.carry_typed(thread, first, out);
         }
