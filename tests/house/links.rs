@@ -81,7 +81,7 @@ fn plain(path: &Path) -> PathBuf {
                 out.pop();
             }
             Component::CurDir => {}
-            other => out.push(other),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
         }
     }
     out
