@@ -6,6 +6,8 @@
 pub mod collectives;
 pub mod communicators;
 pub mod datatypes;
+mod error;
+mod family;
 pub mod loggops;
 pub mod matching;
 pub mod misuse;
@@ -15,183 +17,36 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 mod vectors;
+mod verdict;
 
-use std::fmt;
-
-use serde_json::Value;
-
-pub use matching::{Finished, Sent, World};
+pub use error::VectorError;
+pub use matching::{Finished, Sent};
 pub use simulated::Simulated;
-pub use vectors::{Cases, VectorError, Vectors};
+pub use vectors::{Cases, Vectors};
+pub use verdict::{Followed, Mismatch, Verdict, Wrong};
 
+use family::Judged;
 use mpi::rma::synchronisation::Rules;
 
 /// Schedules per case that `mpisim conform` tries: each way that [`Simulated`] has to connect the
 /// processes comes up once.
 pub const SCHEDULES: u64 = 27;
 
-/// How many cases came out right, and what was wrong with the others.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Verdict {
-    /// Cases as recorded.
-    pub passed: usize,
-    /// One entry per failed case.
-    pub mismatches: Vec<Mismatch>,
-    /// Cases in which real libraries differ, which neither pass nor fail: whom the simulator follows.
-    pub followed: Vec<Followed>,
-}
+/// A world that can run the cases of every family.
+pub trait World: matching::World + collectives::World + one_sided::World {}
 
-/// Whom the simulator follows where libraries differ.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Followed {
-    /// The case's `id`.
-    pub case: u64,
-    /// The libraries that give what the simulator gives; none, where it agrees with each in part.
-    pub libraries: Vec<String>,
-}
-
-/// A case that came out wrong.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Mismatch {
-    /// The case's `id`.
-    pub case: u64,
-    /// The first schedule that showed it; `None` where nothing is scheduled.
-    pub schedule: Option<u64>,
-    /// What was wrong.
-    pub wrong: Wrong,
-}
-
-/// What can be wrong with an outcome.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Wrong {
-    /// The programs did not end, or a definition refused its input.
-    Stopped(String),
-    /// A call returned something else.
-    Returned {
-        /// Whose call.
-        rank: usize,
-        /// The entry among what this rank's calls returned, from 0.
-        entry: usize,
-        /// What MPI returns there: one value, or several where the case is racy.
-        expected: Vec<Option<Value>>,
-        /// What the simulator returned; `None` where its calls had returned nothing more.
-        found: Option<Value>,
-    },
-    /// A definition gives something else.
-    Differs {
-        /// Which field of the case.
-        field: String,
-        /// What MPI gives there: one value, or several where MPI leaves a choice.
-        expected: Vec<Option<Value>>,
-        /// What the simulator gives; `None` where it gives nothing.
-        found: Option<Value>,
-    },
-}
-
-impl Verdict {
-    /// Adds the verdict on another file.
-    pub fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.mismatches.extend(other.mismatches);
-        self.followed.extend(other.followed);
-    }
-
-    /// Whether a case was judged, and every one passed.
-    pub fn is_pass(&self) -> bool {
-        self.mismatches.is_empty() && self.judges()
-    }
-
-    /// Whether a case passed or failed.
-    pub fn judges(&self) -> bool {
-        self.passed + self.mismatches.len() > 0
-    }
-
-    /// How many cases passed and failed, and on how many libraries differ.
-    pub fn counts(&self) -> String {
-        let judged = format!("{} passed, {} failed", self.passed, self.mismatches.len());
-        match self.followed.len() {
-            0 => judged,
-            open => format!("{judged}, {open} not judged (libraries differ)"),
-        }
-    }
-
-    /// A line for each case that has one.
-    pub fn lines(&self) -> impl Iterator<Item = String> {
-        let mismatches = self.mismatches.iter().map(ToString::to_string);
-        mismatches.chain(self.followed.iter().map(ToString::to_string))
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lines().try_for_each(|line| writeln!(f, "{line}"))?;
-        write!(f, "{}", self.counts())
-    }
-}
-
-impl fmt::Display for Followed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whom = self.libraries.join(" and ");
-        let whom = if whom.is_empty() { "no library in all" } else { &whom };
-        write!(f, "case {}: libraries differ; the simulator follows {whom}", self.case)
-    }
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "case {}", self.case)?;
-        if let Some(schedule) = self.schedule {
-            write!(f, ", schedule {schedule}")?;
-        }
-        write!(f, ": {}", self.wrong)
-    }
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stopped(why) => write!(f, "{why}"),
-            Self::Returned { rank, entry, expected, found } => {
-                write!(f, "rank {rank}, entry {entry}: ")?;
-                write_difference(f, expected, found.as_ref())
-            }
-            Self::Differs { field, expected, found } => {
-                write!(f, "`{field}`: ")?;
-                write_difference(f, expected, found.as_ref())
-            }
-        }
-    }
-}
-
-fn write_difference(
-    f: &mut fmt::Formatter<'_>,
-    expected: &[Option<Value>],
-    found: Option<&Value>,
-) -> fmt::Result {
-    let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    let expected: Vec<_> = expected.iter().map(|value| text(value.as_ref())).collect();
-    write!(f, "{} instead of {}", text(found), expected.join(" or "))
-}
+impl<W: matching::World + collectives::World + one_sided::World> World for W {}
 
 /// Runs every case, those that are scheduled under so many schedules.
 pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
     match &vectors.cases {
-        Cases::Matching(cases) => cases
-            .iter()
-            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
-            .collect(),
-        Cases::Communicators(cases) => cases.iter().map(communicators::Case::mismatch).collect(),
-        Cases::Collectives(cases) => cases
-            .iter()
-            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
-            .collect(),
-        Cases::OneSided(cases) => cases
-            .iter()
-            .map(|case| (0..schedules).find_map(|schedule| case.mismatch(world, schedule)))
-            .collect(),
+        Cases::Matching(cases) => judged(cases, world, schedules),
+        Cases::Communicators(cases) => judged(cases, world, schedules),
+        Cases::Collectives(cases) => judged(cases, world, schedules),
+        Cases::OneSided(cases) => judged(cases, world, schedules),
         Cases::Misuse(cases) => cases.iter().map(|case| case.mismatch(Rules::Mpich)).collect(),
-        Cases::Datatypes(cases) => cases.iter().map(datatypes::Case::mismatch).collect(),
-        Cases::LogGops(cases) => cases.iter().map(loggops::Case::mismatch).collect(),
+        Cases::Datatypes(cases) => judged(cases, world, schedules),
+        Cases::LogGops(cases) => judged(cases, world, schedules),
         Cases::Disputed(cases) => {
             let followed = cases.iter().map(datatypes::Disputed::followed).collect();
             Verdict { followed, ..Verdict::default() }
@@ -199,27 +54,8 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
     }
 }
 
-/// The verdict on cases, each with what was wrong with it.
-impl FromIterator<Option<Mismatch>> for Verdict {
-    fn from_iter<T: IntoIterator<Item = Option<Mismatch>>>(cases: T) -> Self {
-        let mut verdict = Self::default();
-        for mismatch in cases {
-            match mismatch {
-                Some(mismatch) => verdict.mismatches.push(mismatch),
-                None => verdict.passed += 1,
-            }
-        }
-        verdict
-    }
-}
-
-/// The different values among these, in order.
-fn distinct(values: impl Iterator<Item = Option<Value>>) -> Vec<Option<Value>> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
-    distinct
+fn judged<W, C: Judged<W>>(cases: &[C], world: &W, schedules: u64) -> Verdict {
+    let schedules = if C::IS_SCHEDULED { schedules } else { 1 };
+    let first = |case: &C| (0..schedules).find_map(|schedule| case.mismatch(world, schedule));
+    cases.iter().map(first).collect()
 }

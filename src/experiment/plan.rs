@@ -195,7 +195,7 @@ pub struct Limits {
     pub events: u64,
     /// Simulated time.
     pub time: TimeDelta,
-    /// What it may hold, as [`runtime::held`] counts it.
+    /// What it may hold, as [`runtime::memory_use`] counts it.
     pub memory: Bytes,
     /// Whether the scenario says so: otherwise it may hold no more than this host has.
     pub memory_given: bool,

@@ -11,7 +11,7 @@
 //! runs, however many lines it has.
 //!
 //! Source: a line is modified, exclusive, shared or invalid, and a cache that shares it supplies it
-//! (`MESI`). Left out: a line is in nobody's cache before its first use, which costs nothing here, and
+//! (`MESI`). Left out: a line is in no cache before its first use, which costs nothing here, and
 //! stays in one for ever after it. Noticeable in memory that is larger than the caches.
 
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl Lines {
         self.runs.insert(lines.start, Run::of(lines.end, by));
     }
 
-    /// Lines that nobody had are the reader's own.
+    /// Lines that no core had are the reader's own.
     fn read(&mut self, lines: Range<u64>, by: Place) {
         let mut free = Vec::new();
         let mut next = lines.start;

@@ -48,14 +48,14 @@ impl Pinning {
         self.until = now;
     }
 
-    /// `caller` begins to pin pages that take `alone` if nobody else does.
+    /// `caller` begins to pin pages that take `alone` if no other process does.
     pub fn join(&mut self, now: Time, caller: u32, alone: TimeDelta, growth: Ratio) {
         self.advance(now, growth);
         self.callers.push((caller, u128::from(alone.as_ps()) * PARTS));
         self.generation += 1;
     }
 
-    /// When to look again, and the generation that this holds for; `None` when nobody pins.
+    /// When to look again, and the generation that this holds for; `None` when no process pins.
     ///
     /// # Panics
     ///
@@ -77,7 +77,7 @@ impl Pinning {
         if !self.is_of(generation) {
             return Vec::new();
         }
-        // Somebody's end was computed for this moment: rounding leaves less than a picosecond.
+        // The end of a pinning was computed for this moment: rounding leaves less than a picosecond.
         let slack = PARTS;
         self.advance(now, growth);
         let done = self.callers.iter().filter(|(_, left)| *left < slack).map(|(who, _)| *who);

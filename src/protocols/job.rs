@@ -6,9 +6,9 @@ use super::contract::{Process, Route, Thread, Via};
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
 use super::note::Note;
-use super::rendezvous::protocol::Protocol;
-use super::rendezvous::scheme::Cooperation;
-use super::rma::settings::Settings;
+use super::selection::protocol::Protocol;
+use super::selection::scheme::Cooperation;
+use super::windows::settings::Settings;
 use super::wire::Wire;
 use mpi::communicator::Communicators;
 use units::Bytes;

@@ -1,10 +1,12 @@
 //! Protocols: what happens. Sans-IO machines; no engine, no hardware, no runtime here.
 
+pub mod arguments;
 pub mod call;
 pub mod collectives;
 pub mod contract;
 pub mod device;
 pub mod eager;
+pub mod identity;
 pub mod job;
 pub mod library;
 #[cfg(feature = "mutants")]
@@ -13,6 +15,9 @@ pub mod note;
 pub mod packing;
 pub mod rendezvous;
 pub mod rma;
+pub mod selection;
+pub mod space;
 pub mod typed;
+pub mod windows;
 pub mod wire;
 pub mod xios_ep;

@@ -14,7 +14,6 @@
 mod flawed;
 mod messages;
 mod pieces;
-pub(crate) mod schedule;
 mod windows;
 
 pub use flawed::Flawed;

@@ -11,9 +11,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::call::{Buffer, Call};
-use super::contract::{Region, Space};
 use super::packing::Task;
+use super::space::{Region, Space};
 use mpi::datatype::{Datatype, DatatypeError, Difference, Rows, Signature};
 
 /// Elements of a datatype in a buffer of the program.
@@ -122,51 +121,6 @@ impl Elements {
             let at = origin.checked_add_signed(run.offset).expect("no byte lies before the buffer");
             (at, run.length)
         })
-    }
-}
-
-/// A send or a receive of elements of a datatype.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct TypedCall {
-    /// The call; its buffer has as many bytes as are packed.
-    pub call: Call,
-    /// What the buffer holds.
-    pub elements: Arc<Elements>,
-}
-
-impl TypedCall {
-    /// The program's buffer, and which way its bytes go; `None` of a call that has none.
-    pub const fn buffer(&self) -> Option<(Buffer, Task)> {
-        if let Call::Isend { buffer, .. } | Call::Send { buffer, .. } = &self.call {
-            Some((*buffer, Task::Pack))
-        } else if let Call::Irecv { buffer, .. }
-        | Call::Recv { buffer, .. }
-        | Call::Mrecv { buffer, .. }
-        | Call::Imrecv { buffer, .. } = &self.call
-        {
-            Some((*buffer, Task::Unpack))
-        } else {
-            None
-        }
-    }
-}
-
-impl Call {
-    /// This send or receive with a buffer of these elements.
-    #[must_use]
-    pub fn typed(mut self, elements: &Arc<Elements>) -> Self {
-        if let Self::Isend { buffer, .. }
-        | Self::Send { buffer, .. }
-        | Self::Irecv { buffer, .. }
-        | Self::Recv { buffer, .. }
-        | Self::Mrecv { buffer, .. }
-        | Self::Imrecv { buffer, .. } = &mut self
-        {
-            buffer.bytes = elements.packed();
-            let elements = Arc::clone(elements);
-            return Self::Typed(Arc::new(TypedCall { call: self, elements }));
-        }
-        self
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::call::{Reply, SendMode};
+use super::arguments::SendMode;
+use super::call::Reply;
 use super::contract::{Action, Handle, Region, Route, Thread, Token, Via};
-use super::rendezvous::protocol::Protocol;
-use super::rendezvous::scheme::Scheme;
-use super::rma::packet::RmaPacket;
+use super::selection::protocol::Protocol;
+use super::selection::scheme::Scheme;
+use super::windows::packet::RmaPacket;
 use mpi::envelope::{Envelope, Selection};
 use mpi::observation::MessageId;
 use units::Bytes;

@@ -25,10 +25,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::account::{Account, Part};
 use super::causes::Recorded;
-use super::held::Held;
+use super::event_text::{self, EventWords};
+use super::memory_use::MemoryUse;
 use super::monitors::{Sometimes, Violation};
 use super::outcome::{Ending, Mark, Outcome, Tally, Used};
-use super::told::{self, Words};
 use bytes::Bytes;
 use engine::{JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use hardware::cluster::Cluster;
@@ -252,7 +252,7 @@ struct Running {
     /// When the last event happened that was no stale one.
     happened: Time,
     /// Events in words, where they were asked for.
-    words: Vec<Words>,
+    words: Vec<EventWords>,
 }
 
 /// Runs the programs of the host to their end.
@@ -480,7 +480,7 @@ impl Running {
             marks: self.marks.iter().map(mark).collect(),
             violations,
             sometimes: Sometimes::default(),
-            held: Held::default(),
+            held: MemoryUse::default(),
             overtaken: 0,
             resources: resources.collect(),
             accounts: self.cores.iter().map(|core| core.account).collect(),
@@ -490,7 +490,7 @@ impl Running {
             choices: Vec::new(),
             causes: causes.map(Box::new),
             checkpoints: self.simulation.checkpoints().to_vec(),
-            told: told::join(self.simulation.journal(), self.words),
+            told: event_text::join(self.simulation.journal(), self.words),
         }
     }
 }

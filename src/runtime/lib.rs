@@ -15,16 +15,18 @@ pub mod counters;
 pub mod crash;
 pub mod deadlock;
 pub mod device;
+pub mod event_text;
 pub mod explore;
 pub mod faults;
 pub mod fingerprint;
-pub mod held;
+
 pub mod loggops;
 pub mod memory;
+pub mod memory_use;
 pub mod monitors;
 pub mod outcome;
 mod prints;
 pub mod rules;
 pub mod timed;
-pub mod told;
+
 pub mod untimed;

@@ -4,11 +4,11 @@ use crate::account::Account;
 use crate::causes::Recorded;
 use crate::crash::CrashReport;
 use crate::deadlock::{Blocked, Deadlock};
+use crate::event_text::EventText;
 use crate::faults::Failure;
-use crate::held::Held;
 use crate::memory::Memories;
+use crate::memory_use::MemoryUse;
 use crate::monitors::{Sometimes, Violation};
-use crate::told::Told;
 use crate::untimed::Choice;
 use engine::{Digest, LimitReached};
 use hardware::fabric::{Kind, ResourceStats};
@@ -92,7 +92,7 @@ pub struct Outcome {
     /// Receiver-not-ready pauses.
     pub rnr: u64,
     /// The most that it held at once, where a limit of memory had it counted.
-    pub held: Held,
+    pub held: MemoryUse,
     /// What faults did.
     pub faults: Tally,
     /// Faults that did nothing.
@@ -104,7 +104,7 @@ pub struct Outcome {
     /// The digest after each whole stretch of events ([`engine::bisect`]).
     pub checkpoints: Vec<Digest>,
     /// The events in words, where they were asked for.
-    pub told: Vec<Told>,
+    pub told: Vec<EventText>,
 }
 
 /// What the faults of a run did.

@@ -45,9 +45,9 @@ mod asking;
 mod choice;
 mod crash;
 mod facts;
-mod hearing;
 mod lending;
 mod memo;
+mod observing;
 mod packets;
 mod same;
 mod state;
@@ -59,7 +59,7 @@ mod words;
 
 pub use super::crash::{Crash, CrashReport};
 pub use choice::{Choice, Refusal};
-pub(crate) use facts::Met;
+pub(crate) use facts::Coverage;
 use memo::Memo;
 pub(crate) use state::Depth;
 use state::{Instance, Operation, Port, Stage, Strand};
@@ -117,7 +117,7 @@ pub struct World<M: Machine, P: Program<M>> {
     memo: Memo<M, P>,
     notes: Notes<M>,
     /// What was met, where monitors and wires have handed that over.
-    met: Met,
+    met: Coverage,
 }
 
 impl<M: Machine, P: Program<M>> World<M, P>
@@ -152,7 +152,7 @@ where
             found: Vec::new(),
             memo: Memo::none(),
             notes: Notes::none(),
-            met: Met::default(),
+            met: Coverage::default(),
         };
         for process in (0..).take(count) {
             world.settle(Process(process));
@@ -297,7 +297,7 @@ where
     }
 
     /// The same in a world that keeps what libraries make of inputs.
-    pub(crate) fn take_met(&mut self) -> Met {
+    pub(crate) fn take_met(&mut self) -> Coverage {
         std::mem::take(&mut self.met)
     }
 

@@ -142,7 +142,7 @@ pub(super) fn applied(
     reading: &mut Reading<'_>,
     (processes, per_node): (u32, u32),
     task: impl Skeleton,
-) -> Option<Arc<dyn Workload>> {
+) -> Arc<dyn Workload> {
     let per_node = per_node.min(processes);
     let application = Application { processes, per_node, task: Arc::new(task) };
     application.check(reading);
@@ -150,7 +150,7 @@ pub(super) fn applied(
     let calls = application.reductions().into_iter();
     let reductions =
         calls.map(|call| choices.choose(reading.diagnostics, node, "workload", call)).collect();
-    Some(Arc::new(Applied { application, reductions }))
+    Arc::new(Applied { application, reductions })
 }
 
 /// The grid of the processes; a line of them with a report where they do not fit.

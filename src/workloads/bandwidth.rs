@@ -48,14 +48,14 @@ pub static ONE_WAY: Kind = Kind {
     metrics: &[BANDWIDTH, MESSAGE_RATE, TIME],
     account: &[],
     processes: "workload",
-    read: |reading| read(reading, false),
+    read: |reading| Some(read(reading, false)),
 };
 
 /// Bandwidth both ways at once.
 pub static BOTH_WAYS: Kind = Kind {
     name: "bidirectional_bandwidth",
     about: "Two processes send windows of messages to each other at once.",
-    read: |reading| read(reading, true),
+    read: |reading| Some(read(reading, true)),
     ..ONE_WAY
 };
 
@@ -68,7 +68,7 @@ pub struct Bandwidth {
     pub bidirectional: bool,
 }
 
-fn read(reading: &mut Reading<'_>, bidirectional: bool) -> Option<Arc<dyn Workload>> {
+fn read(reading: &mut Reading<'_>, bidirectional: bool) -> Arc<dyn Workload> {
     let mut form = BandwidthForm::read(reading.node);
     if form.between == Between::Nodes && form.pairs > 1 {
         let path = workload_field!(BandwidthForm, pairs);
@@ -78,7 +78,7 @@ fn read(reading: &mut Reading<'_>, bidirectional: bool) -> Option<Arc<dyn Worklo
         reading.diagnostics.push(one);
         form.pairs = 1;
     }
-    Some(Arc::new(Bandwidth { form, bidirectional }))
+    Arc::new(Bandwidth { form, bidirectional })
 }
 
 impl Bandwidth {

@@ -101,7 +101,7 @@ pub static BLOCKING: Kind = Kind {
     metrics: &[LATENCY, MESSAGE_RATE, TIME],
     account: &[],
     processes: workload_field!(CollectiveForm, ranks_per_node),
-    read: |reading| measured(reading, None),
+    read: |reading| Some(measured(reading, None)),
 };
 
 static NONBLOCKING_FIELDS: [Field; CollectiveForm::FIELDS.len() + BesideForm::FIELDS.len()] =
@@ -122,7 +122,7 @@ pub static NONBLOCKING: Kind = Kind {
             let allowed = "one thread calls in each process; a progress thread may stand beside it";
             reading.refuse("workload.kind", found, allowed);
         }
-        measured(reading, Some(Beside { compute, tests }))
+        Some(measured(reading, Some(Beside { compute, tests })))
     },
     ..BLOCKING
 };
@@ -142,7 +142,7 @@ pub struct MeasuredCollective {
     pub beside: Option<Beside>,
 }
 
-fn measured(reading: &mut Reading<'_>, beside: Option<Beside>) -> Option<Arc<dyn Workload>> {
+fn measured(reading: &mut Reading<'_>, beside: Option<Beside>) -> Arc<dyn Workload> {
     let form = CollectiveForm::read(reading.node);
     let ranks_per_node = form.ranks_per_node.saturating_mul(u32::from(reading.separate));
     let processes = ranks_per_node.saturating_mul(reading.nodes);
@@ -160,7 +160,7 @@ fn measured(reading: &mut Reading<'_>, beside: Option<Beside>) -> Option<Arc<dyn
     let node: &Node = reading.node;
     let chosen = reading.choices.choose(reading.diagnostics, node, "workload", call);
     let rounds = form.rounds.of(form.size);
-    Some(Arc::new(MeasuredCollective { form, chosen, ranks_per_node, rounds, beside }))
+    Arc::new(MeasuredCollective { form, chosen, ranks_per_node, rounds, beside })
 }
 
 impl MeasuredCollective {

@@ -117,7 +117,7 @@ pub static KIND: Kind = Kind {
             print_every: form.print_every,
             compute: form.compute.as_ps(),
         };
-        applied(reading, (processes, per_node), task)
+        Some(applied(reading, (processes, per_node), task))
     },
 };
 

@@ -139,7 +139,7 @@ pub static KIND: Kind = Kind {
             no_check: reading.rma.transport == Transport::Rdma,
             shared: form.window == WindowKind::Shared,
         };
-        one_sided((form.processes, form.processes_per_node), epochs)
+        Some(one_sided((form.processes, form.processes_per_node), epochs))
     },
 };
 

@@ -2,7 +2,7 @@
 
 use super::backlog::Queue;
 use form::fields::{MAX_MESSAGE, POSITIVE, SIZE as SIZE_SHAPE, bytes};
-use form::json::{Node, Value as Json};
+use form::json::Node;
 use form::shape::Shape;
 use form::typed::{Entry, Object as _, Value, default, optional, required};
 use units::Bytes;
@@ -76,9 +76,10 @@ impl Rounds {
 
 impl Value for Rounds {
     fn read(node: &Node) -> Self {
-        match node.value {
-            Json::Number(_) => Self::All(u32::read(node)),
-            _ => Self::BySize(RoundsBySize::read(node)),
+        if node.number().is_some() {
+            Self::All(u32::read(node))
+        } else {
+            Self::BySize(RoundsBySize::read(node))
         }
     }
 }

@@ -105,7 +105,7 @@ pub static KIND: Kind = Kind {
             buffer: form.buffer.as_u64(),
             compute: form.compute_per_edge.as_ps(),
         };
-        applied(reading, (processes, per_node), task)
+        Some(applied(reading, (processes, per_node), task))
     },
 };
 
@@ -222,10 +222,11 @@ impl Skeleton for Search {
     }
 
     fn measure(&self, run: &mut Measured<'_>) {
-        let Totals { levels, scanned, pairs } = match run.programs.first() {
-            Some(AnyProgram::Search(searcher)) => searcher.totals(),
-            _ => Totals::default(),
+        let totals = |program: &AnyProgram| {
+            if let AnyProgram::Search(searcher) = program { Some(searcher.totals()) } else { None }
         };
+        let totals = run.programs.first().and_then(totals);
+        let Totals { levels, scanned, pairs } = totals.unwrap_or_default();
         run.add(SEARCH_TIME, run.elapsed.as_us_f64());
         run.add(COMMUNICATION, inside(run.outcome).as_us_f64());
         run.add(LEVELS, f64::from(levels));

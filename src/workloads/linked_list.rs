@@ -124,7 +124,7 @@ pub static KIND: Kind = Kind {
         let each = if form.count == ElementCount::PerProcess { form.processes } else { 1 };
         let elements = form.elements.saturating_mul(each);
         let list = List { idiom: form.idiom, elements, probes: form.probes, counts: true };
-        one_sided((form.processes, form.processes_per_node), list)
+        Some(one_sided((form.processes, form.processes_per_node), list))
     },
 };
 
@@ -160,9 +160,8 @@ impl Task for List {
         let elements = f64::from(self.elements);
         let packets =
             |number| marks(run.outcome, number).map(|mark| mark.account.packets).sum::<u64>();
-        let looks = |program: &AnyProgram| match program {
-            AnyProgram::List(appender) => Some(appender.looks()),
-            _ => None,
+        let looks = |program: &AnyProgram| {
+            if let AnyProgram::List(appender) = program { Some(appender.looks()) } else { None }
         };
         let served = to_f64(packets(SERVED) - packets(START));
         let looks = to_f64(run.programs.iter().filter_map(looks).sum());

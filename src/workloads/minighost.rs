@@ -86,7 +86,7 @@ pub static KIND: Kind = Kind {
             steps: form.steps,
             compute: form.compute.as_ps(),
         };
-        applied(reading, (form.processes, form.processes_per_node), task)
+        Some(applied(reading, (form.processes, form.processes_per_node), task))
     },
 };
 

@@ -121,7 +121,7 @@ pub static KIND: Kind = Kind {
             pauses: Pauses { first: form.first_pause.as_ps(), doublings: form.doublings },
         };
         let processes = (form.processes, form.processes_per_node);
-        one_sided(processes, Contention { algorithm: form.algorithm, asked })
+        Some(one_sided(processes, Contention { algorithm: form.algorithm, asked }))
     },
 };
 

@@ -92,11 +92,8 @@ pub struct OneSided<T> {
 }
 
 /// So many processes, on nodes of at most `per_node`.
-pub(super) fn one_sided<T: Task>(
-    (processes, per_node): (u32, u32),
-    task: T,
-) -> Option<Arc<dyn Workload>> {
-    Some(Arc::new(OneSided { processes, per_node: per_node.min(processes), task }))
+pub(super) fn one_sided<T: Task>((processes, per_node): (u32, u32), task: T) -> Arc<dyn Workload> {
+    Arc::new(OneSided { processes, per_node: per_node.min(processes), task })
 }
 
 impl<T> OneSided<T> {

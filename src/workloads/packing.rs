@@ -240,9 +240,10 @@ impl PackingForm {
         match super::gpu::method(&self.method).or(fallback, layout, task) {
             Ok(method) => Some(method),
             Err(refusal) => {
-                let path = match fallback {
-                    Some(_) => workload_field!(Self, fallback),
-                    None => workload_field!(Self, method),
+                let path = if fallback.is_some() {
+                    workload_field!(Self, fallback)
+                } else {
+                    workload_field!(Self, method)
                 };
                 let allowed = "another method can: `kernel` packs every type";
                 reading.refuse(path, refusal.to_string(), allowed);

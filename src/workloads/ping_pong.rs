@@ -99,7 +99,7 @@ impl Workload for PingPongForm {
     }
 
     fn osu_benchmark(&self) -> Option<OsuBenchmark> {
-        let size = (workload_field!(PingPongForm, size), self.size.to_string());
+        let size = (workload_field!(Self, size), self.size.to_string());
         Some(OsuBenchmark { test: OsuTest::Latency, settings: vec![size] })
     }
 }

@@ -90,7 +90,7 @@ pub static KIND: Kind = Kind {
             compute: form.compute.as_ps(),
             watched: form.watch,
         };
-        applied(reading, (form.processes, form.processes_per_node), task)
+        Some(applied(reading, (form.processes, form.processes_per_node), task))
     },
 };
 

@@ -64,7 +64,7 @@ pub static KIND: Kind = Kind {
     read: |reading| {
         let GrowthForm { by, processes, processes_per_node, size, rounds } =
             GrowthForm::read(reading.node);
-        one_sided((processes, processes_per_node), Growth { by, size: size.as_u64(), rounds })
+        Some(one_sided((processes, processes_per_node), Growth { by, size: size.as_u64(), rounds }))
     },
 };
 

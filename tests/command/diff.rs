@@ -12,7 +12,7 @@ use mpisim::experiment::run::events::{parting, traced};
 use mpisim::experiment::run::job;
 use mpisim::experiment::what_if::WhatIf;
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::runtime::told::Told;
+use mpisim::runtime::event_text::EventText;
 use mpisim::units::TimeDelta;
 
 /// A directory with the small sweep.
@@ -34,13 +34,13 @@ fn plan(scenario: &str, overrides: &[&str]) -> Plan {
 }
 
 /// Every event of a run.
-fn journal(point: &Point) -> Vec<Told> {
+fn journal(point: &Point) -> Vec<EventText> {
     job::run(point, Keep::Events(1, u64::MAX)).unwrap().0.told
 }
 
 /// The first event that differs, by looking at all of them.
-fn first_by_force(left: &[Told], right: &[Told]) -> Option<u64> {
-    let key = |told: &Told| {
+fn first_by_force(left: &[EventText], right: &[EventText]) -> Option<u64> {
+    let key = |told: &EventText| {
         let record = told.record;
         (record.time, record.round, record.source, record.fingerprint)
     };

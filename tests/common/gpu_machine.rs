@@ -41,7 +41,7 @@ pub(crate) fn c2050(values: &[(&str, &str)]) -> Profile {
 }
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Happening {
+enum Event {
     Submit(usize),
     Fabric(FabricEvent),
     Gpu(GpuEvent),
@@ -49,26 +49,26 @@ enum Happening {
 
 #[derive(Debug, Default)]
 struct Calendar {
-    events: BinaryHeap<Reverse<(Time, u64, Happening)>>,
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     count: u64,
 }
 
 impl Calendar {
-    fn push(&mut self, time: Time, happening: Happening) {
+    fn push(&mut self, time: Time, event: Event) {
         self.count += 1;
-        self.events.push(Reverse((time, self.count, happening)));
+        self.events.push(Reverse((time, self.count, event)));
     }
 }
 
 impl Schedule for Calendar {
     fn at(&mut self, time: Time, _: ResourceId, event: FabricEvent) {
-        self.push(time, Happening::Fabric(event));
+        self.push(time, Event::Fabric(event));
     }
 }
 
 impl Agenda for Calendar {
     fn gpu(&mut self, time: Time, event: GpuEvent) {
-        self.push(time, Happening::Gpu(event));
+        self.push(time, Event::Gpu(event));
     }
 }
 
@@ -116,23 +116,23 @@ pub(crate) fn run_on(
     let gpu = gpus.of_node(0, 0);
     let mut calendar = Calendar::default();
     for (index, &(at, _, _)) in requests.iter().enumerate() {
-        calendar.push(Time::ZERO + at, Happening::Submit(index));
+        calendar.push(Time::ZERO + at, Event::Submit(index));
     }
     let mut ends = vec![TimeDelta::ZERO; requests.len()];
     let (mut delivered, mut done): (Vec<Delivery>, Vec<_>) = (Vec::new(), Vec::new());
     let mut last = Time::ZERO;
     let mut ended = 0;
-    while let Some(Reverse((now, _, happening))) = calendar.events.pop() {
+    while let Some(Reverse((now, _, event))) = calendar.events.pop() {
         last = now;
-        match happening {
-            Happening::Submit(index) => {
+        match event {
+            Event::Submit(index) => {
                 let (_, stream, operation) = requests[index];
                 gpus.submit(now, gpu, Stream(stream), operation, index as u64, &mut calendar);
             }
-            Happening::Gpu(event) => {
+            Event::Gpu(event) => {
                 gpus.handle(now, event, &mut cluster.fabric, &mut calendar);
             }
-            Happening::Fabric(event) => {
+            Event::Fabric(event) => {
                 cluster.fabric.handle(now, event, &mut calendar, &mut delivered);
                 for Delivery { token } in delivered.drain(..) {
                     assert!(is_gpu_token(token), "nobody else is there");

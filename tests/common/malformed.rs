@@ -2,7 +2,7 @@
 //!
 //! `tests/bad_inputs/README.md` says how a case is written.
 #![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+#![allow(clippy::unwrap_used, reason = "a defect of a case ends the test that reads it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ const METHOD: &[Row] = &[
         &["ASLEEP", "BY_THREAD", "LONG", "REMEMBERED", "RETRIES", "WINDOW", "WINDOW_EACH"],
     ),
     ("runtime/timed/conductor.rs", &["LISTS_AHEAD", "MANY"]),
-    ("runtime/timed/observers/trail.rs", &["NO_LOG", "WAITS"]),
+    ("runtime/timed/observers/critical_path.rs", &["NO_LOG", "WAITS"]),
     ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
     ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
     ("runtime/untimed/memo.rs", &["MOST"]),
@@ -47,7 +47,7 @@ const LIMITS: &[Row] = &[
     ("protocols/call.rs", &["GROUP_TAG_MAX"]),
     ("protocols/contract.rs", &["ASKED"]),
     ("protocols/library/background.rs", &["MOST"]),
-    ("protocols/packing.rs", &["MOST_CALLS", "MOST_ROWS"]),
+    ("protocols/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
     ("protocols/rma/token.rs", &["MOST_WINDOWS"]),
     ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
     ("workloads/goal/calls.rs", &["LONGEST_CALC"]),
@@ -78,7 +78,7 @@ const STATED: &[Row] = &[
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
     ("protocols/library/communicators.rs", &["WORDS"]),
-    ("protocols/rma/packet.rs", &["DERIVED_BYTES"]),
+    ("protocols/windows/packet.rs", &["DERIVED_BYTES"]),
     ("protocols/xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
     ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),
     ("runtime/timed/network/mod.rs", &["RNR_RETRIES"]),
@@ -101,7 +101,7 @@ const DEFAULTS: &[Row] = &[
 const NAMES: &[Row] = &[
     ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
-    ("protocols/collectives/call.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
+    ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/rma/token.rs", &["RMA"]),
@@ -150,7 +150,7 @@ const CASES: &[Row] = &[
     // A number of an engine.
     ("hardware/gpu/device.rs", &["2"]),
     // Bytes of the simulator's own memory.
-    ("runtime/held.rs", &["4096", "1024", "512", "256", "128", "64"]),
+    ("runtime/memory_use.rs", &["4096", "1024", "512", "256", "128", "64"]),
     ("workloads/goal/read.rs", &["2"]),
     // Processes of a ping-pong.
     ("workloads/gpu.rs", &["2"]),

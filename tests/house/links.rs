@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Folders that are not part of a clone, or hold inputs of tests.
-const SKIPPED: [&str; 3] = ["target", ".git", "shared"];
+const SKIPPED: [&str; 2] = ["target", ".git"];
 
 /// Every Markdown file of a clone, by its path from the root.
 fn pages() -> BTreeMap<PathBuf, String> {
@@ -76,12 +76,10 @@ fn anchors(text: &str) -> BTreeSet<String> {
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        if part == Component::ParentDir {
+            out.pop();
+        } else if part != Component::CurDir {
+            out.push(part);
         }
     }
     out

@@ -9,11 +9,22 @@ use serde_json::Value;
 
 pub(super) use read::RawCase;
 
-use super::{Mismatch, World, Wrong};
+use super::family::Judged;
+use super::verdict::{Mismatch, Wrong};
 use protocols::collectives::{Algorithm, Collective};
 
-/// The largest recorded job that is read.
-pub const RANKS_MAX: u32 = 256;
+/// A world that can run collective operations.
+pub trait World {
+    /// Runs one collective of all ranks under one schedule; answers with their result buffers.
+    ///
+    /// # Errors
+    ///
+    /// Why it did not come to its end, in words; a world of messages alone has none.
+    fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
+        let _ = schedule;
+        Err(format!("a world without collectives, asked for one of {} ranks", ranks.len()))
+    }
+}
 
 /// One recorded operation.
 #[derive(Clone, Debug)]
@@ -99,18 +110,6 @@ impl Case {
         changed.collect()
     }
 
-    /// What is wrong with the case under one schedule, by whatever algorithm shows it first.
-    pub(super) fn mismatch(&self, world: &impl World, schedule: u64) -> Option<Mismatch> {
-        let wrong = self.algorithms().find_map(|algorithm| {
-            let ranks = self.by(algorithm);
-            match world.collective(&ranks, schedule) {
-                Ok(found) => self.difference(algorithm, &ranks, &found),
-                Err(why) => Some(Wrong::Stopped(format!("by {}: {why}", algorithm.name()))),
-            }
-        })?;
-        Some(Mismatch { case: self.id, schedule: Some(schedule), wrong })
-    }
-
     fn difference(
         &self,
         algorithm: Algorithm,
@@ -126,6 +125,22 @@ impl Case {
                 found: Some(self.element.numbers(found)),
             })
         })
+    }
+}
+
+impl<W: World> Judged<W> for Case {
+    const IS_SCHEDULED: bool = true;
+
+    /// What is wrong with the case, by the first algorithm that shows it.
+    fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch> {
+        let wrong = self.algorithms().find_map(|algorithm| {
+            let ranks = self.by(algorithm);
+            match world.collective(&ranks, schedule) {
+                Ok(found) => self.difference(algorithm, &ranks, &found),
+                Err(why) => Some(Wrong::Stopped(format!("by {}: {why}", algorithm.name()))),
+            }
+        })?;
+        Some(Mismatch { case: self.id, schedule: Some(schedule), wrong })
     }
 }
 

@@ -6,45 +6,21 @@
 //! whom the simulator follows.
 
 mod answer;
+mod case;
 mod read;
 
 use serde_json::{Map, Value};
 
+pub use case::{Case, Disputed};
 pub(super) use read::{RawCase, RawDisputed};
 
-use super::communicators::difference;
-use super::{Followed, Mismatch, Wrong};
-use mpi::datatype::Datatype;
+use super::family::Judged;
+use super::verdict::{Followed, Mismatch, Wrong, difference};
 
-/// Some elements of a type, and what a library says of them.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Its number in the file.
-    pub id: u64,
-    /// The type.
-    pub datatype: Datatype,
-    /// How many elements.
-    pub count: u64,
-    /// What the library says.
-    pub expected: Map<String, Value>,
-}
+impl<W> Judged<W> for Case {
+    const IS_SCHEDULED: bool = false;
 
-/// Some elements of a type, and what several libraries say of them.
-#[derive(Clone, Debug)]
-pub struct Disputed {
-    /// Its number in the file.
-    pub id: u64,
-    /// The type.
-    pub datatype: Datatype,
-    /// How many elements.
-    pub count: u64,
-    /// What each library says; the same fields for all.
-    pub results: Vec<(String, Map<String, Value>)>,
-}
-
-impl Case {
-    /// What is wrong with the case.
-    pub(super) fn mismatch(&self) -> Option<Mismatch> {
+    fn mismatch(&self, _: &W, _: u64) -> Option<Mismatch> {
         let wrong = match answer::answer(&self.datatype, self.count) {
             Ok(found) => difference(std::slice::from_ref(&self.expected), &found)?,
             Err(why) => Wrong::Stopped(why),

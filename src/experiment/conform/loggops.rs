@@ -10,7 +10,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Mismatch, VectorError, Wrong};
+use super::error::VectorError;
+use super::family::Judged;
+use super::verdict::{Mismatch, Wrong};
 use runtime::loggops::schedule::Schedule;
 use runtime::loggops::{Parameters, replay};
 use workloads::goal::{self, read::ReadError};
@@ -113,9 +115,10 @@ fn first(errors: &[ReadError]) -> String {
     format!("line {}: {}; {}", first.line, first.found, first.allowed)
 }
 
-impl Case {
-    /// What is wrong with the case.
-    pub(super) fn mismatch(&self) -> Option<Mismatch> {
+impl<W> Judged<W> for Case {
+    const IS_SCHEDULED: bool = false;
+
+    fn mismatch(&self, _: &W, _: u64) -> Option<Mismatch> {
         let wrong = match replay(&self.schedule, self.parameters) {
             Err(why) => Wrong::Stopped(format!("{}: {why}", self.name)),
             Ok(replayed) => {

@@ -11,11 +11,9 @@ use serde_json::{Map, Value, json};
 pub(super) use read::RawCase;
 pub use read::{Case, Class, Sent};
 
-use super::{Mismatch, VectorError, Wrong, distinct};
-use crate::conform::collectives::Taking;
-use crate::conform::one_sided;
+use super::family::Judged;
+use super::verdict::{Mismatch, Wrong, distinct};
 use protocols::call::{Outcome, Status};
-use runtime::memory::Memories;
 use workloads::program::{Ending, Programs, Record, Returned};
 
 /// A world that can run programs to their end.
@@ -28,26 +26,6 @@ pub trait World {
     ///
     /// Why the programs did not reach their end, in words.
     fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String>;
-
-    /// Runs one collective of all ranks under one schedule; answers with their result buffers.
-    ///
-    /// # Errors
-    ///
-    /// Why it did not come to its end, in words; a world of messages alone has none.
-    fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
-        let _ = schedule;
-        Err(format!("a world without collectives, asked for one of {} ranks", ranks.len()))
-    }
-
-    /// Runs a case of one-sided operations under one schedule; answers with the memory after it.
-    ///
-    /// # Errors
-    ///
-    /// Why it did not come to its end, in words; a world of messages alone has no windows.
-    fn one_sided(&self, case: &one_sided::Case, schedule: u64) -> Result<Memories, String> {
-        let _ = schedule;
-        Err(format!("a world without windows, asked for one of {} ranks", case.ranks()))
-    }
 }
 
 /// A world after the end of all its programs.
@@ -59,9 +37,10 @@ pub trait Finished {
     fn holds(&self, rank: usize, buffer: u32, bytes: u64, message: &Sent) -> bool;
 }
 
-impl Case {
-    /// What is wrong with the case under one schedule.
-    pub(super) fn mismatch(&self, world: &impl World, schedule: u64) -> Option<Mismatch> {
+impl<W: World> Judged<W> for Case {
+    const IS_SCHEDULED: bool = true;
+
+    fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch> {
         let wrong = match world.run(&self.programs, schedule) {
             Ok(finished) => difference(&self.outcomes, &outcome(self, finished.as_ref()))?,
             Err(why) => Wrong::Stopped(why),

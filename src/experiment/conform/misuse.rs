@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Mismatch, VectorError, Wrong};
+use super::error::VectorError;
+use super::family::Recorded;
+use super::verdict::{Mismatch, Wrong};
 use mpi::envelope::Rank;
 use mpi::rma::synchronisation::{Event, LockKind, RankSet, Rules, Synchronisation};
 
@@ -72,16 +74,22 @@ pub(super) struct RawTwo {
     returns: [Vec<String>; 2],
 }
 
-impl RawOne {
-    /// The case, where it is in order. The target of every call is the caller.
-    pub(super) fn checked(self) -> Result<Case, VectorError> {
+/// The target of every call is the caller.
+impl Recorded for RawOne {
+    type Case = Case;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Case, VectorError> {
         Case::checked(self.id, &[self.calls], &[self.returns])
     }
 }
 
-impl RawTwo {
-    /// The case, where it is in order. The target of a call is the other process.
-    pub(super) fn checked(self) -> Result<Case, VectorError> {
+/// The target of a call is the other process.
+impl Recorded for RawTwo {
+    type Case = Case;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Case, VectorError> {
         Case::checked(self.id, &self.calls, &self.returns)
     }
 }

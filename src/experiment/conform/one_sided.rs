@@ -7,137 +7,35 @@
 //! Left out: shared windows, whose cases are run on allocated ones: the operations are the same, the
 //! loads and stores of neighbours that would carry them out are not.
 
+mod case;
 mod play;
 mod read;
 
+pub use case::Case;
 pub use play::Play;
 pub(super) use read::RawCase;
 
 use serde_json::Value;
 
-use super::{Mismatch, World, Wrong};
-use mpi::operator::{Datatype, Operator};
-use mpi::rma::synchronisation::LockKind;
+use super::family::Judged;
+use super::verdict::{Mismatch, Wrong};
+use case::{Does, Kind};
+use mpi::operator::Operator;
 use mpi::rma::update::Effect;
 use protocols::contract::{Process, Region, Space};
-use protocols::rma::call::{At, Flavor};
 use protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use runtime::memory::Memories;
 
-/// One recorded case.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// Its number in the file.
-    pub id: u64,
-    flavor: Flavor,
-    datatype: Datatype,
-    /// Bytes of one displacement.
-    unit: u64,
-    /// By rank, what its part of the window holds at first.
-    init: Vec<Vec<u8>>,
-    steps: Vec<Step>,
-    /// By step and operation, what was fetched.
-    fetched: Vec<Vec<Option<Vec<u8>>>>,
-    /// By rank, what its part of the window holds at the end.
-    finals: Vec<Vec<u8>>,
-}
-
-/// Epochs that end before those of the next step begin.
-#[derive(Clone, Debug)]
-enum Step {
-    Epochs {
-        sync: Sync,
-        ops: Vec<Op>,
-    },
-    /// Each rank adds its number to one element.
-    Increments {
-        target: u32,
-        disp: u64,
-        add: Vec<Vec<u8>>,
-    },
-}
-
-impl Step {
-    fn ops(&self) -> &[Op] {
-        match self {
-            Self::Epochs { ops, .. } => ops,
-            Self::Increments { .. } => &[],
-        }
-    }
-}
-
-/// The epochs of a step.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Sync {
-    Fence,
-    Pscw,
-    /// One target after the other.
-    Lock(LockKind),
-    LockMany,
-    LockAll,
-}
-
-/// What one rank does in a step; numbered over the whole case.
-#[derive(Clone, Debug)]
-struct Op {
-    number: u32,
-    origin: u32,
-    does: Does,
-}
-
-#[derive(Clone, Debug)]
-enum Does {
-    Flush(u32),
-    FlushAll,
-    Operate {
-        /// `None` for `MPI_PROC_NULL`.
-        target: Option<u32>,
-        at: At,
-        kind: Kind,
-        /// What the origin gives.
-        data: Vec<u8>,
-        /// Whether it has a request.
-        request: bool,
-    },
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Put,
-    Get,
-    Update { update: Effect, fetches: bool },
-}
-
-impl Op {
-    /// The target of an operation or a flush that has one.
-    const fn target(&self) -> Option<u32> {
-        match self.does {
-            Does::Operate { target, .. } => target,
-            Does::Flush(target) => Some(target),
-            Does::FlushAll => None,
-        }
-    }
-
-    /// Whether it is done in an epoch towards this target.
-    fn belongs_to(&self, target: u32) -> bool {
-        self.target() == Some(target) || self.flushes_all()
-    }
-
-    const fn flushes_all(&self) -> bool {
-        matches!(self.does, Does::FlushAll)
-    }
-
-    /// Where its data lies.
-    fn origin(&self) -> Option<Region> {
-        let Does::Operate { data, .. } = &self.does else { return None };
-        (!data.is_empty()).then(|| Region::new(Space::User(2 * self.number), data.len() as u64))
-    }
-
-    /// Where its result lies.
-    fn result(&self) -> Option<Region> {
-        let Does::Operate { kind, at, .. } = &self.does else { return None };
-        let fetches = matches!(kind, Kind::Get | Kind::Update { fetches: true, .. });
-        fetches.then(|| Region::new(Space::User(2 * self.number + 1), at.bytes()))
+/// A world that can run one-sided operations.
+pub trait World {
+    /// Runs a case of one-sided operations under one schedule; answers with the memory after it.
+    ///
+    /// # Errors
+    ///
+    /// Why it did not come to its end, in words; a world of messages alone has no windows.
+    fn one_sided(&self, case: &Case, schedule: u64) -> Result<Memories, String> {
+        let _ = schedule;
+        Err(format!("a world without windows, asked for one of {} ranks", case.ranks()))
     }
 }
 
@@ -172,15 +70,6 @@ pub const SETTINGS: [Settings; 10] = {
 };
 
 impl Case {
-    /// Number of ranks.
-    ///
-    /// # Panics
-    ///
-    /// Never: a case has few.
-    pub fn ranks(&self) -> u32 {
-        u32::try_from(self.init.len()).expect("a case has few ranks")
-    }
-
     /// The programs, one a rank.
     pub fn programs(&self) -> Vec<Play> {
         (0..self.ranks()).map(|rank| Play::new(self, rank)).collect()
@@ -200,10 +89,6 @@ impl Case {
     pub fn settings(&self, schedule: u64) -> Settings {
         let turn = usize::try_from(schedule % SETTINGS.len() as u64).expect("there are few");
         if self.suits(&SETTINGS[turn]) { SETTINGS[turn] } else { SETTINGS[0] }
-    }
-
-    fn ops(&self) -> impl Iterator<Item = &Op> {
-        self.steps.iter().flat_map(Step::ops)
     }
 
     /// What is wrong with what a run left behind.
@@ -227,19 +112,22 @@ impl Case {
         Some(Wrong::Differs { field, expected: vec![Some(expected)], found: Some(found) })
     }
 
-    /// What is wrong with the case under one schedule.
-    pub(super) fn mismatch(&self, world: &impl World, schedule: u64) -> Option<Mismatch> {
+    /// Elements as bit patterns in the words of the vectors.
+    fn numbers(&self, bytes: &[u8]) -> Value {
+        let width = usize::try_from(self.datatype.width()).expect("at most 16");
+        bytes.chunks_exact(width).map(|element| read::number(self.datatype, element)).collect()
+    }
+}
+
+impl<W: World> Judged<W> for Case {
+    const IS_SCHEDULED: bool = true;
+
+    fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch> {
         let wrong = match world.one_sided(self, schedule) {
             Ok(memories) => self.difference(&memories)?,
             Err(why) => Wrong::Stopped(why),
         };
         Some(Mismatch { case: self.id, schedule: Some(schedule), wrong })
-    }
-
-    /// Elements as bit patterns in the words of the vectors.
-    fn numbers(&self, bytes: &[u8]) -> Value {
-        let width = usize::try_from(self.datatype.width()).expect("at most 16");
-        bytes.chunks_exact(width).map(|element| read::number(self.datatype, element)).collect()
     }
 }
 

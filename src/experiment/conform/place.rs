@@ -1,6 +1,6 @@
 //! Where in its file a vector is wrong.
 
-use super::VectorError;
+use super::error::VectorError;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
 use form::json::{self, Node};

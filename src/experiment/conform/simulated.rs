@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use super::collectives::Taking;
-use super::matching::{Finished, Sent, World};
+use super::collectives::{self, Taking};
+use super::matching::{self, Finished, Sent};
 use super::one_sided;
 use mpi::communicator::Communicators;
 use protocols::call::Call;
@@ -35,7 +35,7 @@ const THRESHOLDS: [u64; 3] = [16, 4096, 1 << 20];
 /// More steps than any recorded program takes: a run that is longer makes no progress.
 const STEPS_MAX: usize = 1_000_000;
 
-impl World for Simulated {
+impl matching::World for Simulated {
     fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String> {
         let mut world = start(programs, job(programs.size(), schedule));
         let walk = explore::walk(&mut world, self.seed, schedule, STEPS_MAX);
@@ -44,7 +44,9 @@ impl World for Simulated {
             None => Ok(Box::new(world)),
         }
     }
+}
 
+impl collectives::World for Simulated {
     fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
         let step = |taking: &Taking| {
             let call = Call::Collective(Arc::new(taking.call.clone()));
@@ -68,7 +70,9 @@ impl World for Simulated {
         };
         Ok(ranks.iter().enumerate().map(result).collect())
     }
+}
 
+impl one_sided::World for Simulated {
     fn one_sided(&self, case: &one_sided::Case, schedule: u64) -> Result<Memories, String> {
         let programs = case.programs();
         // Every settings meets every way to connect the processes.

@@ -5,7 +5,7 @@ mod ideal;
 
 use ideal::{Fault, Ideal};
 
-use super::matching::Class;
+use super::matching::{Class, World as _};
 use super::*;
 
 const RECORDED: &str = include_str!("../../../tests/vectors/matching.json");

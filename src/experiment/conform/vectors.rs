@@ -8,8 +8,9 @@ use crate::library;
 use form::diagnostic::Diagnostics;
 use form::json;
 
+use super::error::VectorError;
+use super::family::{Head as _, Recorded, Recording};
 use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
-use workloads::program::ProgramError;
 
 /// The cases of one file.
 #[derive(Clone, Debug)]
@@ -39,70 +40,6 @@ pub enum Cases {
     LogGops(Vec<loggops::Case>),
     /// Datatypes on which libraries differ.
     Disputed(Vec<datatypes::Disputed>),
-}
-
-/// Why a file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum VectorError {
-    /// It is not JSON, or not of this form; the position is in the text.
-    #[error("{0}")]
-    Form(#[from] serde_json::Error),
-    /// It holds another family of vectors.
-    #[error(
-        "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma`, \
-         `rma_misuse`, `rma_misuse_two`, `datatypes` and `datatypes_variance` are"
-    )]
-    Family(String),
-    /// It has another schema.
-    #[error("schema {0} is not known; 1 is")]
-    Schema(u64),
-    /// It has no case.
-    #[error("the file holds no case")]
-    Empty,
-    /// The size of the recorded job is missing or too large.
-    #[error(
-        "`world` is {}; a number of processes up to {} is needed",
-        found.map_or_else(|| "missing".to_owned(), |found| found.to_string()),
-        communicators::WORLD_MAX
-    )]
-    World {
-        /// What is there.
-        found: Option<u32>,
-    },
-    /// The number of ranks, or the modulus of the user's operator, is missing or too large.
-    #[error(
-        "`ranks` and `affine_modulus` are needed: numbers from 1, the ranks up to {}",
-        collectives::RANKS_MAX
-    )]
-    Ranks,
-    /// An operation is not as it should be.
-    #[error("case {case}, rank {rank}, operation {op}: {problem}")]
-    Op {
-        /// The case's `id`.
-        case: u64,
-        /// The rank.
-        rank: usize,
-        /// Number of the operation in its rank's list, from 0.
-        op: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The program of a case is wrong.
-    #[error("case {case}, {first}")]
-    Program {
-        /// The case's `id`.
-        case: u64,
-        /// The first error.
-        first: ProgramError,
-    },
-    /// A case does not fit together.
-    #[error("case {case}: {problem}")]
-    Case {
-        /// The case's `id`.
-        case: u64,
-        /// What is wrong with it.
-        problem: String,
-    },
 }
 
 /// What tells a file of schedules from all others.
@@ -140,14 +77,6 @@ struct File<C> {
     /// The window that they were made on.
     window: Option<String>,
     cases: Vec<C>,
-}
-
-impl VectorError {
-    /// A case that says nothing that could be wrong.
-    pub(super) fn nothing(case: u64) -> Self {
-        let problem = "nothing is tested: it has no call, or no outcome".to_owned();
-        Self::Case { case, problem }
-    }
 }
 
 impl Cases {
@@ -208,15 +137,19 @@ impl Vectors {
             return Ok(Self { library, cases: Cases::LogGops(cases) });
         }
         let head: Head = serde_json::from_str(text)?;
-        let read = match head.family.as_str() {
-            "matching" => matching_cases,
-            "communicators" => communicator_cases,
-            "collectives" => collective_cases,
-            "rma" => one_sided_cases,
-            "rma_misuse" => misuse_cases_of_one,
-            "rma_misuse_two" => misuse_cases_of_two,
-            "datatypes" => datatype_cases,
-            "datatypes_variance" => disputed_cases,
+        let read: fn(&str) -> Result<Self, VectorError> = match head.family.as_str() {
+            "matching" => |text| of_family::<matching::RawCase>(text, Cases::Matching),
+            "communicators" => {
+                |text| of_family::<communicators::RawCase>(text, Cases::Communicators)
+            }
+            "collectives" => |text| of_family::<collectives::RawCase>(text, Cases::Collectives),
+            "rma" => |text| of_family::<one_sided::RawCase>(text, Cases::OneSided),
+            "rma_misuse" => |text| of_family::<misuse::RawOne>(text, Cases::Misuse),
+            "rma_misuse_two" => |text| of_family::<misuse::RawTwo>(text, Cases::Misuse),
+            "datatypes" => |text| of_family::<datatypes::RawCase>(text, Cases::Datatypes),
+            "datatypes_variance" => {
+                |text| of_family::<datatypes::RawDisputed>(text, Cases::Disputed)
+            }
             _ => return Err(VectorError::Family(head.family)),
         };
         if head.schema != 1 {
@@ -226,55 +159,13 @@ impl Vectors {
     }
 }
 
-fn matching_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<matching::RawCase> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(matching::RawCase::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::Matching(cases.collect::<Result<_, _>>()?) })
-}
-
-fn communicator_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<communicators::RawCase> = serde_json::from_str(text)?;
-    let world = file.world.filter(|world| *world <= communicators::WORLD_MAX);
-    let world = world.ok_or(VectorError::World { found: file.world })?;
-    let cases = file.cases.into_iter().map(|case| case.checked(world));
-    Ok(Vectors { library: file.mpi, cases: Cases::Communicators(cases.collect::<Result<_, _>>()?) })
-}
-
-fn collective_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<collectives::RawCase> = serde_json::from_str(text)?;
-    let ranks = file.ranks.filter(|ranks| (1..=collectives::RANKS_MAX).contains(ranks));
-    let modulus = file.affine_modulus.filter(|modulus| *modulus > 0);
-    let (ranks, modulus) = ranks.zip(modulus).ok_or(VectorError::Ranks)?;
-    let cases = file.cases.into_iter().map(|case| case.checked(ranks, modulus));
-    Ok(Vectors { library: file.mpi, cases: Cases::Collectives(cases.collect::<Result<_, _>>()?) })
-}
-
-fn one_sided_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<one_sided::RawCase> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(one_sided::RawCase::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::OneSided(cases.collect::<Result<_, _>>()?) })
-}
-
-fn misuse_cases_of_one(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<misuse::RawOne> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(misuse::RawOne::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::Misuse(cases.collect::<Result<_, _>>()?) })
-}
-
-fn misuse_cases_of_two(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<misuse::RawTwo> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(misuse::RawTwo::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::Misuse(cases.collect::<Result<_, _>>()?) })
-}
-
-fn datatype_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<datatypes::RawCase> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(datatypes::RawCase::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::Datatypes(cases.collect::<Result<_, _>>()?) })
-}
-
-fn disputed_cases(text: &str) -> Result<Vectors, VectorError> {
-    let file: File<datatypes::RawDisputed> = serde_json::from_str(text)?;
-    let cases = file.cases.into_iter().map(datatypes::RawDisputed::checked);
-    Ok(Vectors { library: file.mpi, cases: Cases::Disputed(cases.collect::<Result<_, _>>()?) })
+fn of_family<R: Recorded>(
+    text: &str,
+    cases: fn(Vec<R::Case>) -> Cases,
+) -> Result<Vectors, VectorError> {
+    let File { mpi: library, world, ranks, affine_modulus, cases: raw, .. } =
+        serde_json::from_str::<File<R>>(text)?;
+    let head = R::Head::of(Recording { world, ranks, affine_modulus })?;
+    let checked = raw.into_iter().map(|case| case.checked(&head));
+    Ok(Vectors { library, cases: cases(checked.collect::<Result<_, _>>()?) })
 }

@@ -13,7 +13,7 @@ use crate::results::{Happened, Parting, PointResult};
 use engine::{
     Difference, Digest, EVENTS_PER_CHECKPOINT, Journal, JournalMode, Keep, bisect, first_difference,
 };
-use runtime::told::Told;
+use runtime::event_text::EventText;
 
 /// A run that can be compared event by event.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub fn parting(
     let found = first_difference(&journal(&lefts), &journal(&rights), reach);
     Ok(found.map(|Difference { number, .. }| {
         let near = number.saturating_sub(reach)..=number.saturating_add(reach);
-        let around = |point: &Point, told: &[Told]| {
+        let around = |point: &Point, told: &[EventText]| {
             let near = told.iter().filter(|one| near.contains(&one.record.number));
             near.map(|one| happened(point, one)).collect()
         };
@@ -71,7 +71,7 @@ fn stretch(left: &[Digest], right: &[Digest]) -> (u64, u64) {
     })
 }
 
-fn journal(told: &[Told]) -> Journal {
+fn journal(told: &[EventText]) -> Journal {
     let mut journal = Journal::new(JournalMode::All);
     for one in told {
         journal.record(one.record);
@@ -79,8 +79,8 @@ fn journal(told: &[Told]) -> Journal {
     journal
 }
 
-fn happened(point: &Point, told: &Told) -> Happened {
-    let Told { record, words } = told;
+fn happened(point: &Point, told: &EventText) -> Happened {
+    let EventText { record, words } = told;
     Happened {
         number: record.number,
         at: record.time,

@@ -9,8 +9,8 @@ use hardware::topology::Shape;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use runtime::device::{self, bytes::Bytes};
-use runtime::held::Held;
 use runtime::memory::Payload;
+use runtime::memory_use::MemoryUse;
 use runtime::timed::{Ending, Outcome, Ran};
 use units::Time;
 use workloads::agent::Assisted;
@@ -76,7 +76,7 @@ pub fn build(point: &Point) -> Job {
 /// The limit of memory that a job passes before anything of it is built.
 pub fn too_large(point: &Point) -> Option<LimitReached> {
     let processes = u64::from(point.placement.processes);
-    let held = Held::at_start(processes, processes * u64::from(point.threads));
+    let held = MemoryUse::at_start(processes, processes * u64::from(point.threads));
     held.beyond(host::memory_of(point.limits).0, 0)
 }
 

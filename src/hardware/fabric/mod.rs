@@ -8,15 +8,18 @@
 //! it can be.
 //!
 //! ```text
-//!   start ─▶ connection ─▶ hop ─▶ hop ─▶ … ─▶ in order ─▶ Delivery
+//!   start ─▶ connection ─▶ hop ─▶ hop ─▶ … ─▶ in order ─▶ Delivery     transfers.rs, connections.rs
 //!            (first hop      │
-//!             in order)      ├─ Servers: first come, first served   (servers.rs)
-//!                            ├─ Shared, packet: ring                (packets.rs, ring.rs, shared.rs)
-//!                            └─ Shared, bulk: flow                  (flows.rs, solve.rs, reserve.rs)
+//!             in order)      ├─ Servers: first come, first served        servers.rs
+//!                            ├─ Shared, packet: round robin              packets.rs, ring.rs, shared.rs
+//!                            └─ Shared, bulk: flow                       bulk.rs, flows.rs, solve.rs, reserve.rs
 //! ```
 //!
 //! A packet needs events only where it meets others, and at the end: its service at hops that will
-//! be free is promised ahead (ahead.rs), and taken back when somebody comes before.
+//! be free is promised ahead (datapath.rs), and taken back when another packet comes before.
+//! [`Fabric`] sequences three parts, each of which owns its state: the `Datapath` with the resources,
+//! the paths and the transfers on them; the `Connections` with their order; and the `Bulk` with its
+//! flows and their rates.
 //! All arithmetic is in integers: picoseconds, bytes, rates in 2^-40 byte per picosecond.
 
 mod arena;
@@ -25,6 +28,7 @@ mod connections;
 mod datapath;
 mod flows;
 mod hops;
+mod journey;
 mod packets;
 mod promises;
 mod reserve;
@@ -36,7 +40,6 @@ mod solve;
 mod spec;
 mod transfers;
 mod watch;
-mod way;
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +57,7 @@ pub use spec::{
     LookAhead, PathId, ResourceId, ResourceSpec, ResourceStats, STILL, Schedule, Service, Share,
     Transfer,
 };
-pub use watch::{Leg, Stage, Told, WayName};
+pub use watch::{Journey, JourneyName, Leg, Stage};
 
 use units::Time;
 
@@ -344,15 +347,15 @@ impl Fabric {
         self.bulk.solves()
     }
 
-    /// Notes from now on where transfers spend their time.
+    /// Records from now on where transfers spend their time.
     pub fn watch(&mut self) {
         self.path.watch = Some(Box::default());
     }
 
-    /// The ways of the transfers that [`Fabric::handle`] delivered last, in their order. Empty where
-    /// nothing is watched.
-    pub fn ways(&self) -> impl Iterator<Item = Told<'_>> {
-        self.path.watch.iter().flat_map(|watch| watch.told())
+    /// The journeys of the transfers that [`Fabric::handle`] delivered last, in their order. Empty
+    /// where nothing is watched.
+    pub fn journeys(&self) -> impl Iterator<Item = Journey<'_>> {
+        self.path.watch.iter().flat_map(|watch| watch.delivered())
     }
 
     /// Lets `resource` differ from what it was built as by `to`, from now on: a service that began
@@ -374,7 +377,7 @@ impl Fabric {
         let (from, capacity) = self.path.resources.alter(resource.0, to);
         self.path.hops.change(resource.0, capacity, (from.delay, to.delay));
         if let Some(watch) = &mut self.path.watch {
-            watch.forget_ways();
+            watch.forget_journeys();
         }
         if let Some(capacity) = capacity {
             let rate = if to.paused { STILL } else { capacity };

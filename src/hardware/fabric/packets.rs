@@ -98,7 +98,7 @@ impl Fabric {
         } else if shared.free_at > start || shared.turn_pending {
             self.wait_for_packet(start, resource, id, out);
         } else {
-            // Nobody asked for a turn: the ring holds at most stand-ins of a past round.
+            // No turn was asked for: the ring holds at most stand-ins of a past round.
             shared.ring.clear();
             self.wait_for_fluid(now, resource, id, out);
         }
@@ -168,7 +168,7 @@ impl Fabric {
         let turns = if shared.arbitration == Arbitration::Strict { 1 } else { shared.stand_ins() };
         let start = now - phase;
         let end = start + turn * u64::from(turns);
-        // Under strict priority nobody returns to the ring.
+        // Under strict priority no stand-in returns to the ring.
         Run { start, turn, turns: shared.stand_ins(), returned: 0, end }
     }
 
@@ -237,7 +237,7 @@ impl Fabric {
         let keeps_turn = shared.arbitration == Arbitration::ByteQuantum;
         shared.ring.set_stand_ins(shared.stand_ins());
         if strict || conn == NONE {
-            // Nobody was served yet where the resource was held since the beginning.
+            // No packet was served yet where the resource was held since the beginning.
             return false;
         }
         let lane = self.conns.lane_at(conn, resource.0);

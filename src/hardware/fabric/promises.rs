@@ -1,6 +1,6 @@
-//! A queue of promised services: see `ahead.rs`.
+//! A queue of promised services: see `datapath.rs`.
 
-/// A service that begins at `start` if nobody comes before.
+/// A service that begins at `start` if no other packet comes before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Promise {
     /// When the packet comes.
@@ -21,7 +21,7 @@ pub(super) struct Coming {
     /// Packets on their way here by an event: while there are any, nothing is promised.
     pub(super) packets: u32,
     /// Promises, by rising start. Those at the front may have begun long ago: they are taken when
-    /// somebody comes, or when the ring is full.
+    /// a packet comes, or when the ring is full.
     pub(super) promises: Promises,
 }
 

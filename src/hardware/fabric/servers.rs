@@ -2,7 +2,7 @@
 //!
 //! With one service time for all, the end of a transfer is known when it arrives: the server that
 //! becomes free next began its present work `count` transfers ago. Arrivals of the same instant are
-//! ordered by connection, so one that is told later may push others back.
+//! ordered by connection, so that one that comes later may push others back.
 
 use std::collections::VecDeque;
 

@@ -103,7 +103,7 @@ pub(super) struct Fluid {
     pub(super) passing: u64,
     /// Capacity that nothing uses, as far as is known.
     pub(super) left: u64,
-    /// The rate of those who are limited here; the capacity where nobody is.
+    /// The rate of the flows that are limited here; the capacity where none is.
     pub(super) level: u64,
     /// What packets take, and what is kept for them.
     pub(super) reserve: Reserve,
@@ -114,7 +114,7 @@ pub(super) struct Fluid {
 
 impl Fluid {
     /// Flows cross the resource since the last solve. Those that joined in this instant do not
-    /// count yet, so that it does not matter who is told first.
+    /// count yet, so that the order within an instant does not matter.
     pub(super) const fn flows(&self) -> bool {
         self.backlogged > 0 || self.passing > 0
     }
@@ -185,7 +185,7 @@ impl Shared {
         self.rate = rate_of(capacity);
     }
 
-    /// Nobody else wants this resource now.
+    /// No transfer has or wants this resource now.
     pub(super) fn is_calm(&self, now: u64) -> bool {
         self.free_at <= now && !self.turn_pending && !self.fluid.flows()
     }

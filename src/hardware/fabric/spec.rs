@@ -23,7 +23,7 @@ pub struct PathId(pub u32);
 pub struct Share(pub(super) u32);
 
 impl Share {
-    /// What every connection has that nobody gave another share.
+    /// The share of every connection that was given no other.
     pub const ONE: Self = Self(1 << SHARE_BITS);
 
     /// `numerator / denominator` of [`Share::ONE`], rounded down, but never nothing.

@@ -4,7 +4,7 @@
 use super::connections::Entry;
 use super::servers::Served;
 use super::spec::{ConnId, Delivery, EventKind, FabricEvent, ResourceId, Schedule};
-use super::{Fabric, way};
+use super::{Fabric, journey};
 use crate::fabric::resource::Resource;
 use units::{Time, TimeDelta};
 
@@ -218,7 +218,7 @@ impl Fabric {
         let mut next = Some(id);
         while let Some(id) = next {
             if self.path.watch.is_some() {
-                way::tell(&mut self.path, id);
+                journey::record(&mut self.path, id);
             }
             let flight = self.path.flights.remove(id);
             delivered.push(Delivery { token: flight.token });

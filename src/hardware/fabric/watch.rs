@@ -1,4 +1,4 @@
-//! Where a transfer spent its time: noted while it crosses its hops, told when it is delivered.
+//! Where a transfer spends its time: recorded while it crosses its hops, read when it is delivered.
 //!
 //! ```text
 //!   start ─▶ order ─▶ [queue ─▶ service ─▶ latency] ─▶ [ … ] ─▶ delivered     packet: by its last byte
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Only a fabric that is watched ([`super::Fabric::watch`]) keeps it; watching changes no event. The
-//! way of a packet is that of its last byte (way.rs). Packets of one size cross the same hops in the
-//! same times again and again: a way that is like an earlier one is not worked out again, and has a
+//! journey of a packet is that of its last byte (journey.rs). Packets of one size cross the same hops in the
+//! same times again and again: a journey that is like an earlier one is not worked out again, and has a
 //! number by which a reader can recognise it.
 
 use super::spec::ResourceId;
@@ -28,7 +28,7 @@ pub enum Stage {
     Latency,
 }
 
-/// One piece of the way of a transfer, which begins where the one before ends.
+/// One leg of the journey of a transfer, which begins where the one before ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Leg {
     /// Where.
@@ -39,28 +39,28 @@ pub struct Leg {
     pub until: TimeDelta,
 }
 
-/// The way of a transfer that was delivered: from its start to its delivery, without a gap.
+/// The journey of a transfer that was delivered: from its start to its delivery, without a gap.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct Journey<'a> {
     /// When it started.
     pub started: Time,
-    /// Its pieces, the first one first.
+    /// Its legs, the first one first.
     pub legs: &'a [Leg],
-    /// Of a way that was told before.
-    pub name: Option<WayName>,
+    /// The name of an earlier journey with the same legs.
+    pub name: Option<JourneyName>,
 }
 
-/// A way that was told before: equal names, equal legs.
+/// The name of a journey that is kept: equal names, equal legs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct WayName {
-    /// Where it is kept: less than [`WayName::PLACES`].
+pub struct JourneyName {
+    /// Where it is kept: less than [`JourneyName::PLACES`].
     pub place: usize,
-    /// Which of those that were ever kept, from 1 on.
+    /// Its number among those that were ever kept, from 1 on.
     pub number: u64,
 }
 
-impl WayName {
-    /// How many ways are kept.
+impl JourneyName {
+    /// How many journeys are kept.
     pub const PLACES: usize = 1 << 8;
 }
 
@@ -85,7 +85,7 @@ impl Visit {
     }
 }
 
-/// What the way of a packet depends on, with times from its start.
+/// What the journey of a packet depends on, with times from its start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Crossing {
     pub(super) first_hop: u32,
@@ -95,19 +95,19 @@ pub(super) struct Crossing {
 }
 
 impl Crossing {
-    /// Where its way is kept, if any like it was told before: the first of these places.
+    /// The places where a journey like it may be kept.
     fn places(self) -> impl Iterator<Item = usize> {
         let mixed = (self.took ^ self.bytes << 20) + u64::from(self.first_hop);
         let first = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize;
-        (0..TRIES).map(move |step| (first + step) % WayName::PLACES)
+        (0..TRIES).map(move |step| (first + step) % JourneyName::PLACES)
     }
 }
 
-/// In how many places a way is looked for: some hundred ways are in each other's, and those that drive
-/// each other out are worked out again and again.
+/// In how many places a journey is looked for: some hundred journeys are in each other's, and those
+/// that drive each other out are worked out again and again.
 const TRIES: usize = 8;
 
-/// A way that was told before, with times from its start.
+/// An earlier journey, with times from its start.
 #[derive(Clone, Debug, Default)]
 struct Known {
     number: u64,
@@ -133,30 +133,31 @@ impl Known {
     }
 }
 
-/// Ways of packets that were told before; none until the first.
+/// Earlier journeys of packets; none until the first.
 #[derive(Clone, Debug, Default)]
-struct Ways {
+struct Journeys {
     known: Vec<Known>,
     /// How many were ever kept.
     kept: u64,
 }
 
-impl Ways {
+impl Journeys {
     fn find(&self, crossing: Crossing, seen: &Seen) -> Option<usize> {
         let is_it =
             |&place: &usize| self.known.get(place).is_some_and(|it| it.is_of(crossing, seen));
         crossing.places().find(is_it)
     }
 
-    /// Keeps a way in the first free place, or in that of another one; what this event has told before
-    /// is still to be read there.
-    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg], told: &[Delivered]) {
+    /// Keeps a journey in the first free place, or in that of another one, but for those that this
+    /// event has delivered: their legs are still to be read there.
+    fn keep(&mut self, crossing: Crossing, seen: &Seen, legs: &[Leg], delivered: &[Delivered]) {
         if self.known.is_empty() {
-            self.known.resize_with(WayName::PLACES, Known::default);
+            self.known.resize_with(JourneyName::PLACES, Known::default);
         }
         let free = crossing.places().find(|&place| self.known[place].number == 0);
-        let taken =
-            || crossing.places().find(|&place| told.iter().all(|one| one.known != Some(place)));
+        let taken = || {
+            crossing.places().find(|&place| delivered.iter().all(|one| one.known != Some(place)))
+        };
         let Some(place) = free.or_else(taken) else { return };
         self.kept += 1;
         let known = &mut self.known[place];
@@ -169,13 +170,13 @@ impl Ways {
 #[derive(Clone, Copy, Debug)]
 struct Delivered {
     started: u64,
-    /// Where its way is kept, if one like it was told before.
+    /// Where an earlier journey like it is kept.
     known: Option<usize>,
     /// Where its legs end among those that had to be worked out.
     end: usize,
 }
 
-/// One transfer under way.
+/// One transfer under journey.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) started: u64,
@@ -186,33 +187,34 @@ pub(super) struct Seen {
     pub(super) flowed: u64,
 }
 
-/// What a fabric notes that is watched.
+/// The record of a fabric that is watched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     seen: Vec<Seen>,
-    /// What was delivered last, and the legs of those that had to be worked out, one after the other.
-    told: Vec<Delivered>,
+    /// The transfers that were delivered last, and the legs of those whose journeys had to be worked
+    /// out, one after the other.
+    delivered: Vec<Delivered>,
     legs: Vec<Leg>,
-    ways: Ways,
+    journeys: Journeys,
 }
 
 impl Watch {
     /// Resources serve otherwise from now on.
-    pub(super) fn forget_ways(&mut self) {
-        self.told.clear();
-        self.ways.known.clear();
+    pub(super) fn forget_journeys(&mut self) {
+        self.delivered.clear();
+        self.journeys.known.clear();
     }
 
-    /// The ways of what was delivered last.
-    pub(super) fn told(&self) -> impl Iterator<Item = Told<'_>> {
-        let begins = std::iter::once(0).chain(self.told.iter().map(|one| one.end));
-        begins.zip(&self.told).map(|(begin, one)| {
+    /// The journeys of the transfers that were delivered last.
+    pub(super) fn delivered(&self) -> impl Iterator<Item = Journey<'_>> {
+        let begins = std::iter::once(0).chain(self.delivered.iter().map(|one| one.end));
+        begins.zip(&self.delivered).map(|(begin, one)| {
             let started = Time::from_ps(one.started);
             let Some(place) = one.known else {
-                return Told { started, legs: &self.legs[begin..one.end], name: None };
+                return Journey { started, legs: &self.legs[begin..one.end], name: None };
             };
-            let Known { number, legs, .. } = &self.ways.known[place];
-            Told { started, legs, name: Some(WayName { place, number: *number }) }
+            let Known { number, legs, .. } = &self.journeys.known[place];
+            Journey { started, legs, name: Some(JourneyName { place, number: *number }) }
         })
     }
 
@@ -258,34 +260,34 @@ impl Watch {
     #[inline]
     pub(super) fn begin_event(&mut self) {
         self.legs.clear();
-        self.told.clear();
+        self.delivered.clear();
     }
 
-    /// A transfer is delivered: `work_out` appends its legs, the first one first. A packet's way is
-    /// worked out once for each `crossing`.
+    /// A transfer is delivered: `work_out` appends its legs, the first one first. A packet's journey
+    /// is worked out once for each `crossing`.
     pub(super) fn deliver(
         &mut self,
         id: u32,
         crossing: Option<Crossing>,
         mut work_out: impl FnMut(&Seen, &mut Vec<Leg>),
     ) {
-        let Self { seen, told, legs, ways } = self;
+        let Self { seen, delivered, legs, journeys } = self;
         let seen = &seen[id as usize];
-        let known = crossing.and_then(|crossing| ways.find(crossing, seen));
+        let known = crossing.and_then(|crossing| journeys.find(crossing, seen));
         if let Some(place) = known {
             debug_assert!({
                 let mut again = Vec::new();
                 work_out(seen, &mut again);
-                again == ways.known[place].legs
+                again == journeys.known[place].legs
             });
         } else {
             let first = legs.len();
             work_out(seen, legs);
             if let Some(crossing) = crossing {
-                ways.keep(crossing, seen, &legs[first..], told);
+                journeys.keep(crossing, seen, &legs[first..], delivered);
             }
         }
-        told.push(Delivered { started: seen.started, known, end: legs.len() });
+        delivered.push(Delivered { started: seen.started, known, end: legs.len() });
     }
 
     /// When a transfer began.
@@ -300,45 +302,57 @@ mod tests {
 
     use super::*;
 
-    fn way(took: u64) -> (Crossing, Seen) {
+    fn journey(took: u64) -> (Crossing, Seen) {
         let crossing = Crossing { first_hop: 3, bytes: 8, took, tail: took };
         let visits = vec![Visit { came: 0, begun: 0, tail: took }];
         (crossing, Seen { visits, ..Seen::default() })
     }
 
-    fn keep(ways: &mut Ways, all: &[(Crossing, Seen)], told: &[Delivered]) -> Vec<Option<usize>> {
+    fn keep(
+        journeys: &mut Journeys,
+        all: &[(Crossing, Seen)],
+        delivered: &[Delivered],
+    ) -> Vec<Option<usize>> {
         for (crossing, seen) in all {
-            ways.keep(*crossing, seen, &[], told);
+            journeys.keep(*crossing, seen, &[], delivered);
         }
-        all.iter().map(|(crossing, seen)| ways.find(*crossing, seen)).collect()
+        all.iter().map(|(crossing, seen)| journeys.find(*crossing, seen)).collect()
     }
 
     #[test]
-    fn a_hundred_ways_are_kept_beside_each_other() {
-        let mut ways = Ways::default();
-        let all: Vec<_> = (0..100).map(|step| way(1_000 + 37 * step * step)).collect();
+    fn a_hundred_journeys_are_kept_beside_each_other() {
+        let mut journeys = Journeys::default();
+        let all: Vec<_> = (0..100).map(|step| journey(1_000 + 37 * step * step)).collect();
         let firsts = all.iter().filter_map(|(crossing, _)| crossing.places().next());
         assert!(firsts.collect::<BTreeSet<usize>>().len() < 100, "some have one first place");
-        let found = keep(&mut ways, &all, &[]);
+        let found = keep(&mut journeys, &all, &[]);
         assert!(found.iter().all(Option::is_some), "{found:?}");
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>().len(), 100);
-        let (crossing, mut other) = way(1_000);
+        let (crossing, mut other) = journey(1_000);
         other.visits[0].begun = 1;
-        assert_eq!(ways.find(crossing, &other), None, "it waited");
+        assert_eq!(journeys.find(crossing, &other), None, "it waited");
     }
 
     #[test]
-    fn a_way_drives_another_out_but_none_that_this_event_has_told() {
-        let mut ways = Ways::default();
+    fn a_journey_drives_another_out_but_none_that_this_event_has_delivered() {
+        let mut journeys = Journeys::default();
         let first = |(crossing, _): &(Crossing, Seen)| crossing.places().next() == Some(9);
-        let all: Vec<_> = (0..).map(way).filter(first).take(TRIES + 1).collect();
-        let old = keep(&mut ways, &all[..TRIES], &[]);
+        let all: Vec<_> = (0..).map(journey).filter(first).take(TRIES + 1).collect();
+        let old = keep(&mut journeys, &all[..TRIES], &[]);
         assert!(old.iter().all(Option::is_some), "{old:?}");
-        let told = |known: &Option<usize>| Delivered { started: 0, known: *known, end: 0 };
-        let told: Vec<Delivered> = old.iter().map(told).collect();
-        assert_eq!(keep(&mut ways, &all[TRIES..], &told), [None], "all of them are still read");
-        let number = ways.kept;
-        assert_eq!(keep(&mut ways, &all[TRIES..], &told[1..]), [Some(9)]);
-        assert_eq!((ways.known[9].number, ways.kept), (number + 1, number + 1), "by a new name");
+        let delivered = |known: &Option<usize>| Delivered { started: 0, known: *known, end: 0 };
+        let delivered: Vec<Delivered> = old.iter().map(delivered).collect();
+        assert_eq!(
+            keep(&mut journeys, &all[TRIES..], &delivered),
+            [None],
+            "all of them are still read"
+        );
+        let number = journeys.kept;
+        assert_eq!(keep(&mut journeys, &all[TRIES..], &delivered[1..]), [Some(9)]);
+        assert_eq!(
+            (journeys.known[9].number, journeys.kept),
+            (number + 1, number + 1),
+            "by a new name"
+        );
     }
 }

@@ -24,7 +24,7 @@ pub enum Kind {
     Load,
     /// A load that overlaps the next one.
     Prefetch,
-    /// A store: nobody waits for it.
+    /// A store: no warp waits for it.
     Store,
 }
 

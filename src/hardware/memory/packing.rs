@@ -4,7 +4,7 @@
 //! |---|---|
 //! | instructions | each block is found and copied, or each primitive is moved by itself |
 //! | traffic | the scattered side moves in whole lines, and what is written is read before; rates are those of copies, in the cache that holds both sides or beyond |
-//! | waiting | a line that neither follows the one before nor lies as far from it as that one from its own, or is the first of its page, is fetched by nobody ahead: the core has so many of them on their way |
+//! | waiting | a line that neither follows the one before nor lies as far from it as that one from its own, or is the first of its page, is not prefetched: the core has so many of them on their way |
 //!
 //! A core that issues out of order does all three at once: the slowest counts. One that issues in
 //! order has its instructions behind it before it waits.
@@ -38,7 +38,7 @@ pub struct Scattered {
     pub lines: u64,
     /// Bytes of different lines among them, at most.
     pub room: u64,
-    /// Lines that nobody can expect: see [the module](self).
+    /// Lines that no prefetcher can expect: see [the module](self).
     pub jumps: u64,
     /// Of the lines of a page, how many some page has touched.
     pub touched: u64,
@@ -291,7 +291,7 @@ impl Packer {
         }
     }
 
-    /// The lines that nobody fetches ahead, of which the second level holds a part.
+    /// The lines that are not prefetched, of which the second level holds a part.
     fn waiting(&self, data: &Scattered, level: Level, held: u64) -> TimeDelta {
         let Some(in_flight) = self.in_flight else { return TimeDelta::ZERO };
         let (near, beyond) = match level {

@@ -12,8 +12,8 @@
 //! and asks once for the missing one where a later one comes (NAK, PSN sequence error). The sender
 //! goes back to the packet that is asked for and sends it and all after it again; so it does where
 //! nothing is heard for the time of the transport timer. After so many tries without progress the
-//! work request ends with an error, transport retry counter exceeded: the MPI library is told, and
-//! nothing was lost in silence.
+//! work request ends with an error, transport retry counter exceeded: the MPI library gets a
+//! completion with an error, so that nothing is lost in silence.
 //!
 //! Both ends are pure: no clock, no random number, no wire. `runtime::timed` gives them a fabric,
 //! `runtime::explore::lossy` an adversary.

@@ -12,7 +12,7 @@ use super::{Answer, Psn, Settings};
 pub struct Verdict {
     /// Whether its payload goes to memory.
     pub taken: bool,
-    /// What the sender is told.
+    /// The answer to the sender.
     pub answer: Option<Answer>,
 }
 

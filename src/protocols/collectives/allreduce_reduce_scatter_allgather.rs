@@ -14,7 +14,7 @@
 use super::allreduce_recursive_doubling::{begin, fold_in, unfold};
 use super::fold::{Fold, kept};
 use super::{Round, Task};
-use crate::contract::Region;
+use crate::space::Region;
 use mpi::operator::Side;
 
 /// Own value; fold; halve; double; unfold.

@@ -18,7 +18,7 @@
 
 use super::tree::{turned, unturned};
 use super::{Round, Task};
-use crate::contract::Region;
+use crate::space::Region;
 
 /// Bytes of a segment where nobody chooses. The source measures several and states none.
 pub(super) const SEGMENT: u64 = 8192;

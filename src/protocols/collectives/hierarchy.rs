@@ -15,7 +15,7 @@
 //! like, which move as many bytes either way.
 
 use super::{At, Collective, Kind, Round, Task, bcast_binomial, reduce_binomial};
-use crate::contract::Region;
+use crate::space::Region;
 
 /// Which rank is of which unit.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

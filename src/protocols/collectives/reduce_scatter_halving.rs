@@ -13,7 +13,7 @@
 
 use super::fold::{Fold, Part, kept};
 use super::{Round, Task};
-use crate::contract::Region;
+use crate::space::Region;
 use mpi::operator::Side;
 
 /// Pack; fold; one exchange a level; own block and unfold.

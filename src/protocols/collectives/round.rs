@@ -1,6 +1,6 @@
 //! What one rank does in one round.
 
-use crate::contract::Region;
+use crate::space::Region;
 use mpi::envelope::Rank;
 use mpi::operator::Side;
 

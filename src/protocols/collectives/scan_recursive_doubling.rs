@@ -7,7 +7,7 @@
 //! Source: Sanders, Träff: Parallel prefix (scan) algorithms for MPI, 2006.
 
 use super::{Round, Task};
-use crate::contract::Region;
+use crate::space::Region;
 use mpi::operator::Side;
 
 /// `MPI_Scan`.

@@ -396,16 +396,10 @@ impl Running {
 
     /// Where the rank stands: for planted bugs.
     #[cfg(feature = "mutants")]
-    pub(super) fn standing_in(&self) -> crate::mutant::schedule::Standing {
+    pub(super) fn standing_in(&self) -> super::schedule::Standing {
         let begun = matches!(self.place, Place::Background { .. });
         let (rank, size, round) = (self.rank.0, self.size, self.at.round);
-        crate::mutant::schedule::Standing {
-            algorithm: self.call.algorithm,
-            rank,
-            size,
-            round,
-            begun,
-        }
+        super::schedule::Standing { algorithm: self.call.algorithm, rank, size, round, begun }
     }
 
     /// How far the rank is, in words.

@@ -28,6 +28,8 @@ mod one_sided;
 #[cfg(feature = "mutants")]
 mod planted;
 mod requests;
+#[cfg(feature = "mutants")]
+mod schedule;
 mod staging;
 mod typed;
 mod words;

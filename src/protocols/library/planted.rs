@@ -6,13 +6,14 @@ use super::collective::Running;
 use super::contexts::Contexts;
 use super::endpoints::Caller;
 use super::requests::Body;
+use super::schedule;
 use super::{
     Action, Job, Key, Library, LibraryAction, MatchingEngine, Posted, ProtocolError, Region,
     Selection, SharedJob, Thread, Token, push_walk,
 };
 use crate::call::Comm;
 use crate::collectives::Round;
-use crate::mutant::{Mutant, schedule};
+use crate::mutant::Mutant;
 use crate::rendezvous::{Receiver, Receiving};
 use mpi::envelope::{Context, Rank};
 use mpi::matching::Flaw;

@@ -29,10 +29,10 @@ use super::staging::Staging;
 use super::{
     Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
 };
-use crate::call::{Call, Peer};
+use crate::call::{Call, Peer, TypedCall};
 use crate::contract::Emit;
 use crate::packing::Task;
-use crate::typed::{Elements, TypedCall, TypedCopy};
+use crate::typed::{Elements, TypedCopy};
 use mpi::observation::Observation;
 
 /// The messages in pieces that are open.

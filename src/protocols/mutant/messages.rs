@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Mutant;
-use super::flawed::LibraryInput;
+use crate::call::Call;
 use crate::contract::{
     Action, Change, Counter, Input, Lane, Region, Route, Step, Token, Toward, Via,
 };
@@ -30,7 +30,7 @@ pub(super) struct Messages {
 }
 
 /// Changes what the library is told.
-pub(super) fn bend_input(mutant: Mutant, messages: &mut Messages, input: &mut LibraryInput) {
+pub(super) fn bend_input(mutant: Mutant, messages: &mut Messages, input: &mut Input<Packet, Call>) {
     let Input::Packet { packet, .. } = input else { return };
     let Packet::Rendezvous { to, word: Word::Cts { protocol, .. }, .. } = packet else { return };
     if messages.undecided.remove(to) && mutant == Mutant::SenderChooses {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Mutant;
-use super::flawed::LibraryInput;
+use crate::call::Call;
 use crate::contract::{Action, Input, Route};
 use crate::job::Job;
 use crate::rma::packet::{Body, Closes, Does, RmaPacket};
@@ -45,7 +45,7 @@ fn saying(action: &LibraryAction, window: u32, body: Body) -> LibraryAction {
 pub(super) fn bend_input(
     mutant: Mutant,
     answers: &mut Answers,
-    input: &mut LibraryInput,
+    input: &mut Input<Packet, Call>,
 ) -> Option<Route> {
     let Input::Packet { from, packet, .. } = input else { return None };
     let (window, body) = said(packet)?;

@@ -2,7 +2,7 @@
 
 use super::boxes::{Joined, pieces};
 use super::*;
-use mpi::datatype::{Order, Primitive};
+use mpi::datatype::{Datatype, Order, Primitive};
 
 fn layout(datatype: Datatype, count: u64) -> Layout {
     Layout::new(datatype, count).unwrap()

@@ -1,29 +1,26 @@
-//! The rendezvous family: one file per protocol, two roles each, entered by one line in `protocol.rs`.
+//! The rendezvous family: one file per protocol, two roles each, entered by one line in
+//! `selection/protocol.rs`.
 //!
 //! A *role* is one side of one message: see `role.rs`. The library sends the RTS, and then starts the
 //! sender role; in the diagrams it stands as `(RTS)`. The receiver role begins when a receive has
 //! taken the RTS.
 
-pub mod coop_coll;
 pub mod coop_hca;
-pub mod coop_hybrid;
-pub mod coop_load;
 pub mod coop_p2p;
-pub mod protocol;
 pub mod rget;
 pub mod role;
 pub mod rput;
 pub mod rput_immediate;
 pub mod rtr;
-pub mod scheme;
 pub mod share;
 pub mod shared_memory;
 
 use super::contract::ProtocolError;
+pub use super::selection::protocol::{self, Protocol};
+pub use super::selection::scheme::{self, Cooperation, Rule, Scheme};
+pub use super::selection::{coop_coll, coop_hybrid, coop_load};
 use super::wire::Word;
-pub use protocol::Protocol;
 pub use role::{Port, Progress, Role, RoleInput};
-pub use scheme::{Cooperation, Rule, Scheme};
 
 /// Generates the roles of all protocols of the family and their static dispatch.
 macro_rules! roles {

@@ -5,9 +5,9 @@
 
 use std::fmt::Debug;
 
-use super::protocol::Protocol;
-use super::scheme::Cooperation;
 use crate::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Region, Step, Via};
+use crate::selection::protocol::Protocol;
+use crate::selection::scheme::Cooperation;
 use crate::wire::{Key, LibraryAction, Packet, Wire, Word};
 use mpi::observation::{MessageId, Mover, Observation};
 

@@ -14,34 +14,12 @@
 use super::port::Port;
 use super::settings::{MappedLocks, Settings};
 use super::token::token;
-use super::window::{Lock, Target, Wants, Window};
+use super::window::{Lock, Stage, Taking, Target, Wants, Window};
 use crate::contract::{ASKED, Action, Change, Counter, Thread, Token};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::rma::synchronisation::LockKind;
 use mpi::rma::ticket_lock::{Number, TicketLock};
-
-/// A lock that a thread is taking.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Taking {
-    thread: Thread,
-    target: u32,
-    kind: LockKind,
-    stage: Stage,
-}
-
-/// How far it is.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Stage {
-    /// Its thread is taking another one.
-    Queued,
-    /// It reads the number of tickets, and takes one.
-    Tickets,
-    /// It looks whether its ticket is called.
-    Looks(u32),
-    /// It is not: it waits.
-    Waits(u32),
-}
 
 /// Slots of tokens that name threads; operations have the lowest ones.
 const THREADS: u32 = 0xFFFF_0000;

@@ -15,16 +15,13 @@
 //! over RDMA alone (locks are messages, unless `MPI_MODE_NOCHECK` says that none is needed).
 
 mod active;
-pub mod call;
 mod exchange;
 mod goal;
 mod manager;
 mod mapped;
 mod origin;
-pub mod packet;
 mod pieces;
 pub(crate) mod port;
-pub mod settings;
 pub(crate) mod setup;
 mod target;
 mod token;
@@ -44,6 +41,7 @@ pub(crate) use self::token::is_ours;
 use self::token::named_by;
 use self::window::{Base, Target, Wants, Window};
 use super::contract::{ASKED, Handle, Process, Region, Route, Step, Thread, Token, Wait};
+pub use super::windows::{call, packet, settings};
 use mpi::envelope::Rank;
 use mpi::observation::WindowFact;
 use mpi::rma::access::MemoryModel;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
-use super::mapped::Taking;
 use super::packet::{Body, Place};
 use super::settings::Settings;
-use crate::contract::{Handle, Process, Region, Route, Space};
+use crate::contract::{Handle, Process, Region, Route, Space, Thread};
 use mpi::rma::access::MemoryModel;
 use mpi::rma::layout::Attached;
 use mpi::rma::synchronisation::Synchronisation;
@@ -408,4 +407,26 @@ impl Window {
             + self.targets.len() * (size_of::<Target>() + size_of::<u32>())
             + self.slots.len() * size_of::<Option<Slot>>()
     }
+}
+
+/// A lock that a thread is taking.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Taking {
+    pub(super) thread: Thread,
+    pub(super) target: u32,
+    pub(super) kind: LockKind,
+    pub(super) stage: Stage,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Stage {
+    /// Its thread is taking another one.
+    Queued,
+    /// It reads the number of tickets, and takes one.
+    Tickets,
+    /// It looks whether its ticket is called.
+    Looks(u32),
+    /// It is not: it waits.
+    Waits(u32),
 }

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use super::message::MessageList;
+use super::message_list::MessageList;
 use super::rank_map::{Place, RankMap};
 use crate::call::Comm;
 use mpi::envelope::Rank;

@@ -16,16 +16,11 @@
 
 use super::comm::Part;
 use super::intercomm::{Channel, Intercomm};
+pub use super::message_list::{Message, MessageList, Wanted};
 use super::rank_map::{Place, RankMap};
 use super::tag::{Fields, TagError};
-use mpi::envelope::{Context, Envelope, Rank, Selection};
+use mpi::envelope::Rank;
 use mpi::intercommunicator::Side;
-use mpi::matching::{MatchingEngine, Search};
-
-/// Lists are per communicator, so the context of an envelope says nothing in them.
-const CONTEXT: Context = Context(0);
-/// Each endpoint has a list of its own, so neither does the receiver.
-const OWN: Rank = Rank(0);
 
 /// What a matched probe took out of MPI's queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -50,17 +45,6 @@ pub struct ProcessProbe {
 /// The only probe that a check makes.
 pub const ANY: ProcessProbe = ProcessProbe { source: None, tag: None };
 
-/// A message in the list of an endpoint; source and tag are what the sender's program said.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Message<M> {
-    /// MPI's message, to be received by a matched receive.
-    pub message: M,
-    /// Rank of the sending endpoint.
-    pub source: Rank,
-    /// The user's tag.
-    pub tag: i32,
-}
-
 /// What a finished receive or a probe tells; source and tag are what the sender's program said.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Status<S> {
@@ -72,15 +56,6 @@ pub struct Status<S> {
     pub source: Rank,
     /// The user's tag.
     pub tag: i32,
-}
-
-/// What a receive or a probe of an endpoint wants; `None` is the wildcard.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Wanted {
-    /// The sending endpoint, or any.
-    pub source: Option<Rank>,
-    /// The user's tag, or any.
-    pub tag: Option<i32>,
 }
 
 /// Why a message cannot be given to an endpoint.
@@ -103,66 +78,6 @@ pub enum RelocateError {
         /// How many it has.
         endpoints: u32,
     },
-}
-
-/// The incoming messages of an endpoint, in the order in which the process got them.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct MessageList<M>(MatchingEngine<(), M>);
-
-impl<M> Default for MessageList<M> {
-    fn default() -> Self {
-        Self(MatchingEngine::default())
-    }
-}
-
-impl<M> MessageList<M> {
-    /// Appends a message.
-    pub fn append(&mut self, message: Message<M>) {
-        let envelope =
-            Envelope { context: CONTEXT, dest: OWN, source: message.source, tag: message.tag };
-        // Nothing is ever posted to this engine, so the message joins the list.
-        self.0.arrive(envelope, message.message);
-    }
-
-    /// Takes out the first message that is wanted.
-    pub fn take(&mut self, wanted: Wanted) -> Search<Message<M>> {
-        self.0.take(&wanted.selection()).map(|found| {
-            let Envelope { source, tag, .. } = found.envelope;
-            Message { message: found.payload, source, tag }
-        })
-    }
-
-    /// The message that [`Self::take`] would take out.
-    pub fn peek(&self, wanted: Wanted) -> Search<Message<&M>> {
-        self.0.probe(&wanted.selection()).map(|found| {
-            let Envelope { source, tag, .. } = found.envelope;
-            Message { message: &found.payload, source, tag }
-        })
-    }
-
-    /// How many messages are in the list.
-    pub fn len(&self) -> usize {
-        self.0.unexpected_len()
-    }
-
-    /// Whether the list is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl Wanted {
-    /// From anybody, with any tag.
-    pub const ANYTHING: Self = Self { source: None, tag: None };
-
-    /// From this endpoint with this tag.
-    pub fn exactly(source: Rank, tag: i32) -> Self {
-        Self { source: Some(source), tag: Some(tag) }
-    }
-
-    fn selection(self) -> Selection {
-        Selection { context: CONTEXT, dest: OWN, source: self.source, tag: self.tag }
-    }
 }
 
 /// The sender, the user's tag and the receiver's rank in its process that a message on an

@@ -73,6 +73,7 @@ pub mod intercomm;
 pub mod library;
 pub mod merge;
 pub mod message;
+pub mod message_list;
 pub mod progress;
 pub mod rank_map;
 pub mod request;

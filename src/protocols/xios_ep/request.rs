@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::message::{Message, MessageList, Wanted};
+use super::message_list::{Message, MessageList, Wanted};
 use crate::call::Comm;
 use mpi::envelope::Rank;
 

@@ -2,7 +2,7 @@
 
 use super::{Event, Keep, Place, Running};
 use crate::causes::Spender;
-use crate::told::Words;
+use crate::event_text::EventWords;
 use hardware::fabric::{About, ResourceId};
 use protocols::contract::{Process, Thread};
 
@@ -16,8 +16,8 @@ impl Running {
         }
     }
 
-    fn words_of(&self, event: Event) -> Words {
-        let core = |core: u32, what: &str| Words {
+    fn words_of(&self, event: Event) -> EventWords {
+        let core = |core: u32, what: &str| EventWords {
             place: Spender::Thread(Process(core), Thread(0)),
             what: what.to_owned(),
         };
@@ -31,7 +31,7 @@ impl Running {
         }
     }
 
-    fn words_of_wires(&self, about: About) -> Words {
+    fn words_of_wires(&self, about: About) -> EventWords {
         let name = |resource: ResourceId| {
             self.cluster.fabric.resources()[resource.0 as usize].name.as_str()
         };
@@ -48,6 +48,6 @@ impl Running {
     }
 }
 
-fn on(place: &str, what: &str) -> Words {
-    Words { place: Spender::device(place), what: what.to_owned() }
+fn on(place: &str, what: &str) -> EventWords {
+    EventWords { place: Spender::device(place), what: what.to_owned() }
 }

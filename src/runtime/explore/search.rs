@@ -10,7 +10,7 @@ use crate::monitors::Violation;
 use crate::monitors::buffers::Lends;
 use crate::prints::Seen;
 use crate::rules::Fault;
-use crate::untimed::{Choice, Depth, Met, World};
+use crate::untimed::{Choice, Coverage, Depth, World};
 use protocols::contract::{Machine, Process, Program};
 
 /// What ends a search from outside.
@@ -197,7 +197,7 @@ struct Search<'a, M: Machine, P: Program<M>> {
     dead: Vec<Number>,
     /// States that are not judged as doomed: with a choice that breaks a law, or diagnosed ends.
     excused: Vec<Number>,
-    met: Met,
+    met: Coverage,
     survey: Survey,
 }
 
@@ -228,7 +228,7 @@ where
             finals: Vec::new(),
             dead: Vec::new(),
             excused: Vec::new(),
-            met: Met::default(),
+            met: Coverage::default(),
             survey: Survey::default(),
         }
     }

@@ -26,12 +26,12 @@ pub use types::{Statement, Typed};
 use super::law::{Sometimes, Violation};
 use crate::memory::{Memories, Payload};
 use mpi::observation::{MessageId, Observation};
-use protocols::call::{Buffer, Call, Peer};
+use protocols::call::{Buffer, Call, Peer, TypedCall};
 use protocols::collectives::Collective;
 use protocols::contract::{Action, Process, Region, Space};
 use protocols::packing::Task;
 use protocols::rma::call::{Operation, RmaCall};
-use protocols::typed::{Elements, TypedCall};
+use protocols::typed::Elements;
 use protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";

@@ -311,7 +311,7 @@ where
         self.cores.of_mut(thread).account.packets += 1;
         let id = self.network.launch(ends, kind, bytes, &self.cx);
         if self.cx.observers.traces() {
-            self.cx.observers.trace(|trail| trail.launched(id, thread));
+            self.cx.observers.trace(|path| path.launched(id, thread));
             self.network.trace_message(id, cursor, &mut self.cx);
         }
         self.cx.schedule(cursor, thread, Phase::Post, Event::Depart(id));
@@ -422,7 +422,7 @@ where
         let line = mutex.counters.map(|lock| self.memory.waiters.fetch(here, lock, &self.cx.costs));
         let begin = cursor.max(mutex.free_at);
         self.cores.of_mut(thread).account.add(Part::Lock, begin.since(cursor));
-        self.cx.observers.trace(|trail| trail.spent(thread, Part::Lock.into(), cursor, begin));
+        self.cx.observers.trace(|path| path.spent(thread, Part::Lock.into(), cursor, begin));
         let taking = mutex.taking + line.unwrap_or_default();
         let inside = self.charge(thread, Part::Lock, begin, taking);
         let wait = self.memory.mapped.fetch(here, region, does, &self.cx.costs);
@@ -578,7 +578,7 @@ where
     /// The bytes of the batch whose pages are pinned are moved.
     fn move_batch(&mut self, thread: u32) {
         let now = self.cx.now();
-        self.cx.observers.trace(|trail| trail.until(thread, Spent::Pinning, now));
+        self.cx.observers.trace(|path| path.until(thread, Spent::Pinning, now));
         self.account_copy(thread, Part::Kernel);
         let place = self.cores.place(thread);
         self.memory.peer_copies.begin_batch(thread, place, &self.cx.costs.profile);

@@ -7,7 +7,7 @@
 //!                                       └ nothing: releases [unfair: yields its core] ─▶ waits again
 //! ```
 //!
-//! Polls are no events. Turns under a lock keep others out, and are steps of the lock
+//! Polls are no events. Slices under a lock keep others out, and are steps of the lock
 //! (`locks/steps.rs`): events while another thread wants it, or something waits to be found, and
 //! arithmetic otherwise.
 
@@ -72,7 +72,7 @@ where
                 (RELIABLE, id) => self.packet_crossed(id),
                 (COPY, thread) => self.copied(thread),
                 (_, id) => {
-                    self.cx.observers.trace(|trail| trail.delivers(id));
+                    self.cx.observers.trace(|path| path.delivers(id));
                     self.arrive(id);
                 }
             }
@@ -155,7 +155,7 @@ where
         }
         self.settle(process);
         let (channel, entry) = self.ports.push(process, lane, entry);
-        self.cx.observers.trace(|trail| trail.entry(entry));
+        self.cx.observers.trace(|path| path.entry(entry));
         self.adapter_looks(process);
         for thread in self.cx.layout.threads_of(process) {
             let actor = self.cores.of_mut(thread);
@@ -182,7 +182,7 @@ where
         let library = &self.libraries[actor.process.0 as usize];
         let guard = library.guard(actor.inner, &Entry::Poll);
         if locked && guard.is_some() && actor.holds.is_none() {
-            return self.enter(thread, Entering::Turn, at);
+            return self.enter(thread, Entering::PollSlice, at);
         }
         self.poll_from(thread, at);
     }
@@ -197,16 +197,16 @@ where
         polled.cost
     }
 
-    /// A turn of polling begins, under the lock.
-    pub(super) fn turn(&mut self, thread: u32, at: Time) {
+    /// A slice of polling begins, under the lock.
+    pub(super) fn poll_slice(&mut self, thread: u32, at: Time) {
         self.look_at_lanes(thread);
         let actor = self.cores.of_mut(thread);
         if actor.reply.is_some() {
             // While it waited for the lock, another thread has ended its call.
-            self.cx.observers.trace(|trail| trail.sees_answer(thread, at));
+            self.cx.observers.trace(|path| path.sees_answer(thread, at));
             return self.work_on(thread, at, false);
         }
-        actor.polls.begin_turn();
+        actor.polls.begin_slice();
         self.cores.vacate(thread);
         self.poll_from(thread, at);
     }
@@ -224,7 +224,7 @@ where
         let actor = self.cores.of_mut(thread);
         let generation = actor.polls.plan(at);
         let ends = if generation.is_none() { Some(at) } else { None };
-        self.locks.plan_turn(actor.process, actor.holds, ends);
+        self.locks.plan_slice(actor.process, actor.holds, ends);
         if let Some(generation) = generation {
             let event = Event::Notice(thread, generation);
             self.cx.schedule(at, thread, Phase::Poll, event);
@@ -259,12 +259,12 @@ where
         let actor = self.cores.of(thread);
         let (process, inner) = (actor.process, actor.inner);
         let entry = actor.polls.target().and_then(|channel| self.ports.of(process).head(channel));
-        let turn = actor.holds.map(|_| actor.polls.since());
+        let slice = actor.holds.map(|_| actor.polls.since());
         let library = &self.libraries[process.0 as usize];
-        self.cx.observers.trace(|trail| {
-            trail.polled(thread, entry, turn, now);
+        self.cx.observers.trace(|path| {
+            path.polled(thread, entry, slice, now);
             if entry.is_some()
-                && trail.is_long(thread)
+                && path.is_long(thread)
                 && let Some(awaited) = library.awaits(inner)
             {
                 debug_assert_eq!(
@@ -272,7 +272,7 @@ where
                     library.waits(inner).and_then(WaitSet::first).as_ref(),
                     "the same, with and without words"
                 );
-                trail.keep_wait(thread, (process, inner), awaited);
+                path.keep_wait(thread, (process, inner), awaited);
             }
         });
     }
@@ -466,7 +466,7 @@ where
         let now = self.cx.now();
         let id = self.network.launch(ends, || kind, bytes, &self.cx);
         let entry = found.entry;
-        self.cx.observers.trace(|trail| trail.launched_by_adapter(id, thread, entry, now));
+        self.cx.observers.trace(|path| path.launched_by_adapter(id, thread, entry, now));
         self.network.trace_message(id, now, &mut self.cx);
         self.count_departure();
         self.network.depart_by_itself(id, &mut self.cx);

@@ -126,7 +126,7 @@ where
         let others = self.cx.layout.threads_of(process).skip(1);
         let born = others.len() as u64;
         for (other, number) in others.zip(1..) {
-            self.cx.observers.trace(|trail| trail.forks(thread, other));
+            self.cx.observers.trace(|path| path.forks(thread, other));
             let begins = at + create * number;
             self.cx.schedule(begins, other, Phase::Start, Event::Begin(other));
         }
@@ -142,7 +142,7 @@ where
         let actor = self.cores.of_mut(first);
         if actor.state == State::Joining && ended {
             actor.account.add(Part::Wait, at.since(actor.since));
-            self.cx.observers.trace(|trail| trail.joins(first, others, at));
+            self.cx.observers.trace(|path| path.joins(first, others, at));
             let join = self.cx.costs.profile.os.thread_join;
             self.outside(first, Spent::Outside, join * born, at);
         }
@@ -347,8 +347,8 @@ where
         let what = self.cores.of_mut(thread).entering.take();
         let what = what.expect("a thread waits for the lock to do something");
         let part = self.waits_in(thread, &what);
-        if !matches!(what, Entering::Turn) {
-            self.cx.observers.trace(|trail| trail.until(thread, part.into(), at));
+        if !matches!(what, Entering::PollSlice) {
+            self.cx.observers.trace(|path| path.until(thread, part.into(), at));
         }
         let actor = self.cores.of_mut(thread);
         actor.account.add(part, at.since(actor.queued));
@@ -361,8 +361,8 @@ where
     #[inline]
     fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
         let (process, _) = self.cores.names(thread);
-        let turn = matches!(what, Entering::Turn);
-        if turn && self.ports.of(process).is_empty() { Part::Wait } else { Part::Lock }
+        let slice = matches!(what, Entering::PollSlice);
+        if slice && self.ports.of(process).is_empty() { Part::Wait } else { Part::Lock }
     }
 
     /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
@@ -377,11 +377,11 @@ where
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         let observers = &mut self.cx.observers;
-        if !matches!(what, Entering::Turn) {
+        if !matches!(what, Entering::PollSlice) {
             observers.enters(thread, matches!(what, Entering::Call(_)), part, (at, cursor));
         }
         match what {
-            Entering::Turn => return self.turn(thread, cursor),
+            Entering::PollSlice => return self.poll_slice(thread, cursor),
             Entering::Call(call) => {
                 observers.record(|| Choice::Enter { process, thread: inner });
                 observers.states(&call, || actor.program.position());
@@ -420,7 +420,7 @@ where
         let cqe_poll = self.cx.costs.profile.hca.cqe_poll;
         if self.cores.of(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
-            self.cx.observers.trace(|trail| trail.sees_answer(thread, cursor));
+            self.cx.observers.trace(|path| path.sees_answer(thread, cursor));
             return self.work_on(thread, cursor, false);
         }
         let newest = self.cx.planted == Some(Planted::NewestFirst);
@@ -558,11 +558,11 @@ where
         if actor.state == State::Polling && actor.holds.is_none() {
             actor.polls.stop();
             actor.account.add(Part::Wait, now.since(actor.polls.since()));
-            self.cx.observers.trace(|trail| trail.answered(by, thread, Some(now)));
+            self.cx.observers.trace(|path| path.answered(by, thread, Some(now)));
             self.advance_program(thread, Some(reply), now);
         } else {
             actor.reply = Some(reply);
-            self.cx.observers.trace(|trail| trail.answered(by, thread, None));
+            self.cx.observers.trace(|path| path.answered(by, thread, None));
         }
     }
 }
@@ -609,7 +609,7 @@ where
         let Self { cores, ports, libraries, .. } = self;
         let beside = Beside { cores, ports, libraries };
         if self.locks.all_are_parked(self.cx.clock.pending(), &beside) {
-            return self.livelock.only_idle_turns_are_left();
+            return self.livelock.only_idle_slices_are_left();
         }
         self.locks.disarm(lock);
         self.advance(lock, self.cx.now());
@@ -634,7 +634,7 @@ where
 
     fn lock_step(&mut self, lock: u32, step: Step, at: Time) {
         match step {
-            Step::Turn => self.end_turn(lock, at),
+            Step::SliceEnds => self.end_slice(lock, at),
             Step::Coming(thread) => {
                 self.locks.reaches(lock, thread);
                 let what = self.cores.of(thread).entering.as_ref().expect("it waits");
@@ -645,20 +645,20 @@ where
                 self.locks.end_yield(lock);
                 let yielded = self.cx.costs.profile.os.syscall;
                 self.cores.of_mut(thread).account.add(Part::Wait, yielded);
-                self.ask(thread, Entering::Turn, at);
+                self.ask(thread, Entering::PollSlice, at);
             }
         }
     }
 
-    /// A turn under the lock has found nothing: the lock goes on.
-    fn end_turn(&mut self, lock: u32, at: Time) {
-        let thread = self.locks.end_turn(lock, &mut self.cores);
+    /// A slice under the lock has found nothing: the lock goes on.
+    fn end_slice(&mut self, lock: u32, at: Time) {
+        let thread = self.locks.end_slice(lock, &mut self.cores);
         let actor = self.cores.of_mut(thread);
-        let spent = actor.polls.end_turn(at);
+        let spent = actor.polls.end_slice(at);
         actor.account.add(Part::Wait, spent);
         self.let_go(thread, at);
         if self.locks.asks_at_once(lock, thread, at, self.cx.costs.profile.os.syscall) {
-            self.ask(thread, Entering::Turn, at);
+            self.ask(thread, Entering::PollSlice, at);
         }
     }
 }

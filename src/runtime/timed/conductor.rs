@@ -16,20 +16,20 @@ use super::locks::{Beside, Locks};
 use super::memory::Memory;
 use super::network::Network;
 use super::network::flight::Arrived;
-use super::observers::trail::Trail;
+use super::observers::critical_path::CriticalPath;
 use super::observers::{Observed, Observers};
 use super::ports::Ports;
 use super::setup::Setup;
 use super::unfired::unfired;
-use super::usage::MemoryUse;
+use super::usage::MemoryWatch;
 use super::words::Vocabulary;
 use crate::causes::{Recorded, Spent};
-use crate::held::{Held, Kind};
+use crate::event_text::{self, EventText};
 use crate::memory::{Parcel, Payload};
+use crate::memory_use::{Kind, MemoryUse};
 use crate::monitors::buffers::Lends;
 use crate::monitors::system;
 use crate::outcome::{Ending, Outcome, Ran, Used};
-use crate::told::{self, Told};
 use engine::causes::Keep;
 use engine::{LimitReached, Simulation};
 use hardware::cluster::Cluster;
@@ -55,7 +55,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     pub(super) looking: Vec<bool>,
     pub(super) livelock: Livelock,
-    pub(super) usage: MemoryUse,
+    pub(super) usage: MemoryWatch,
 }
 
 /// From so many processes on, each with one thread, memory is read ahead: the state of fewer lies in
@@ -118,7 +118,7 @@ where
             gpus,
             faults,
             looking: vec![false; processes],
-            usage: MemoryUse::new(memory_limit),
+            usage: MemoryWatch::new(memory_limit),
         };
         timed.cx.prefetches = processes >= MANY && timed.cores.count() == processes;
         timed.pause_next();
@@ -132,12 +132,12 @@ where
 
     /// Observers note causes from now on, if they are asked for.
     fn keep_causes(&mut self, keep: Keep) {
-        let trail = Trail::new(keep, self.cx.clock.first_source(), self.cores.count());
-        if trail.is_some() {
+        let path = CriticalPath::new(keep, self.cx.clock.first_source(), self.cores.count());
+        if path.is_some() {
             self.network.keep_ways();
             self.cores.note_all_work();
         }
-        self.cx.observers.keep_causes(trail);
+        self.cx.observers.keep_causes(path);
     }
 
     /// Faults that begin at a time are events.
@@ -340,7 +340,7 @@ where
     #[cold]
     fn trace_event(&mut self, event: Event) {
         let number = self.cx.clock.events();
-        if self.cx.observers.trail().is_some_and(|trail| trail.wants_words(number)) {
+        if self.cx.observers.path().is_some_and(|path| path.wants_words(number)) {
             let words = Vocabulary {
                 cores: &self.cores,
                 libraries: &self.libraries,
@@ -350,7 +350,7 @@ where
                 layout: &self.cx.layout,
             }
             .words_of(event);
-            self.cx.observers.trace(|trail| trail.keep_words(words));
+            self.cx.observers.trace(|path| path.keep_words(words));
         }
         let (id, spent) = match event {
             Event::Neighbour(id) => (id, Spent::Line),
@@ -359,7 +359,7 @@ where
             Event::Atomic(id) => (id, Spent::Atomic),
             Event::Begin(thread) => {
                 let now = self.cx.now();
-                return self.cx.observers.trace(|trail| trail.until(thread, Spent::Start, now));
+                return self.cx.observers.trace(|path| path.until(thread, Spent::Start, now));
             }
             Event::Fabric(_)
             | Event::Depart(_)
@@ -463,16 +463,16 @@ where
     }
 
     /// The events in words that were asked for.
-    fn take_told(&mut self) -> Vec<Told> {
+    fn take_told(&mut self) -> Vec<EventText> {
         let mut words = Vec::new();
-        self.cx.observers.trace(|trail| words = trail.take_words());
-        told::join(self.cx.clock.simulation().journal(), words)
+        self.cx.observers.trace(|path| words = path.take_words());
+        event_text::join(self.cx.clock.simulation().journal(), words)
     }
 
     /// The causes, where they were asked for.
     fn take_causes(&mut self) -> Option<Recorded> {
-        let trail = self.cx.observers.take_trail()?;
-        Some(trail.recorded(self.network.resources().chain(self.cores.spenders())))
+        let path = self.cx.observers.take_path()?;
+        Some(path.recorded(self.network.resources().chain(self.cores.spenders())))
     }
 
     /// When the run ended: in a deadlock, when the last thread had nothing left to do.
@@ -550,8 +550,8 @@ where
     }
 
     /// What the run holds, and how many places were visited to know it.
-    fn holdings(&self) -> (Held, u64) {
-        let mut held = Held::at_start(self.libraries.len() as u64, self.cores.count() as u64);
+    fn holdings(&self) -> (MemoryUse, u64) {
+        let mut held = MemoryUse::at_start(self.libraries.len() as u64, self.cores.count() as u64);
         let (channels, messages) = self.network.sizes();
         held.add(Kind::Connection, channels as u64);
         held.add(Kind::Event, self.cx.clock.pending() as u64);

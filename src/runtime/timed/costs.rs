@@ -87,7 +87,7 @@ impl Costs {
 
     /// Until a message of so many bytes, written at `from`, is seen by a core at `to`.
     ///
-    /// Who polls has a copy of the flag's line. It is taken away before the store of the flag counts, one
+    /// A core that polls has a copy of the flag's line. It is taken away before the store of the flag counts, one
     /// way, and the line then comes back to the next poll: another. Payload is stored before the flag,
     /// so that its lines are taken away meanwhile.
     ///
@@ -213,7 +213,7 @@ impl Costs {
         self.memory.copy(footprint, side).alone.transfer_time(bytes)
     }
 
-    /// Core time of a copy that shares memory with nobody.
+    /// Core time of a copy that shares memory with no other.
     pub(super) fn lone_copy(&self, bytes: Bytes) -> TimeDelta {
         let rate = self.memory.copy(Bytes::new(2 * bytes.as_u64()), Side::Local);
         rate.alone.transfer_time(bytes)

@@ -90,7 +90,7 @@ impl Gpus {
         cx: &mut Context,
     ) -> TimeDelta {
         let id = self.requests.insert(|| request);
-        cx.observers.trace(|trail| trail.asks(id, thread));
+        cx.observers.trace(|path| path.asks(id, thread));
         cx.schedule(cursor, thread, Phase::Device, Event::Ask(id));
         self.hardware.shape().call_overhead
     }
@@ -126,7 +126,7 @@ impl Gpus {
         self.done.drain(..).map(number).collect()
     }
 
-    /// An operation has ended: its bytes have moved, and its process can be told.
+    /// An operation has ended: its bytes have moved, and its process polls that.
     pub(super) fn end(
         &mut self,
         id: u32,
@@ -136,7 +136,7 @@ impl Gpus {
         let Request { process, lane, work, token, .. } = self.requests.remove(id);
         let token = token?;
         let (thread, now) = (cx.layout.first_of(process), cx.now());
-        cx.observers.trace(|trail| trail.device_ends(id, thread, now));
+        cx.observers.trace(|path| path.device_ends(id, thread, now));
         cx.observers.record(|| Choice::Move { process, token });
         memories.work(process, &work);
         cx.observers.record(|| Choice::Finish { process, token });

@@ -55,7 +55,7 @@ pub(super) struct Livelock {
     next: u64,
     /// How the run ended by it.
     found: Option<Found>,
-    /// Whether nothing but turns that find nothing, and calls that retry, can happen any more.
+    /// Whether nothing but slices that find nothing, and calls that retry, can happen any more.
     is_over: bool,
 }
 
@@ -125,7 +125,7 @@ impl Livelock {
     }
 
     /// Nothing but locks that are parked is left.
-    pub(super) const fn only_idle_turns_are_left(&mut self) {
+    pub(super) const fn only_idle_slices_are_left(&mut self) {
         self.is_over = true;
     }
 

@@ -11,11 +11,11 @@
 //! |---|---|---|
 //! | `Context` | clock, layout of threads, prices, observers: what every part uses | `context.rs` |
 //! | `Cores` | threads and their lists, issue slots | `cores/` |
-//! | `Locks` | locks of the library, and their turns | `locks/` |
+//! | `Locks` | locks of the library, and their slices of polling | `locks/` |
 //! | `Ports` | channels of each process, and what waits there | `ports.rs` |
 //! | `Network` | adapters, queue pairs, what is under way | `network/` |
 //! | `Memory` | bytes, counters, lines and mutexes that cores share | `memory/` |
-//! | `Gpus`, `Faults`, `Livelock`, `MemoryUse` | as they say | one file each |
+//! | `Gpus`, `Faults`, `Livelock`, `MemoryWatch` | as they say | one file each |
 //!
 //! [`Timed`] conducts: `conductor.rs`, `calls.rs`, `actions.rs`, `arrivals.rs`. Nothing here decides
 //! for a machine.

@@ -227,7 +227,7 @@ impl Port {
     pub(super) fn polled(&self, lanes: Lanes) -> Polled {
         let first = u32::from(lanes.first.0) * self.per_lane;
         let len = u32::from(lanes.count) * self.per_lane;
-        // Who polls nothing spends nothing on it.
+        // A thread that polls nothing spends nothing on it.
         let cost =
             usize::from(lanes.count).checked_sub(1).map_or(TimeDelta::ZERO, |i| self.costs[i]);
         Polled { first, len, cost }

@@ -69,7 +69,7 @@ pub struct Setup {
     pub threads: Vec<u16>,
     /// Lanes of each process.
     pub lanes: u16,
-    /// Who gets a lock that several threads wait for.
+    /// Which of several waiting threads gets a lock.
     pub lock: LockOrder,
     /// Whether bytes exist.
     pub payload: Payload,
@@ -88,7 +88,7 @@ pub struct Setup {
     /// Whether the choices are kept for a replay in the untimed world.
     pub record: bool,
     /// Whether the end of every list is an event, also of threads that could run ahead of the clock,
-    /// and every turn of polling under a lock, also those that arithmetic could pass over: slower,
+    /// and every slice of polling under a lock, also those that arithmetic could pass over: slower,
     /// and the same moments.
     pub step_by_step: bool,
     /// A defect of this runtime, to show that the bridge gate refuses it.
@@ -100,7 +100,7 @@ pub struct Setup {
 pub enum Planted {
     /// A poll takes the newest entry of a channel instead of the oldest.
     NewestFirst,
-    /// Nobody waits for the library lock.
+    /// No thread waits for the library lock.
     NoLock,
     /// An adapter takes messages while a thread of its process is inside the library, too.
     AdapterBesidePolls,

@@ -1,12 +1,12 @@
-//! Where a run has a limit of memory, what it holds is counted now and then ([`crate::held`]).
+//! Where a run has a limit of memory, what it holds is counted now and then ([`crate::memory_use`]).
 //!
 //! Between two looks lie so many events that looking costs nothing beside them, and that number depends
 //! on the run alone: it stops after the same event everywhere. An event can take much: where payload was
 //! stored that may pass the limit, or threads ran far ahead of the clock, a look comes at once; and one
 //! comes when the run has ended well.
 
-use crate::held::Held;
 use crate::memory::Payload;
+use crate::memory_use::MemoryUse;
 use engine::LimitReached;
 use units::Bytes;
 
@@ -21,20 +21,20 @@ const PARTS: u64 = 16;
 
 /// What the run holds, where it has a limit.
 #[derive(Debug)]
-pub(super) struct MemoryUse {
+pub(super) struct MemoryWatch {
     limit: Bytes,
     /// After how many events it is looked at.
     next: u64,
     /// The most that it was seen to hold.
-    most: Held,
+    most: MemoryUse,
     /// Lists that threads have run as far ahead as they may, since it was looked at last.
     far: u64,
 }
 
-impl MemoryUse {
+impl MemoryWatch {
     /// The first look comes before the first event, where there is a limit.
     pub(super) fn new(limit: Bytes) -> Self {
-        let mut this = Self { limit, next: u64::MAX, most: Held::default(), far: 0 };
+        let mut this = Self { limit, next: u64::MAX, most: MemoryUse::default(), far: 0 };
         if this.is_limited() {
             this.next = 0;
         }
@@ -52,7 +52,7 @@ impl MemoryUse {
     }
 
     /// The most that the run was seen to hold.
-    pub(super) const fn most(&self) -> Held {
+    pub(super) const fn most(&self) -> MemoryUse {
         self.most
     }
 
@@ -67,7 +67,7 @@ impl MemoryUse {
     /// bytes may be stored until the next look, and the limit, if it is passed.
     pub(super) fn look(
         &mut self,
-        (held, places): (Held, u64),
+        (held, places): (MemoryUse, u64),
         payload: Payload,
         events: u64,
     ) -> (u64, Option<LimitReached>) {

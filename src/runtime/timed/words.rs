@@ -11,7 +11,7 @@ use super::memory::Waiters;
 use super::network::Network;
 use super::network::flight::{COPY, FlightKind, RELIABLE, token_of};
 use crate::causes::Spender;
-use crate::told::Words;
+use crate::event_text::EventWords;
 use hardware::fabric::{About, FabricEvent, ResourceId};
 use hardware::gpu::is_gpu_token;
 use protocols::contract::{Machine, Process, Program, Thread, WaitSet};
@@ -28,7 +28,7 @@ pub(super) struct Vocabulary<'a, M: Machine, P> {
 }
 
 impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
-    pub(super) fn words_of(&self, event: Event) -> Words {
+    pub(super) fn words_of(&self, event: Event) -> EventWords {
         match event {
             Event::Fabric(event) => self.words_of_wires(event),
             Event::Depart(id) => self.of_sender(id, "leaves the core"),
@@ -64,20 +64,20 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
         }
     }
 
-    fn words_of_wires(&self, event: FabricEvent) -> Words {
-        let at = |resource: ResourceId, what: &str| Words {
+    fn words_of_wires(&self, event: FabricEvent) -> EventWords {
+        let at = |resource: ResourceId, what: &str| EventWords {
             place: self.network.resource(resource),
             what: what.to_owned(),
         };
         match self.network.about(event) {
             About::Reaches(token, Some(resource)) => {
                 let place = self.network.resource(resource);
-                Words { place, what: format!("{} reaches it", self.carried(token)) }
+                EventWords { place, what: format!("{} reaches it", self.carried(token)) }
             }
             About::Reaches(token, None) => self.arrives(token),
             About::MayEnd(token, resource) => {
                 let place = self.network.resource(resource);
-                Words { place, what: format!("{} has moved", self.carried(token)) }
+                EventWords { place, what: format!("{} has moved", self.carried(token)) }
             }
             About::Chooses(resource) => at(resource, "chooses whom to serve next"),
             About::Counts(resource) => at(resource, "counts its packets"),
@@ -102,7 +102,7 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
         }
     }
 
-    fn arrives(&self, token: u64) -> Words {
+    fn arrives(&self, token: u64) -> EventWords {
         if is_gpu_token(token) {
             return of_gpu("a transfer ends");
         }
@@ -125,27 +125,27 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
         format!("{label} ({bytes} B) from {} to {}", from.0, to.0)
     }
 
-    fn of_sender(&self, id: u32, does: &str) -> Words {
+    fn of_sender(&self, id: u32, does: &str) -> EventWords {
         let from = self.network.flight(id).from;
         let what = format!("{} {does}", self.flight(id));
-        Words { place: Spender::Thread(from, Thread(0)), what }
+        EventWords { place: Spender::Thread(from, Thread(0)), what }
     }
 
-    fn of_receiver(&self, id: u32, does: &str) -> Words {
+    fn of_receiver(&self, id: u32, does: &str) -> EventWords {
         let to = self.network.flight(id).to.peer;
         let what = format!("{} {does}", self.flight(id));
-        Words { place: Spender::Thread(to, Thread(0)), what }
+        EventWords { place: Spender::Thread(to, Thread(0)), what }
     }
 
     /// What a thread does, and the operation that it waits for.
-    fn of_thread(&self, thread: u32, does: &str) -> Words {
+    fn of_thread(&self, thread: u32, does: &str) -> EventWords {
         let (process, inner) = self.cores.names(thread);
         let waits = self.libraries[process.0 as usize].waits(inner);
         let first = waits.and_then(|(WaitSet::All(waits) | WaitSet::Any(waits))| {
             waits.first().map(|wait| wait.operation)
         });
         let inside = first.map_or_else(String::new, |operation| format!(", in {operation}"));
-        Words { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
+        EventWords { place: Spender::Thread(process, inner), what: format!("{does}{inside}") }
     }
 
     fn called(&self, process: Process) -> String {
@@ -154,19 +154,19 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
     }
 }
 
-fn of_process(process: Process, what: &str) -> Words {
-    Words { place: Spender::Thread(process, Thread(0)), what: what.to_owned() }
+fn of_process(process: Process, what: &str) -> EventWords {
+    EventWords { place: Spender::Thread(process, Thread(0)), what: what.to_owned() }
 }
 
-fn of_wires(what: &str) -> Words {
-    Words { place: Spender::device("wires"), what: what.to_owned() }
+fn of_wires(what: &str) -> EventWords {
+    EventWords { place: Spender::device("wires"), what: what.to_owned() }
 }
 
-fn of_plan(fault: u32, does: &str) -> Words {
+fn of_plan(fault: u32, does: &str) -> EventWords {
     let place = Spender::device("fault plan");
-    Words { place, what: format!("fault {fault} {does}") }
+    EventWords { place, what: format!("fault {fault} {does}") }
 }
 
-fn of_gpu(what: &str) -> Words {
-    Words { place: Spender::device("GPU"), what: what.to_owned() }
+fn of_gpu(what: &str) -> EventWords {
+    EventWords { place: Spender::device("GPU"), what: what.to_owned() }
 }

@@ -31,19 +31,19 @@ impl Fact {
 }
 
 /// What monitors made of the facts of a turn: themselves afterwards, and what they met.
-pub(super) type Heard<T> = (Shared<T>, Met);
+pub(super) type Observed<T> = (Shared<T>, Coverage);
 
 /// What was met since somebody asked; mostly nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Met(Option<Rc<Sometimes>>);
+pub(crate) struct Coverage(Option<Rc<Sometimes>>);
 
-impl From<Sometimes> for Met {
+impl From<Sometimes> for Coverage {
     fn from(met: Sometimes) -> Self {
         Self((met != Sometimes::default()).then(|| Rc::new(met)))
     }
 }
 
-impl Met {
+impl Coverage {
     pub(crate) fn all(&self) -> Sometimes {
         self.0.as_deref().copied().unwrap_or_default()
     }
@@ -56,13 +56,13 @@ impl Met {
     }
 }
 
-/// What hears facts: the monitor of windows, or all the others.
-pub(super) trait Hears: Clone + Hash {
+/// An observer of facts: the monitor of windows, or all the others.
+pub(super) trait Observer: Clone + Hash {
     /// A fact of a process.
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
+    fn observes(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
 
     /// Takes what was met over from it: what it keeps then depends less on the way here.
-    fn hand_over(this: &mut Shared<Self>) -> Met;
+    fn hand_over(this: &mut Shared<Self>) -> Coverage;
 }
 
 /// The facts of a turn that is kept.
@@ -87,7 +87,7 @@ impl Facts {
         self.all.len()
     }
 
-    /// What it is known by that monitors which are known by `print` hear them: all of one process.
+    /// What it is known by that monitors which are known by `print` observe them: all of one process.
     pub(super) fn question(&self, print: Named) -> u128 {
         let mut question = Fingerprint::default();
         question.known(print);
@@ -96,8 +96,13 @@ impl Facts {
     }
 }
 
-impl Hears for Windows {
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
+impl Observer for Windows {
+    fn observes(
+        this: &mut Shared<Self>,
+        process: Process,
+        fact: &Fact,
+        found: &mut Vec<Violation>,
+    ) {
         match fact {
             Fact::Touches { region, touch, place } => {
                 if this.watches() {
@@ -115,7 +120,7 @@ impl Hears for Windows {
         }
     }
 
-    fn hand_over(this: &mut Shared<Self>) -> Met {
+    fn hand_over(this: &mut Shared<Self>) -> Coverage {
         let side_by_side = this.side_by_side;
         if side_by_side > 0 {
             this.change().side_by_side = 0;
@@ -124,8 +129,13 @@ impl Hears for Windows {
     }
 }
 
-impl Hears for Monitors {
-    fn hears(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>) {
+impl Observer for Monitors {
+    fn observes(
+        this: &mut Shared<Self>,
+        process: Process,
+        fact: &Fact,
+        found: &mut Vec<Violation>,
+    ) {
         if let Fact::Tells { fact, place } = fact
             && !matches!(fact, Observation::Window(..))
         {
@@ -133,9 +143,9 @@ impl Hears for Monitors {
         }
     }
 
-    fn hand_over(this: &mut Shared<Self>) -> Met {
+    fn hand_over(this: &mut Shared<Self>) -> Coverage {
         if this.sometimes() == Sometimes::default() {
-            return Met::default();
+            return Coverage::default();
         }
         this.change().take_sometimes().into()
     }

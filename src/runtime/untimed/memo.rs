@@ -1,5 +1,5 @@
 //! What a search keeps for the next state in which the same happens: what libraries made of inputs,
-//! what turns left behind (`turns`), ports after packets, and monitors after facts (`hearing`).
+//! what turns left behind (`turns`), ports after packets, and monitors after facts (`observing`).
 //!
 //! Each is a function of what it is known by, and a search meets far fewer different ones than
 //! transitions: what comes out is then shared between all states that have it, cloned and hashed
@@ -9,7 +9,7 @@ use std::cell::{RefCell, RefMut};
 use std::hash::Hash;
 use std::rc::Rc;
 
-use super::facts::{Heard, Hears};
+use super::facts::{Observed, Observer};
 use super::state::Port;
 use super::turn::Turned;
 use crate::fingerprint::{Fingerprint, Shared};
@@ -43,8 +43,8 @@ pub(super) struct Known<M: Machine, P> {
     answers: Table<Answer<M>>,
     turns: Table<Rc<Turned<M, P>>>,
     ports: Table<Shared<Port<M>>>,
-    windows: Table<Heard<Windows>>,
-    monitors: Table<Heard<Monitors>>,
+    windows: Table<Observed<Windows>>,
+    monitors: Table<Observed<Monitors>>,
     serial: u64,
 }
 
@@ -88,26 +88,26 @@ impl<M: Machine> Kept for Shared<Port<M>> {
     }
 }
 
-impl<T: Hears> Kept for Heard<T> {
+impl<T: Observer> Kept for Observed<T> {
     fn holds(&self) -> usize {
         self.0.bytes()
     }
 }
 
 /// A monitor of which it is kept what it made of facts.
-pub(super) trait Remembered: Hears {
+pub(super) trait Remembered: Observer {
     /// What is kept of it.
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>>;
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Observed<Self>>;
 }
 
 impl Remembered for Windows {
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Observed<Self>> {
         &mut known.windows
     }
 }
 
 impl Remembered for Monitors {
-    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Heard<Self>> {
+    fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Observed<Self>> {
         &mut known.monitors
     }
 }
@@ -241,13 +241,13 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
     }
 
     /// What a monitor made of the facts of a turn.
-    pub(super) fn heard<T: Remembered>(&self, question: u128) -> Option<Heard<T>> {
+    pub(super) fn observed<T: Remembered>(&self, question: u128) -> Option<Observed<T>> {
         T::table(&mut *self.known()?).find(question)
     }
 
-    pub(super) fn keep_heard<T: Remembered>(&self, question: u128, heard: Heard<T>) {
+    pub(super) fn keep_observed<T: Remembered>(&self, question: u128, observed: Observed<T>) {
         if let Some(mut known) = self.known() {
-            T::table(&mut *known).keep(question, heard);
+            T::table(&mut *known).keep(question, observed);
         }
     }
 }

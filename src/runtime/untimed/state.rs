@@ -157,7 +157,7 @@ pub(super) struct Operation {
     pub(super) token: Token,
     /// The lane that will be told of its completion.
     pub(super) lane: Lane,
-    pub(super) does: Does,
+    pub(super) does: OperationKind,
     pub(super) moved: bool,
 }
 
@@ -168,10 +168,10 @@ impl Operation {
     /// The memory that it names at both sides.
     pub(super) fn sides(&self) -> [(Process, Region); 2] {
         match &self.does {
-            Does::Copies { from, to } => [*from, *to],
-            Does::Updates { at, into, .. } => [*at, *into],
-            Does::Watches { process, .. } => [(*process, NOTHING); 2],
-            Does::Asks { process, work, .. } => {
+            OperationKind::Copies { from, to } => [*from, *to],
+            OperationKind::Updates { at, into, .. } => [*at, *into],
+            OperationKind::Watches { process, .. } => [(*process, NOTHING); 2],
+            OperationKind::Asks { process, work, .. } => {
                 // Work whose bytes do not exist touches nothing.
                 let nothing = NOTHING;
                 work.memories().unwrap_or([nothing; 2]).map(|region| (*process, region))
@@ -182,16 +182,16 @@ impl Operation {
     /// Whether others of its stream come before it, or the counter has not its value.
     pub(super) fn waits(&self) -> bool {
         match &self.does {
-            Does::Asks { after, .. } => !after.is_empty(),
-            Does::Watches { met, .. } => !met,
-            Does::Copies { .. } | Does::Updates { .. } => false,
+            OperationKind::Asks { after, .. } => !after.is_empty(),
+            OperationKind::Watches { met, .. } => !met,
+            OperationKind::Copies { .. } | OperationKind::Updates { .. } => false,
         }
     }
 }
 
 /// What an RDMA operation, a GPU or a core that waits does.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Does {
+pub(super) enum OperationKind {
     /// Bytes move from one place to another.
     Copies { from: (Process, Region), to: (Process, Region) },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
@@ -202,7 +202,7 @@ pub(super) enum Does {
     Asks { process: Process, stream: u16, work: Arc<DeviceWork>, after: Vec<Token> },
 }
 
-impl Does {
+impl OperationKind {
     /// A counter has a value now.
     pub(super) fn sees(&mut self, changed: Counter, now: u32) {
         if let Self::Watches { counter, value, met, .. } = self {
@@ -211,7 +211,7 @@ impl Does {
     }
 
     /// Another operation has ended.
-    pub(super) fn hears_of(&mut self, ended: Token) {
+    pub(super) fn ends_after(&mut self, ended: Token) {
         if let Self::Asks { after, .. } = self {
             after.retain(|token| *token != ended);
         }

@@ -4,7 +4,7 @@ use super::World;
 use super::choice::{Choice, Refusal};
 use super::facts::Fact;
 use super::state::{
-    Actor, Channel, Does, Incoming, Instance, Mail, Operation, Stage, Strand, Touch,
+    Actor, Channel, Incoming, Instance, Mail, Operation, OperationKind, Stage, Strand, Touch,
 };
 use super::turn::{Outside, Turn};
 use crate::fingerprint::Shared;
@@ -168,7 +168,7 @@ where
         for (region, touch) in touched.into_iter().flatten() {
             if region.is_in_a_window() {
                 let place = self.position(actor);
-                self.hear(actor.process, Fact::Touches { region, touch, place });
+                self.monitor(actor.process, Fact::Touches { region, touch, place });
             }
         }
     }
@@ -180,7 +180,7 @@ where
         let place = place.expect("it is under way: the choice was enabled");
         let Operation { lane, does, .. } = port.operations.remove(place);
         port.completions.push_back((lane, token));
-        if let Does::Updates { into, carried, .. } = does {
+        if let OperationKind::Updates { into, carried, .. } = does {
             self.writes(into.0, into.1);
             self.memories.write(into.0, into.1, &carried);
         }
@@ -371,28 +371,28 @@ where
             return self.stop(Actor { process, thread: Thread(0) }, error.into());
         }
         match operation.does {
-            Does::Copies { from: (from, source), to: (to, target) } => {
+            OperationKind::Copies { from: (from, source), to: (to, target) } => {
                 self.reads(from, source);
                 self.writes(to, target);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to, target, &parcel);
                 self.immediate_arrives(process, to, token);
             }
-            Does::Asks { process, work, .. } => {
+            OperationKind::Asks { process, work, .. } => {
                 self.memories.work(process, &work);
                 let operations = &mut self.ports[process.0 as usize].change().operations;
                 for other in operations {
-                    other.does.hears_of(token);
+                    other.does.ends_after(token);
                 }
             }
-            Does::Watches { .. } => unreachable!("it has nothing to move"),
-            Does::Updates { at: (owner, target), update, carried, into } => {
+            OperationKind::Watches { .. } => unreachable!("it has nothing to move"),
+            OperationKind::Updates { at: (owner, target), update, carried, into } => {
                 self.writes(owner, target);
                 self.windows_see_update(process, owner, target);
                 let carried = self.memories.update_by(owner, target, update, &carried);
                 let at = (owner, target);
                 let operation = &mut self.ports[process.0 as usize].change().operations[place];
-                operation.does = Does::Updates { at, update, carried, into };
+                operation.does = OperationKind::Updates { at, update, carried, into };
             }
         }
     }
@@ -502,7 +502,12 @@ where
             Action::Watch { counter, value, token } => {
                 let met = self.counters.value(counter) == value;
                 let lane = self.machine(process).polls(actor.thread).first;
-                self.post(actor, token, lane, Does::Watches { process, counter, value, met });
+                self.post(
+                    actor,
+                    token,
+                    lane,
+                    OperationKind::Watches { process, counter, value, met },
+                );
             }
             Action::Copy { from, to } => {
                 self.reads(process, from);
@@ -531,11 +536,11 @@ where
                     let incoming = Incoming { packet, parcel: None, part_of };
                     self.send(actor, to, Via::Hca, Shared::new(incoming));
                 }
-                let does = Does::Copies { from: (process, from), to: (to.peer, into) };
+                let does = OperationKind::Copies { from: (process, from), to: (to.peer, into) };
                 self.post(actor, token, to.own, does);
             }
             Action::RdmaRead { from, remote, into, token } => {
-                let does = Does::Copies { from: (from.peer, remote), to: (process, into) };
+                let does = OperationKind::Copies { from: (from.peer, remote), to: (process, into) };
                 self.post(actor, token, from.own, does);
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
@@ -544,16 +549,16 @@ where
                     self.memories.capture(process, operand)
                 });
                 let (at, lane) = ((at.peer, target), at.own);
-                let does = Does::Updates { at, update, carried, into: (process, into) };
+                let does = OperationKind::Updates { at, update, carried, into: (process, into) };
                 self.post(actor, token, lane, does);
             }
             Action::Device { stream, work, token } => {
                 let operations = &self.ports[process.0 as usize].operations;
-                let before = |one: &&Operation| matches!(one.does, Does::Asks { stream: other, .. } if other == stream);
+                let before = |one: &&Operation| matches!(one.does, OperationKind::Asks { stream: other, .. } if other == stream);
                 let after = operations.iter().filter(before).filter(|one| !one.moved);
                 let after = after.map(|one| one.token).collect();
                 let lane = self.machine(process).polls(actor.thread).first;
-                self.post(actor, token, lane, Does::Asks { process, stream, work, after });
+                self.post(actor, token, lane, OperationKind::Asks { process, stream, work, after });
             }
             Action::Repost { landing, from: _ } => self.repost(actor, landing),
             Action::Release => self.leave(actor),
@@ -571,7 +576,7 @@ where
     fn count(&mut self, counter: Counter, change: Change) {
         self.counters.change(counter, change, &mut self.found);
         let now = self.counters.value(counter);
-        let watched = |one: &Operation| matches!(one.does, Does::Watches { counter: other, .. } if other == counter);
+        let watched = |one: &Operation| matches!(one.does, OperationKind::Watches { counter: other, .. } if other == counter);
         for port in &mut self.ports {
             if port.operations.iter().any(watched) {
                 for operation in &mut port.change().operations {
@@ -654,15 +659,17 @@ where
         self.memories.update(process, target, update, operand, old);
     }
 
-    pub(super) fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: Does) {
+    pub(super) fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: OperationKind) {
         self.notes.note(|| Outside::Posts { token, lane, does: does.clone() });
         let (last, fits) = match &does {
-            Does::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
-            Does::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
-            Does::Asks { process, .. } | Does::Watches { process, .. } => (*process, true),
+            OperationKind::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
+            OperationKind::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
+            OperationKind::Asks { process, .. } | OperationKind::Watches { process, .. } => {
+                (*process, true)
+            }
         };
         // Whoever watches has nothing to move.
-        let moved = matches!(does, Does::Watches { .. });
+        let moved = matches!(does, OperationKind::Watches { .. });
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));
         }
@@ -720,7 +727,7 @@ where
 
     fn observe(&mut self, actor: Actor, fact: &Observation) {
         let place = self.position(actor);
-        self.hear(actor.process, Fact::Tells { fact: *fact, place });
+        self.monitor(actor.process, Fact::Tells { fact: *fact, place });
     }
 
     pub(super) fn reads(&mut self, process: Process, region: Region) {

@@ -3,8 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::facts::{Fact, Facts, Met};
-use super::state::{Does, Instance, Mail};
+use super::facts::{Coverage, Fact, Facts};
+use super::state::{Instance, Mail, OperationKind};
 use crate::fingerprint::Shared;
 use crate::memory::Memory;
 use crate::monitors::buffers::{Buffers, Typed};
@@ -37,7 +37,7 @@ impl<M: Machine> Hash for Turn<M> {
 #[derive(Clone, Debug)]
 pub(super) enum Outside<M: Machine> {
     Sends { to: Route, via: Via, incoming: Mail<M> },
-    Posts { token: Token, lane: Lane, does: Does },
+    Posts { token: Token, lane: Lane, does: OperationKind },
     Fills { to: Process, message: MessageId, seed: u64 },
     Types { to: Process, message: MessageId, typed: Arc<Typed> },
 }
@@ -48,7 +48,7 @@ pub(super) struct Turned<M: Machine, P> {
     pub(super) instance: Shared<Instance<M, P>>,
     pub(super) memory: Shared<Memory>,
     pub(super) buffers: Shared<Buffers>,
-    pub(super) met: Met,
+    pub(super) met: Coverage,
     pub(super) outside: Vec<Outside<M>>,
     pub(super) facts: Facts,
 }

@@ -84,7 +84,7 @@ where
                 Outside::Types { to, message, typed } => self.typed(to, message, typed),
             }
         }
-        self.hear_again(actor.process, &known.facts);
+        self.observe_again(actor.process, &known.facts);
     }
 
     /// Changes a port in the way that `what` names, or takes what is known of that.

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::choice::Choice;
-use super::state::{Does, Operation, Stage, Strand, Touch};
+use super::state::{Operation, OperationKind, Stage, Strand, Touch};
 use crate::monitors::buffers::Lends;
 use protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Toward, Via};
 use protocols::packing::Task;
@@ -73,16 +73,16 @@ where
             }
             Choice::Move { process, token } => {
                 let (source, target) = match &self.operation_at(process, token)?.does {
-                    Does::Copies { from, to } => (*from, *to),
-                    Does::Updates { at: (owner, element), .. } => {
+                    OperationKind::Copies { from, to } => (*from, *to),
+                    OperationKind::Updates { at: (owner, element), .. } => {
                         let (bytes, owner) = (element.len, owner.0);
                         return Some(format!(
                             "the RDMA atomic of process {} changes {bytes} B of process {owner}",
                             process.0
                         ));
                     }
-                    Does::Watches { .. } => return None,
-                    Does::Asks { .. } => {
+                    OperationKind::Watches { .. } => return None,
+                    OperationKind::Asks { .. } => {
                         return Some(format!("the GPU of process {} has worked", process.0));
                     }
                 };
@@ -95,11 +95,13 @@ where
             }
             Choice::Finish { process, token } => {
                 let kind = match self.operation_at(process, token)?.does {
-                    Does::Watches { .. } => {
+                    OperationKind::Watches { .. } => {
                         return Some(format!("process {} can see its turn", process.0));
                     }
-                    Does::Asks { .. } => "operation of the GPU",
-                    Does::Copies { .. } | Does::Updates { .. } => "RDMA operation",
+                    OperationKind::Asks { .. } => "operation of the GPU",
+                    OperationKind::Copies { .. } | OperationKind::Updates { .. } => {
+                        "RDMA operation"
+                    }
                 };
                 format!("an {kind} of process {} completes", process.0)
             }

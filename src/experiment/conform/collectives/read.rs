@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::{Case, Element, Taking};
-use crate::conform::VectorError;
+use crate::conform::error::{RANKS_MAX, VectorError};
+use crate::conform::family::{Head, Recorded, Recording};
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
@@ -15,7 +16,7 @@ type Problem = String;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct RawCase {
+pub(in crate::conform) struct RawCase {
     id: u64,
     ranks: u32,
     op: String,
@@ -34,16 +35,35 @@ pub(in super::super) struct RawCase {
     result: Vec<Option<Vec<i64>>>,
 }
 
-impl RawCase {
-    /// The case of a job of `ranks`, where its parts fit together.
-    pub(in super::super) fn checked(self, ranks: u32, modulus: u32) -> Result<Case, VectorError> {
+/// The recorded job, and the modulus of its own operator.
+pub(in crate::conform) struct Job {
+    ranks: u32,
+    modulus: u32,
+}
+
+impl Head for Job {
+    fn of(recording: Recording) -> Result<Self, VectorError> {
+        let ranks = recording.ranks.filter(|ranks| (1..=RANKS_MAX).contains(ranks));
+        let modulus = recording.affine_modulus.filter(|modulus| *modulus > 0);
+        let (ranks, modulus) = ranks.zip(modulus).ok_or(VectorError::Ranks)?;
+        Ok(Self { ranks, modulus })
+    }
+}
+
+impl Recorded for RawCase {
+    type Case = Case;
+    type Head = Job;
+
+    fn checked(self, &Job { ranks, modulus }: &Job) -> Result<Case, VectorError> {
         let id = self.id;
         let case = self.case(ranks, modulus);
         let case = case.map_err(|problem| VectorError::Case { case: id, problem })?;
         let tests = case.ranks.iter().any(|taking| taking.result.is_some());
         if tests { Ok(case) } else { Err(VectorError::nothing(id)) }
     }
+}
 
+impl RawCase {
     fn case(self, ranks: u32, modulus: u32) -> Result<Case, Problem> {
         if self.ranks != ranks {
             return Err(format!("`ranks` is {}, that of the file is {ranks}", self.ranks));

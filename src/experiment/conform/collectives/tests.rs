@@ -1,6 +1,6 @@
 //! The recorded collectives by every algorithm; and files that are none.
 
-use super::super::{Cases, Simulated, Vectors, World, judge};
+use super::super::{Cases, Simulated, Vectors, judge, matching, one_sided};
 use super::*;
 
 const RECORDED: [&str; 4] = [
@@ -38,7 +38,7 @@ struct Careless {
     rank: usize,
 }
 
-impl World for Careless {
+impl matching::World for Careless {
     fn run(
         &self,
         _: &workloads::program::Programs,
@@ -46,7 +46,11 @@ impl World for Careless {
     ) -> Result<Box<dyn super::super::Finished>, String> {
         Err("only collectives".to_owned())
     }
+}
 
+impl one_sided::World for Careless {}
+
+impl World for Careless {
     fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
         let mut found = Simulated { seed: 1 }.collective(ranks, schedule)?;
         if let Some(byte) = found[self.rank].last_mut() {

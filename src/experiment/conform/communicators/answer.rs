@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{How, Meeting, Operation};
+use super::case::{How, Meeting, Operation};
 use mpi::cartesian::{Cartesian, CartesianError, Dimension};
 use mpi::communicator::{Communicators, Comparison};
 use mpi::envelope::Rank;

@@ -4,15 +4,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::super::VectorError;
-use super::{Case, How, Meeting, Operation};
+use super::case::{Case, How, Meeting, Operation};
+use crate::conform::error::{VectorError, WORLD_MAX};
+use crate::conform::family::{Head, Recorded, Recording};
 use mpi::cartesian::Dimension;
 use mpi::envelope::Rank;
 use mpi::group::{Choice, Group, Range};
 
 /// A case as it stands in the file: inputs and outcome side by side.
 #[derive(Deserialize)]
-pub(in super::super) struct RawCase {
+pub(in crate::conform) struct RawCase {
     id: u64,
     op: String,
     #[serde(flatten)]
@@ -79,11 +80,23 @@ struct RawGrid {
 /// What was found is wrong, in words.
 type Problem = String;
 
-impl RawCase {
-    /// The case of a job of `world` processes, where its parts fit together.
-    pub(in super::super) fn checked(mut self, world: u32) -> Result<Case, VectorError> {
+/// Processes of the recorded job.
+pub(in crate::conform) struct World(u32);
+
+impl Head for World {
+    fn of(recording: Recording) -> Result<Self, VectorError> {
+        let world = recording.world.filter(|world| *world <= WORLD_MAX);
+        world.map(Self).ok_or(VectorError::World { found: recording.world })
+    }
+}
+
+impl Recorded for RawCase {
+    type Case = Case;
+    type Head = World;
+
+    fn checked(mut self, World(world): &World) -> Result<Case, VectorError> {
         let id = self.id;
-        let operation = self.operation(world);
+        let operation = self.operation(*world);
         let operation = operation.map_err(|problem| VectorError::Case { case: id, problem })?;
         if self.fields.is_empty() {
             return Err(VectorError::nothing(id));
@@ -96,7 +109,9 @@ impl RawCase {
         let outcomes = [self.fields].into_iter().chain(other).collect();
         Ok(Case { id, operation, outcomes })
     }
+}
 
+impl RawCase {
     fn operation(&mut self, world: u32) -> Result<Operation, Problem> {
         match self.op.as_str() {
             "comm_split" => self.split(world),

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Case, Disputed};
-use crate::conform::VectorError;
+use super::case::{Case, Disputed};
+use crate::conform::error::VectorError;
+use crate::conform::family::Recorded;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::parse;
 use mpi::datatype::Datatype;
@@ -14,7 +15,7 @@ use workloads::datatypes;
 
 /// All further fields are what the library says.
 #[derive(Deserialize)]
-pub(in super::super) struct RawCase {
+pub(in crate::conform) struct RawCase {
     id: u64,
     #[serde(rename = "name")]
     _name: String,
@@ -27,7 +28,7 @@ pub(in super::super) struct RawCase {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct RawDisputed {
+pub(in crate::conform) struct RawDisputed {
     id: u64,
     #[serde(rename = "name")]
     _name: String,
@@ -41,9 +42,11 @@ pub(in super::super) struct RawDisputed {
     _model: Vec<String>,
 }
 
-impl RawCase {
-    /// The case, where its tree is a type.
-    pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
+impl Recorded for RawCase {
+    type Case = Case;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Case, VectorError> {
         let Self { id, tree, count, expected, .. } = self;
         let datatype = datatype(id, &tree)?;
         if expected.is_empty() {
@@ -53,9 +56,11 @@ impl RawCase {
     }
 }
 
-impl RawDisputed {
-    /// The case, where its tree is a type.
-    pub(in super::super) fn checked(self) -> Result<Disputed, VectorError> {
+impl Recorded for RawDisputed {
+    type Case = Disputed;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Disputed, VectorError> {
         let Self { id, count, .. } = self;
         let results = self.results.into_iter().collect();
         Ok(Disputed { id, datatype: datatype(id, &self.tree)?, count, results })

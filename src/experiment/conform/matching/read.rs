@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::VectorError;
+use crate::conform::error::VectorError;
+use crate::conform::family::Recorded;
 use mpi::envelope::Rank;
 use protocols::call::{Comm, Peer, SendMode};
 use workloads::program::{Op, OpKind, Programs};
@@ -49,7 +50,7 @@ pub struct Sent {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "all fields of the file are named, so that others are refused")]
-pub(in super::super) struct RawCase {
+pub(in crate::conform) struct RawCase {
     id: u64,
     class: Class,
     phases: Vec<String>,
@@ -76,9 +77,11 @@ struct RawOp {
     max: Option<u64>,
 }
 
-impl RawCase {
-    /// The case, where its parts fit together.
-    pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
+impl Recorded for RawCase {
+    type Case = Case;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Case, VectorError> {
         let ops = self.ops()?;
         if ops.iter().all(Vec::is_empty) {
             return Err(VectorError::nothing(self.id));
@@ -92,7 +95,9 @@ impl RawCase {
         let outcomes = self.outcomes()?;
         Ok(Case { id, class, programs, sent, outcomes })
     }
+}
 
+impl RawCase {
     fn wrong(&self, problem: &str) -> VectorError {
         VectorError::Case { case: self.id, problem: problem.to_owned() }
     }

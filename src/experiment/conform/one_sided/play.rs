@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Case, Does, Kind, Op, Step, Sync};
+use super::case::{Case, Does, Kind, Op, Step, Sync};
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator};
 use mpi::rma::synchronisation::{LockKind, RankSet};

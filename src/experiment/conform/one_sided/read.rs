@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use super::{Case, Does, Kind, Op, Step, Sync};
-use crate::conform::VectorError;
+use super::case::{Case, Does, Kind, Op, Step, Sync};
+use crate::conform::error::VectorError;
+use crate::conform::family::Recorded;
 use mpi::operator::{Datatype, Operator};
 use mpi::rma::synchronisation::LockKind;
 use mpi::rma::update::{Effect, Update};
@@ -20,7 +21,7 @@ const ELEMENTS_MAX: u64 = 1 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct RawCase {
+pub(in crate::conform) struct RawCase {
     id: u64,
     ranks: u32,
     window: RawWindow,
@@ -147,15 +148,19 @@ impl Element {
     }
 }
 
-impl RawCase {
-    /// The case, where its parts fit together.
-    pub(in super::super) fn checked(self) -> Result<Case, VectorError> {
+impl Recorded for RawCase {
+    type Case = Case;
+    type Head = ();
+
+    fn checked(self, (): &()) -> Result<Case, VectorError> {
         let id = self.id;
         let case = self.case().map_err(|problem| VectorError::Case { case: id, problem })?;
         // Epochs without operations are a case, too: they must end, and leave the window as it was.
         if case.steps.is_empty() { Err(VectorError::nothing(id)) } else { Ok(case) }
     }
+}
 
+impl RawCase {
     fn case(self) -> Result<Case, Problem> {
         let window = &self.window;
         let (ranks, element) = (self.ranks, window.element);

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::conform::{Finished, Sent, World};
+use crate::conform::matching::World;
+use crate::conform::{Finished, Sent, collectives, one_sided};
 use mpi::communicator::Communicators;
 use mpi::envelope::{Envelope, Rank, Selection};
 use mpi::matching::{MatchingEngine, Unexpected};
@@ -80,6 +81,10 @@ struct Job {
     /// Process and buffer of a receive, process and buffer of the send that filled it.
     contents: BTreeMap<(usize, u32), (usize, u32)>,
 }
+
+impl collectives::World for Ideal {}
+
+impl one_sided::World for Ideal {}
 
 impl World for Ideal {
     fn run(&self, programs: &Programs, schedule: u64) -> Result<Box<dyn Finished>, String> {

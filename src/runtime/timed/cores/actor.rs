@@ -101,8 +101,8 @@ pub(crate) enum Entering<M: Machine> {
     Resume(Token),
     /// The values of counters.
     Consult(Token),
-    /// A turn of polling that needs the lock.
-    Turn,
+    /// A slice of polling that needs the lock.
+    PollSlice,
 }
 
 impl<M: Machine> Entering<M> {
@@ -112,7 +112,7 @@ impl<M: Machine> Entering<M> {
             Self::Take(_) => Entry::Packet,
             Self::Polled(_) => Entry::Polled,
             Self::Resume(_) | Self::Consult(_) => Entry::Resume,
-            Self::Turn => Entry::Poll,
+            Self::PollSlice => Entry::Poll,
         }
     }
 }

@@ -203,7 +203,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         let work =
             if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
         let end = actor.work(part, cursor, work);
-        cx.observers.trace(|trail| trail.spent(thread, spent, cursor, end));
+        cx.observers.trace(|path| path.spent(thread, spent, cursor, end));
         end
     }
 
@@ -222,7 +222,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
             return cursor;
         }
         let end = self.of_mut(thread).work(part, cursor, wait);
-        cx.observers.trace(|trail| trail.spent(thread, Spent::Line, cursor, end));
+        cx.observers.trace(|path| path.spent(thread, Spent::Line, cursor, end));
         end
     }
 

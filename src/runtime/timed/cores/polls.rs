@@ -30,7 +30,7 @@ pub(crate) struct Polls {
 /// Polls that come to an end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Pass {
-    /// What the end of a test's pass is called by; a turn under the lock has none.
+    /// What the end of a test's pass is called by; a slice under the lock has none.
     token: Option<Token>,
     /// Polls that are left from the thread's position on.
     left: u32,
@@ -69,13 +69,13 @@ impl Polls {
         self.pass = Some(Pass { token: Some(token), left: self.polled.len });
     }
 
-    /// A turn under a lock begins: one pass, unless it is part of a test's.
-    pub(crate) fn begin_turn(&mut self) {
+    /// A slice under a lock begins: one pass, unless it is part of a test's.
+    pub(crate) fn begin_slice(&mut self) {
         self.pass.get_or_insert(Pass { token: None, left: self.polled.len });
     }
 
-    /// A turn under a lock has found nothing: how long it took until `at`.
-    pub(crate) fn end_turn(&mut self, at: Time) -> TimeDelta {
+    /// A slice under a lock has found nothing: how long it took until `at`.
+    pub(crate) fn end_slice(&mut self, at: Time) -> TimeDelta {
         (self.pass, self.notice_at) = (None, None);
         at.since(self.position.since)
     }
@@ -121,7 +121,7 @@ impl Polls {
     }
 
     /// It will meet something, or end, at `at`: the generation of the event, or `None` where the end of
-    /// a turn that finds nothing is a step of its lock.
+    /// a slice that finds nothing is a step of its lock.
     pub(crate) fn plan(&mut self, at: Time) -> Option<u32> {
         self.notice_at = Some(at);
         if self.target.is_none() && self.pass.is_some_and(|pass| pass.token.is_none()) {
@@ -175,7 +175,7 @@ impl Polls {
         let polled = self.polled;
         let Some(channel) = self.target else {
             let pass = self.pass.take().expect("polls end only where they are a pass");
-            let token = pass.token.expect("a turn that finds nothing is a step of its lock");
+            let token = pass.token.expect("a slice that finds nothing is a step of its lock");
             return Met::EndOfPass(token);
         };
         if let Some(pass) = &mut self.pass {

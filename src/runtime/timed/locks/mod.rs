@@ -32,7 +32,7 @@ use units::{Time, TimeDelta};
 #[derive(Debug)]
 pub(super) struct Locks {
     order: LockOrder,
-    /// Whether turns of polling that find nothing are events.
+    /// Whether slices of polling that find nothing are events.
     step_by_step: bool,
     /// By process and guard: a place in `all`.
     known: Vec<Vec<Option<u32>>>,
@@ -232,20 +232,20 @@ impl Locks {
         lock.waiting.retain(|&waiting| waiting != thread);
     }
 
-    /// A turn under a lock has found nothing: its thread, and what it polled until `at`.
-    pub(super) fn end_turn<M: Machine, P: Program<M>>(
+    /// A slice under a lock has found nothing: its thread, and what it polled until `at`.
+    pub(super) fn end_slice<M: Machine, P: Program<M>>(
         &mut self,
         place: u32,
         cores: &mut Cores<M, P>,
     ) -> u32 {
         let lock = self.lock_mut(place);
-        lock.steps.turn = None;
-        let thread = lock.owner.expect("a thread that takes a turn holds the lock");
+        lock.steps.slice = None;
+        let thread = lock.owner.expect("a thread that takes a slice holds the lock");
         cores.of_mut(thread).state = State::Locked;
         thread
     }
 
-    /// A thread has released the lock after a turn: at once it asks again (`true`), or it yields its
+    /// A thread has released the lock after a slice: at once it asks again (`true`), or it yields its
     /// core for so long.
     pub(super) fn asks_at_once(
         &mut self,
@@ -268,20 +268,20 @@ impl Locks {
         self.lock_mut(place).steps.yields.pop_front();
     }
 
-    /// The turn of polling of a thread that holds a lock (`holds`) ends then and finds nothing; `None`:
+    /// The slice of polling of a thread that holds a lock (`holds`) ends then and finds nothing; `None`:
     /// it meets something before.
-    pub(super) fn plan_turn(
+    pub(super) fn plan_slice(
         &mut self,
         process: Process,
         holds: Option<(Guard, Time)>,
         ends: Option<Time>,
     ) {
         let Some((guard, _)) = holds else {
-            return assert!(ends.is_none(), "a turn is taken under a lock");
+            return assert!(ends.is_none(), "a slice is taken under a lock");
         };
         let place = self.place(process, guard);
         self.touch(place);
-        self.lock_mut(place).steps.turn = ends;
+        self.lock_mut(place).steps.slice = ends;
     }
 
     /// The next step of a lock up to `until`, and when.
@@ -299,8 +299,8 @@ impl Locks {
         self.lock(place).steps.is_of(generation)
     }
 
-    /// Whether nothing but parked locks is left, where idle turns are events: as a run ends whose idle
-    /// turns are none.
+    /// Whether nothing but parked locks is left, where idle slices are events: as a run ends whose idle
+    /// slices are none.
     pub(super) fn all_are_parked<M: Machine, P: Program<M>>(
         &self,
         pending: usize,
@@ -343,10 +343,11 @@ impl Locks {
         beside: &Beside<'_, M, P>,
     ) -> bool {
         let lock = self.lock(place);
-        if lock.owner.is_some() && lock.steps.turn.is_none() {
+        if lock.owner.is_some() && lock.steps.slice.is_none() {
             return true;
         }
-        let asks = |&thread: &u32| matches!(beside.cores.of(thread).entering, Some(Entering::Turn));
+        let asks =
+            |&thread: &u32| matches!(beside.cores.of(thread).entering, Some(Entering::PollSlice));
         let yields = lock.steps.yields.iter().map(|&(_, thread)| thread);
         let mut threads = lock.waiting.iter().copied().chain(lock.owner).chain(yields);
         lock.waiting.iter().all(asks) && threads.all(|thread| beside.will_find_nothing(thread))
@@ -399,9 +400,9 @@ impl Locks {
         if let Some(owner) = lock.owner {
             let actor = cores.of(owner);
             let held = actor.holds.map_or(at, |(_, since)| since);
-            let turn = lock.steps.turn.unwrap_or(at);
+            let slice = lock.steps.slice.unwrap_or(at);
             let channel = u64::from(actor.polls.channel());
-            state.extend([relative(turn), relative(actor.polls.since()), relative(held), channel]);
+            state.extend([relative(slice), relative(actor.polls.since()), relative(held), channel]);
         }
         for &thread in &lock.waiting {
             let queued = cores.of(thread).queued;

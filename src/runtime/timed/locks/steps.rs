@@ -1,8 +1,8 @@
-//! What a lock does by itself: turns of polling that find nothing, and the way to the next thread.
+//! What a lock does by itself: slices of polling that find nothing, and the way to the next thread.
 //!
 //! ```text
 //!   step     fair                               unfair
-//!   Turn     ends: handed to the next,          ends: free, seen by the nearest that waits (Coming);
+//!   Slice    ends: handed to the next,          ends: free, seen by the nearest that waits (Coming);
 //!            its thread waits again             its thread yields its core (Yield)
 //!   Coming   -                                  the nearest takes it, unless another was faster
 //!   Yield    -                                  the thread asks again: first, or it waits
@@ -19,7 +19,7 @@
 //! and as many whole periods as fit are added to clocks and accounts at once. A thread that loses
 //! time to the operating system has no such period.
 //!
-//! Steps of a moment come before what others do at that moment; turns end before threads ask.
+//! Steps of a moment come before what others do at that moment; slices end before threads ask.
 
 use std::collections::VecDeque;
 
@@ -29,8 +29,8 @@ use units::{Time, TimeDelta};
 /// The steps that a lock will take, and the event that was scheduled for the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// When the turn of its owner ends, if it finds nothing until then.
-    pub(super) turn: Option<Time>,
+    /// When the slice of its owner ends, if it finds nothing until then.
+    pub(super) slice: Option<Time>,
     /// The thread that sees that it is free, and when: an unfair lock after its release.
     pub(super) coming: Option<(Time, u32)>,
     /// Threads that have yielded their cores, by the time at which they ask again.
@@ -44,8 +44,8 @@ pub(super) struct Steps {
 /// A step of a lock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// A turn of polling ends, which has found nothing.
-    Turn,
+    /// A slice of polling ends, which has found nothing.
+    SliceEnds,
     /// The free lock reaches a thread that waits.
     Coming(u32),
     /// A thread that has yielded its core asks again.
@@ -55,16 +55,16 @@ pub(crate) enum Step {
 impl Steps {
     /// The next step, and when.
     pub(super) fn next(&self) -> Option<(Time, Step)> {
-        let turn = self.turn.map(|at| (at, Step::Turn));
+        let slice = self.slice.map(|at| (at, Step::SliceEnds));
         let coming = self.coming.map(|(at, thread)| (at, Step::Coming(thread)));
         let asks = self.yields.front().map(|&(at, thread)| (at, Step::Yield(thread)));
         // The first of equals.
-        [turn, coming, asks].into_iter().flatten().min_by_key(|&(at, _)| at)
+        [slice, coming, asks].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
     /// None is taken any more.
     pub(super) fn stop(&mut self) {
-        (self.turn, self.coming) = (None, None);
+        (self.slice, self.coming) = (None, None);
         self.yields.clear();
     }
 
@@ -72,7 +72,7 @@ impl Steps {
     pub(super) fn shift(&mut self, by: TimeDelta) {
         let yields = self.yields.iter_mut().map(|(at, _)| at);
         let coming = self.coming.iter_mut().map(|(at, _)| at);
-        for at in self.turn.iter_mut().chain(coming).chain(yields) {
+        for at in self.slice.iter_mut().chain(coming).chain(yields) {
             *at += by;
         }
     }

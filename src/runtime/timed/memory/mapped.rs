@@ -1,12 +1,12 @@
 //! Memory that several processes map: its lines travel between their cores, and its updates take a
 //! mutex, as if processes shared a lock: one for all of a window, or one for each rank's part.
 //!
-//! A mutex is a server in order of arrival. Whoever comes spins until it is free. That of a window is
+//! A mutex is a server in order of arrival. A core that comes spins until it is free. That of a window is
 //! taken as a library lock is: at the cost of its line in the own cache, or of a hand-over by distance.
-//! That of a rank is an atomic on a line that others may have (`lock_numbers`).
+//! That of a rank is an atomic on a line that others may have (`waiters.rs`).
 //! Its holder keeps it while it changes the elements. Puts and gets take no mutex: they are copies.
 //!
-//! Whoever loads, stores, copies or updates waits for the lines that other cores have
+//! A core that loads, stores, copies or updates waits for the lines that other cores have
 //! ([`Lines`](hardware::lines::Lines)): the longest of their ways, and the rest fetched ahead. A
 //! store waits as well: what follows it in these calls, an atomic or a fence, would. The bytes change
 //! when the wait begins.
@@ -17,7 +17,7 @@
 //! copies, noticeable in large accumulates of many processes of a socket; a line that many want at once
 //! comes to one after the other; other data of the library in the mutex's line. A strided operation is a
 //! copy for each of its blocks, and waits a way for each: too slow where a core would ask for several
-//! blocks at once, noticeable in many short blocks. Who loads while a store waits for its line has the
+//! blocks at once, noticeable in many short blocks. A core that loads while a store waits for its line has the
 //! new value, and pays for no second way: one way too fast, noticeable where two cores meet within one
 //! way. Sends, receives, combines, copies by the kernel and writes of an adapter neither wait for lines of
 //! mapped memory nor take them away, noticeable where a program uses such memory as a message buffer. Who

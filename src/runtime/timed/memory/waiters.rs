@@ -1,13 +1,13 @@
-//! Counters that cores of a node share: what it takes to change and to read them, and who waits.
+//! Counters that cores of a node share: what it takes to change and to read them, and which threads wait.
 //!
 //! ```text
-//!   ticket ──▶ my turn? ──no──▶ polls ◀── line ── whoever changes the number last
+//!   ticket ──▶ my turn? ──no──▶ polls ◀── line ── the core that changes the number last
 //! ```
 //!
 //! The three numbers of a lock lie in one line, and so may those of its neighbours
-//! (`mpi.rma_rank_state`): a core that did not have it last waits for its way. Who waits for its turn
-//! looks at the line again after each change, and has it then; between two looks it makes progress, so
-//! that it meets its turn at its next poll.
+//! (`mpi.rma_rank_state`): a core that did not have it last waits for its transfer. A thread that waits for its
+//! ticket looks at the line again after each change, and has it then; between two looks it makes progress,
+//! so that it meets the value at its next poll.
 //!
 //! Source: `OSCSM`. Left out: the way of the line before its first use, and that a line which many want
 //! at once comes to one after the other; several waiting cores read copies of it at once there. Noticeable
@@ -112,7 +112,7 @@ impl Waiters {
     /// A process can see a value at `at`, by what `thread` did.
     pub(crate) fn will_see(&mut self, thread: u32, notice: Notice, at: Time, cx: &mut Context) {
         let id = self.seen.insert(|| notice);
-        cx.observers.trace(|trail| trail.calls_next(id, thread));
+        cx.observers.trace(|path| path.calls_next(id, thread));
         cx.schedule(at, thread, Phase::Neighbour, Event::Seen(id));
     }
 
@@ -126,7 +126,7 @@ impl Waiters {
         let lost = self.seen.get(id).process == dead;
         if lost {
             self.seen.remove(id);
-            cx.observers.trace(|trail| trail.is_not_seen(id));
+            cx.observers.trace(|path| path.is_not_seen(id));
         }
         lost
     }
@@ -140,7 +140,7 @@ impl Waiters {
     pub(crate) fn see(&mut self, id: u32, cx: &mut Context) -> Arrival {
         let Notice { process, lane, token } = self.seen.remove(id);
         let (thread, now) = (cx.layout.first_of(process), cx.now());
-        cx.observers.trace(|trail| trail.sees_its_turn(id, thread, now));
+        cx.observers.trace(|path| path.sees_its_turn(id, thread, now));
         cx.observers.record(|| Choice::Finish { process, token });
         Arrival { process, lane, entry: Arrived::Seen(token) }
     }

@@ -28,7 +28,7 @@ impl<K> Network<K> {
         if std::mem::take(&mut flight.signalled) {
             let channel = flight.channel;
             let done = self.flights.insert(|| Flight::send_done(from, to, channel));
-            cx.observers.trace(|trail| trail.answers(done));
+            cx.observers.trace(|path| path.answers(done));
             self.complete(done, cx);
         }
         let flight = self.flights.get(id);
@@ -92,7 +92,7 @@ impl<K> Network<K> {
         match self.channels.of_mut(channel).arrive(entry, cx.now()) {
             Ok(entry) => Some(Arrival { process: to.peer, lane: to.remote, entry }),
             Err(is_first) => {
-                cx.observers.trace(|trail| trail.keeps_waiting(channel));
+                cx.observers.trace(|path| path.keeps_waiting(channel));
                 if is_first {
                     self.back_off(channel, cx);
                 }
@@ -121,7 +121,7 @@ impl<K> Network<K> {
         match open.retry(now) {
             Ok(entry) => {
                 let thread = cx.layout.first_of(from);
-                cx.observers.trace(|trail| trail.is_ready(channel, thread, now));
+                cx.observers.trace(|path| path.is_ready(channel, thread, now));
                 Some(Arrival { process: to.peer, lane: to.remote, entry })
             }
             Err(some_wait) => {
@@ -207,7 +207,7 @@ impl<K> Network<K> {
             signalled: false,
             held: None,
         });
-        cx.observers.trace(|trail| trail.answers(answer));
+        cx.observers.trace(|path| path.answers(answer));
         self.trace_message(answer, cx.now(), cx);
         self.send(answer, conn, path, into.len, cx);
     }

@@ -365,8 +365,8 @@ impl<K> Network<K> {
 
     /// The observers keep a flight that leaves at `left`, where messages are kept.
     pub(super) fn trace_message(&self, id: u32, left: Time, cx: &mut Context) {
-        cx.observers.trace(|trail| {
-            trail.sends(id, || {
+        cx.observers.trace(|path| {
+            path.sends(id, || {
                 let Flight { kind, from, to, bytes, .. } = self.flights.peek(id);
                 let dma = matches!(kind, FlightKind::Write { .. } | FlightKind::ReadAnswer { .. });
                 let label = self.label_of(kind);
@@ -378,10 +378,10 @@ impl<K> Network<K> {
     /// The observers note what a flight did since its last moment; `arrives`: it is delivered now.
     pub(super) fn trace_leg(&self, id: u32, spent: Spent, arrives: bool, cx: &mut Context) {
         let (now, thread) = (cx.now(), cx.layout.first_of(self.flights.peek(id).from));
-        cx.observers.trace(|trail| {
-            trail.flight_until(id, thread, spent, now);
+        cx.observers.trace(|path| {
+            path.flight_until(id, thread, spent, now);
             if arrives {
-                trail.delivers(id);
+                path.delivers(id);
             }
         });
     }
@@ -541,17 +541,17 @@ impl<K> Network<K> {
     /// The ways of what the fabric has delivered: flights, and copies of threads.
     #[cold]
     fn trace_ways(&self, cx: &mut Context) {
-        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.ways()) {
+        for (delivery, way) in self.delivered.iter().zip(self.cluster.fabric.journeys()) {
             if is_gpu_token(delivery.token) {
                 continue;
             }
             match token_of(delivery.token) {
                 // A packet has no way of its own: see `Spent::Lossy`.
                 (RELIABLE, _) => {}
-                (COPY, thread) => cx.observers.trace(|trail| trail.copied(thread, &way)),
+                (COPY, thread) => cx.observers.trace(|path| path.copied(thread, &way)),
                 (_, id) => {
                     let node = cx.layout.node(self.flights.peek(id).from);
-                    cx.observers.trace(|trail| trail.carried(id, &way, node));
+                    cx.observers.trace(|path| path.carried(id, &way, node));
                 }
             }
         }

@@ -3,24 +3,24 @@
 //! ```text
 //!   part ─▶ Observers ─┬▶ monitors   laws that every run must keep
 //!                      ├▶ record     choices, for a replay in the untimed runtime
-//!                      └▶ trail      causes of moments, events in words
+//!                      └▶ path      causes of moments, events in words
 //! ```
 //!
 //! Nothing of the run depends on them: what they keep is read when the run is over.
 
-pub(super) mod trail;
+pub(super) mod critical_path;
 
 use crate::account::Part;
-use crate::held::{Held, Kind};
 use crate::memory::Memories;
+use crate::memory_use::{Kind, MemoryUse};
 use crate::monitors::buffers::{Buffers, Lends, Lent, Statement};
 use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use crate::outcome::Mark;
 use crate::untimed::Choice;
+use critical_path::CriticalPath;
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Action, Process, Region, Thread};
-use trail::Trail;
 use units::{Time, TimeDelta};
 
 /// All that watch a run.
@@ -34,7 +34,7 @@ pub(super) struct Observers {
     /// `None` where choices are not recorded.
     choices: Option<Vec<Choice>>,
     /// What is noted of causes, where that is asked for.
-    trail: Option<Box<Trail>>,
+    path: Option<Box<CriticalPath>>,
 }
 
 /// What the observers have when the run is over.
@@ -60,13 +60,13 @@ impl Observers {
             causality: system::Causality::default(),
             marks: Vec::new(),
             choices: record.then(Vec::new),
-            trail: None,
+            path: None,
         }
     }
 
     /// Causes are noted from now on.
-    pub(super) fn keep_causes(&mut self, trail: Option<Box<Trail>>) {
-        self.trail = trail;
+    pub(super) fn keep_causes(&mut self, path: Option<Box<CriticalPath>>) {
+        self.path = path;
     }
 
     /// The clock has advanced.
@@ -87,27 +87,27 @@ impl Observers {
 
     /// Notes causes, where they are kept.
     #[inline]
-    pub(super) fn trace(&mut self, note: impl FnOnce(&mut Trail)) {
-        if let Some(trail) = &mut self.trail {
-            note(trail);
+    pub(super) fn trace(&mut self, note: impl FnOnce(&mut CriticalPath)) {
+        if let Some(path) = &mut self.path {
+            note(path);
         }
     }
 
     /// Whether causes are noted.
     #[inline]
     pub(super) const fn traces(&self) -> bool {
-        self.trail.is_some()
+        self.path.is_some()
     }
 
-    pub(super) fn trail(&self) -> Option<&Trail> {
-        self.trail.as_deref()
+    pub(super) fn path(&self) -> Option<&CriticalPath> {
+        self.path.as_deref()
     }
 
-    pub(super) fn take_trail(&mut self) -> Option<Box<Trail>> {
-        self.trail.take()
+    pub(super) fn take_path(&mut self) -> Option<Box<CriticalPath>> {
+        self.path.take()
     }
 
-    /// A thread enters the library at `at`, and is inside once its way in is paid for. A turn of polling
+    /// A thread enters the library at `at`, and is inside once its way in is paid for. A slice of polling
     /// that finds nothing is part of a wait, and is none of these.
     #[inline]
     pub(super) fn enters(
@@ -117,11 +117,11 @@ impl Observers {
         part: Part,
         (at, inside): (Time, Time),
     ) {
-        self.trace(|trail| {
+        self.trace(|path| {
             if is_call {
-                trail.calls(thread, at);
+                path.calls(thread, at);
             }
-            trail.spent(thread, part.into(), at, inside);
+            path.spent(thread, part.into(), at, inside);
         });
     }
 
@@ -229,7 +229,7 @@ impl Observers {
     /// A program has marked a moment.
     pub(super) fn marks(&mut self, thread: u32, mark: Mark) {
         let Mark { process, thread: inner, number, at, .. } = mark;
-        self.trace(|trail| trail.mark(thread, (process, inner), number, at));
+        self.trace(|path| path.mark(thread, (process, inner), number, at));
         self.marks.push(mark);
     }
 
@@ -268,10 +268,10 @@ impl Observers {
     }
 
     /// What they keep.
-    pub(super) fn held(&self, held: &mut Held) {
+    pub(super) fn held(&self, held: &mut MemoryUse) {
         held.add(Kind::Mark, self.marks.len() as u64);
-        if let Some(trail) = &self.trail {
-            let (log, kept) = trail.sizes();
+        if let Some(path) = &self.path {
+            let (log, kept) = path.sizes();
             held.add(Kind::Log, log as u64);
             held.add(Kind::Kept, kept as u64);
         }

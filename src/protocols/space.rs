@@ -1,6 +1,6 @@
 //! Where bytes lie: the memories of a process, and parts of them.
 
-use super::Process;
+use super::identity::Process;
 
 /// A place in the memory of one process.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -100,9 +100,9 @@ impl Kind {
 
 /// How many of each kind a run keeps.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Held([u64; Kind::ALL.len()]);
+pub struct MemoryUse([u64; Kind::ALL.len()]);
 
-impl Held {
+impl MemoryUse {
     /// What a job holds before anything happens: a run never holds less.
     pub fn at_start(processes: u64, threads: u64) -> Self {
         let mut held = Self::default();
@@ -157,7 +157,7 @@ mod tests {
     fn kinds_stand_in_their_own_places() {
         for (place, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
-            let mut held = Held::default();
+            let mut held = MemoryUse::default();
             held.add(kind, 3);
             assert_eq!(held.total(), Bytes::new(3 * kind.bytes()));
             assert_eq!(held.beyond(held.total(), 1), None, "what is allowed may be held");
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_a_limit_names_its_largest_part() {
-        let mut held = Held::at_start(2, 2);
+        let mut held = MemoryUse::at_start(2, 2);
         held.add(Kind::Payload, 20_000);
         let words = |events| held.beyond(Bytes::new(30_000), events).unwrap().to_string();
         assert_eq!(
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn no_count_is_too_large() {
-        let held = Held::at_start(u64::MAX, u64::MAX);
+        let held = MemoryUse::at_start(u64::MAX, u64::MAX);
         assert_eq!(held.total(), Bytes::new(u64::MAX));
     }
 }

@@ -1,6 +1,6 @@
 //! Where a delivered transfer spent its time, worked out from its delivery back.
 //!
-//! The way of a packet is that of its last byte: where that byte came later than the service needed
+//! The journey of a packet is that of its last byte: where that byte came later than the service needed
 //! it, time of the hop before counts. The time of bulk counts for the resource that limited its flow:
 //! as much as the flow would take alone is transfer, the rest is sharing.
 
@@ -12,9 +12,9 @@ use super::spec::ResourceId;
 use super::watch::{Crossing, Leg, Seen, Stage, Visit};
 use units::TimeDelta;
 
-/// Tells a watched fabric's way of a transfer that is delivered now.
+/// Records the journey of a transfer that is delivered now, in a fabric that is watched.
 #[cold]
-pub(super) fn tell(path: &mut Datapath, id: u32) {
+pub(super) fn record(path: &mut Datapath, id: u32) {
     let mut watch = path.watch.take().expect("it is watched");
     let flight = path.flights[id];
     let crosses = flight.end_hop > flight.first_hop;
@@ -36,35 +36,35 @@ pub(super) fn tell(path: &mut Datapath, id: u32) {
 /// The legs of a transfer that is delivered now.
 fn work_out(path: &mut Datapath, id: u32, seen: &Seen, legs: &mut Vec<Leg>) {
     let first = legs.len();
-    let mut way = Way { until: path.clock.as_ps(), started: seen.started, legs };
+    let mut back = Backwards { until: path.clock.as_ps(), started: seen.started, legs };
     let flight = path.flights[id];
     if flight.bytes > path.mtu {
-        way_of_bulk(path, id, seen, &mut way);
+        legs_of_bulk(path, id, seen, &mut back);
     } else {
-        way_of_packet(path, id, seen, &mut way);
+        legs_of_packet(path, id, seen, &mut back);
     }
     let resource = path.hops[flight.first_hop].resource;
-    way.back_to(seen.started, resource, Stage::Order);
+    back.back_to(seen.started, resource, Stage::Order);
     legs[first..].reverse();
 }
 
 /// From the delivery of the last byte back, hop by hop.
-fn way_of_packet(path: &mut Datapath, id: u32, seen: &Seen, way: &mut Way<'_>) {
+fn legs_of_packet(path: &mut Datapath, id: u32, seen: &Seen, back: &mut Backwards<'_>) {
     let flight = path.flights[id];
     let last = path.hops[flight.end_hop - 1].resource;
-    way.back_to(flight.tail, last, Stage::Order);
+    back.back_to(flight.tail, last, Stage::Order);
     // Until where a hop was left: by the first bytes, or by the last.
     let mut by_tail = true;
     for (hop, visit) in (flight.first_hop..flight.end_hop).zip(&seen.visits).rev() {
         let hop = path.hops[hop];
         let resource = hop.resource;
-        way.back_by(path.hops.latency(&hop), resource, Stage::Latency);
+        back.back_by(path.hops.latency(&hop), resource, Stage::Latency);
         let Visit { came, begun, tail } = *visit;
         if by_tail && is_late(path, &hop, flight.bytes, visit) {
-            way.back_to(tail, resource, Stage::Transfer);
+            back.back_to(tail, resource, Stage::Transfer);
         } else {
-            way.back_to(begun, resource, Stage::Transfer);
-            way.back_to(came, resource, Stage::Queue);
+            back.back_to(begun, resource, Stage::Transfer);
+            back.back_to(came, resource, Stage::Queue);
             by_tail = false;
         }
     }
@@ -82,38 +82,38 @@ fn is_late(path: &mut Datapath, hop: &HopState, bytes: u64, visit: &Visit) -> bo
     visit.tail + head > visit.begun + service
 }
 
-fn way_of_bulk(path: &Datapath, id: u32, seen: &Seen, way: &mut Way<'_>) {
+fn legs_of_bulk(path: &Datapath, id: u32, seen: &Seen, back: &mut Backwards<'_>) {
     let flight = &path.flights[id];
     let hops = path.hops.of(flight.first_hop, flight.end_hop);
     let limit = seen.limits.last().map_or(NONE, |&(_, limit)| limit);
     let flowed = seen.flowed + after_flow(path, id, limit);
-    way.back_to(flowed, hops[0].resource, Stage::Order);
+    back.back_to(flowed, hops[0].resource, Stage::Order);
     for hop in hops.iter().rev() {
-        way.back_by(path.hops.latency(hop), hop.resource, Stage::Latency);
-        way.back_by(path.fill_of(hop, flight.bytes, limit), hop.resource, Stage::Transfer);
+        back.back_by(path.hops.latency(hop), hop.resource, Stage::Latency);
+        back.back_by(path.fill_of(hop, flight.bytes, limit), hop.resource, Stage::Transfer);
     }
     let opened = seen.limits.first().map_or(seen.flowed, |&(at, _)| at);
     let took = seen.flowed - opened;
     let alone = hops.iter().map(|hop| alone(path, hop, flight.bytes)).max().unwrap_or(0);
     for &(since, limit) in seen.limits.iter().rev() {
         let resource = if limit == NONE { hops[0].resource } else { limit };
-        let part = way.until.saturating_sub(since);
+        let part = back.until.saturating_sub(since);
         if limit != NONE && alone < took {
             let moved = u128::from(part) * u128::from(alone) / u128::from(took);
             let moved = u64::try_from(moved).expect("a part of the whole");
-            way.back_to(since + moved, resource, Stage::Sharing);
-            way.back_to(since, resource, Stage::Transfer);
+            back.back_to(since + moved, resource, Stage::Sharing);
+            back.back_to(since, resource, Stage::Transfer);
         } else {
             let stage = if limit == NONE { Stage::Queue } else { Stage::Transfer };
-            way.back_to(since, resource, stage);
+            back.back_to(since, resource, stage);
         }
     }
     for (hop, visit) in hops.iter().zip(&seen.visits).rev() {
         if let Resource::Servers(servers) = path.resources.get(hop.resource) {
             let end = visit.begun + servers.per_item.as_ps();
-            way.back_to(end, hop.resource, Stage::Order);
-            way.back_to(visit.begun, hop.resource, Stage::Transfer);
-            way.back_to(visit.came, hop.resource, Stage::Queue);
+            back.back_to(end, hop.resource, Stage::Order);
+            back.back_to(visit.begun, hop.resource, Stage::Transfer);
+            back.back_to(visit.came, hop.resource, Stage::Queue);
         }
     }
 }
@@ -127,7 +127,7 @@ fn after_flow(path: &Datapath, id: u32, limit: u32) -> u64 {
     each.fold(TimeDelta::ZERO, |sum, one| sum + one).as_ps()
 }
 
-/// What the whole transfer takes a hop that nobody else uses.
+/// Time of the whole transfer at a hop that no other transfer uses.
 fn alone(path: &Datapath, hop: &HopState, bytes: u64) -> u64 {
     match path.resources.get(hop.resource) {
         Resource::Shared(shared) => shared.service(path.hops.raw(hop, bytes)).as_ps(),
@@ -136,13 +136,13 @@ fn alone(path: &Datapath, hop: &HopState, bytes: u64) -> u64 {
 }
 
 /// Legs in the making, from the last to the first.
-struct Way<'a> {
+struct Backwards<'a> {
     until: u64,
     started: u64,
     legs: &'a mut Vec<Leg>,
 }
 
-impl Way<'_> {
+impl Backwards<'_> {
     /// The transfer was at `stage` from `from` on, until the earliest leg so far.
     fn back_to(&mut self, from: u64, resource: u32, stage: Stage) {
         let from = from.max(self.started);

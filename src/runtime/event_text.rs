@@ -5,16 +5,16 @@ use engine::{Journal, Record};
 
 /// An event as the journal has it, and in words.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Told {
+pub struct EventText {
     /// When it happened, and as what the digest knows it.
     pub record: Record,
     /// Where, and what.
-    pub words: Words,
+    pub words: EventWords,
 }
 
 /// What an event is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Words {
+pub struct EventWords {
     /// The thread or the resource that it happens at.
     pub place: Spender,
     /// What happens there.
@@ -22,7 +22,7 @@ pub struct Words {
 }
 
 /// The events of a journal with their words, which were noted in the same order.
-pub(super) fn join(journal: Option<&Journal>, words: Vec<Words>) -> Vec<Told> {
+pub(super) fn join(journal: Option<&Journal>, words: Vec<EventWords>) -> Vec<EventText> {
     let records = journal.into_iter().flat_map(Journal::records);
-    records.zip(words).map(|(record, words)| Told { record: *record, words }).collect()
+    records.zip(words).map(|(record, words)| EventText { record: *record, words }).collect()
 }

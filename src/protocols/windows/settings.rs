@@ -121,7 +121,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Whether the HCA of the target carries this operation out.
-    pub(super) fn by_hca(&self, does: &Operation) -> bool {
+    pub(crate) fn by_hca(&self, does: &Operation) -> bool {
         match (self.transport, does) {
             (Transport::Messages, _) | (Transport::Mixed, Operation::Update { .. }) => false,
             (Transport::Rdma | Transport::Mixed, _) => true,
@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// Whether so many operations and bytes wait for a target that an adaptive epoch turns eager.
-    pub(super) fn turns_eager(&self, waiting: usize, waiting_bytes: u64) -> bool {
+    pub(crate) fn turns_eager(&self, waiting: usize, waiting_bytes: u64) -> bool {
         match self.issue {
             Issue::Eager => true,
             Issue::Lazy => false,
@@ -140,7 +140,7 @@ impl Settings {
     }
 
     /// Why the HCA cannot do this; `None` where it can, or need not.
-    pub(super) fn refuses(&self, does: &Operation, element: u64) -> Option<String> {
+    pub(crate) fn refuses(&self, does: &Operation, element: u64) -> Option<String> {
         let Operation::Update { update, .. } = does else { return None };
         if !self.by_hca(does) {
             return None;

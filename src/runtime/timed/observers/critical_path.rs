@@ -1,4 +1,4 @@
-//! The trail of causes: what every thread and every flight did last, and why not before.
+//! The path of causes: what every thread and every flight did last, and why not before.
 //!
 //! ```text
 //!   thread   ──work──▶ posts ─────────────── waits ───────────────▶ polls ──work──▶
@@ -9,8 +9,8 @@
 //! resource of the fabric: they come after all threads.
 //!
 //! A thread that runs ahead of the clock leaves its moments ahead of it: they depend on its own past
-//! alone. Who waits for a resource (a lock, a link) is told to wait for that, and the path does not
-//! go on with whoever holds it.
+//! alone. Time spent waiting for a resource (a lock, a link) is charged to that resource, and the path
+//! does not continue into its holder.
 //!
 //! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
 //! depends on it.
@@ -18,21 +18,21 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
-use crate::told::Words;
+use crate::event_text::EventWords;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
-use hardware::fabric::{Leg, Stage, Told, WayName};
+use hardware::fabric::{Journey, JourneyName, Leg, Stage};
 use protocols::contract::{Awaited, Process, Thread};
 use units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
 const WAITS: usize = 10;
-/// Units that are kept where nobody will ask for the log: a chunk of them is cleared now and then.
+/// Units that are kept where the log is not asked for: a chunk of them is cleared now and then.
 const NO_LOG: usize = 1 << 17;
 
 /// What the runtime notes of its causes.
 #[derive(Debug)]
-pub(crate) struct Trail {
+pub(crate) struct CriticalPath {
     causes: Causes,
     /// Tags of threads come after those of resources.
     first_thread: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Trail {
     ways: Vec<NotedWay>,
     /// By operation of a GPU: when it was asked for.
     operations: BTreeMap<u32, Moment>,
-    /// By number of what somebody will see: when it was done.
+    /// By number of a value that a core will see: when it was changed.
     sights: BTreeMap<u32, Moment>,
     /// By entry of a channel: its arrival.
     entries: Vec<Moment>,
@@ -61,7 +61,7 @@ pub(crate) struct Trail {
     /// Messages that have arrived, and by flight those that are under way.
     messages: Option<(Vec<Message>, BTreeMap<u32, Message>)>,
     /// Events in words: the numbers of the first and the last of them.
-    told: Option<(u64, u64, Vec<Words>)>,
+    told: Option<(u64, u64, Vec<EventWords>)>,
 }
 
 /// The moments of a way after its first leg.
@@ -86,7 +86,7 @@ struct Strand {
     marked: bool,
 }
 
-impl Trail {
+impl CriticalPath {
     pub(crate) fn new(keep: Keep, first_thread: u32, threads: usize) -> Option<Box<Self>> {
         let messages = match keep {
             Keep::Nothing => return None,
@@ -102,7 +102,7 @@ impl Trail {
             first_thread,
             threads: vec![Strand::default(); threads],
             flights: Vec::new(),
-            ways: vec![NotedWay::default(); WayName::PLACES],
+            ways: vec![NotedWay::default(); JourneyName::PLACES],
             operations: BTreeMap::new(),
             sights: BTreeMap::new(),
             entries: Vec::new(),
@@ -124,14 +124,14 @@ impl Trail {
     }
 
     /// Keeps the words of an event.
-    pub(crate) fn keep_words(&mut self, words: Words) {
+    pub(crate) fn keep_words(&mut self, words: EventWords) {
         if let Some((.., all)) = &mut self.told {
             all.push(words);
         }
     }
 
     /// The words that were asked for.
-    pub(crate) fn take_words(&mut self) -> Vec<Words> {
+    pub(crate) fn take_words(&mut self) -> Vec<EventWords> {
         self.told.take().map_or_else(Vec::new, |(.., words)| words)
     }
 
@@ -161,7 +161,7 @@ impl Trail {
         }
     }
 
-    /// Nobody noted what a thread did until `to`.
+    /// No note says what a thread did until `to`.
     #[cold]
     fn gap(&mut self, thread: u32, to: Time) {
         self.until(thread, Spent::Other, to);
@@ -216,7 +216,7 @@ impl Trail {
         self.sights.insert(id, self.threads[thread as usize].last);
     }
 
-    /// Nobody is there any more to see it.
+    /// The process that would see it has died.
     pub(crate) fn is_not_seen(&mut self, id: u32) {
         self.sights.remove(&id);
     }
@@ -251,7 +251,7 @@ impl Trail {
     ///
     /// The first leg follows whatever was noted long ago, the others follow it: of a way that was noted
     /// before, these are noted again.
-    fn along(&mut self, from: Moment, way: &Told<'_>, node: Option<u32>) -> Moment {
+    fn along(&mut self, from: Moment, way: &Journey<'_>, node: Option<u32>) -> Moment {
         let Some((first, others)) = way.legs.split_first() else { return from };
         let moment = self.leg(from, way.started, first, node);
         let Some(last) = others.last() else { return moment };
@@ -266,7 +266,7 @@ impl Trail {
         }
         let each = |moment, leg| self.leg(moment, way.started, leg, node);
         let end = others.iter().fold(moment, each);
-        if let Some(WayName { place, number }) = way.name
+        if let Some(JourneyName { place, number }) = way.name
             && let Some(run) = self.causes.run(moment, others.len())
         {
             self.ways[place] = NotedWay { number, node, run };
@@ -275,13 +275,13 @@ impl Trail {
     }
 
     /// The fabric has moved the bytes of a thread's copy.
-    pub(crate) fn copied(&mut self, thread: u32, way: &Told<'_>) {
+    pub(crate) fn copied(&mut self, thread: u32, way: &Journey<'_>) {
         let last = self.threads[thread as usize].last;
         self.strand(thread).last = self.along(last, way, None);
     }
 
     /// The fabric has delivered a flight that left `node`.
-    pub(crate) fn carried(&mut self, id: u32, way: &Told<'_>, node: u32) {
+    pub(crate) fn carried(&mut self, id: u32, way: &Journey<'_>, node: u32) {
         let last = self.flights[id as usize];
         self.flights[id as usize] = self.along(last, way, Some(node));
     }
@@ -325,14 +325,14 @@ impl Trail {
         &mut self,
         thread: u32,
         entry: Option<u32>,
-        turn: Option<Time>,
+        slice: Option<Time>,
         now: Time,
     ) {
         let Strand { last, outside, .. } = self.threads[thread as usize];
         let own = last.at();
         let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
         let came = cause.at();
-        if let Some(since) = turn.filter(|&since| since > own.max(came)) {
+        if let Some(since) = slice.filter(|&since| since > own.max(came)) {
             self.join(thread, cause, Spent::Lock, since);
         }
         let cause = if came >= own && self.threads[thread as usize].last == last {

@@ -10,7 +10,7 @@
 
 use super::protocol::Protocol;
 use super::{coop_coll, coop_load};
-use crate::call::SendMode;
+use crate::arguments::SendMode;
 
 /// What a message's calls and the node say.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -2,7 +2,7 @@
 
 /// Where a sender pins its buffer before the RTS, since the RTS tells its address to an HCA.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Pins {
+pub(crate) enum Pins {
     /// Nowhere: the RTS tells no address, or none that an HCA uses.
     Nowhere,
     /// Between nodes; inside one the kernel copies, which needs no pinned buffer.
@@ -39,7 +39,7 @@ macro_rules! protocols {
         }
     };
 }
-pub(super) use protocols;
+pub(crate) use protocols;
 
 /// Generates the enum of the names.
 macro_rules! names {
@@ -79,12 +79,12 @@ macro_rules! names {
             }
 
             /// Whether the HCA's loopback moves bytes of it inside a node.
-            pub(super) const fn uses_loopback(self) -> bool {
+            pub(crate) const fn uses_loopback(self) -> bool {
                 match self { $(Self::$name => $loopback,)* }
             }
 
             /// Where the sender pins its buffer before the RTS.
-            pub(super) const fn pins(self) -> Pins {
+            pub(crate) const fn pins(self) -> Pins {
                 match self { $(Self::$name => Pins::$pins,)* }
             }
         }

@@ -12,7 +12,7 @@
 use super::coop_hybrid::Situation;
 use super::protocol::{Pins, Protocol};
 use super::{coop_coll, coop_hybrid, coop_load};
-use crate::call::SendMode;
+use crate::arguments::SendMode;
 use crate::contract::{ASKED, Counter, Process, Via};
 use units::Bytes;
 

@@ -2,8 +2,9 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
-use crate::call::Comm;
-use crate::contract::{Handle, Region};
+use crate::arguments::Comm;
+use crate::identity::Handle;
+use crate::space::Region;
 pub use mpi::rma::layout::Spacing;
 pub use mpi::rma::synchronisation::LockKind;
 use mpi::rma::synchronisation::RankSet;
@@ -101,7 +102,7 @@ pub enum Operation {
 
 impl Operation {
     /// Whether its buffers are as long as `bytes` bytes at the target need.
-    pub(super) fn fits(&self, bytes: u64) -> Result<(), String> {
+    pub(crate) fn fits(&self, bytes: u64) -> Result<(), String> {
         let (needed, back) = match self {
             Self::Put { .. } => (bytes, None),
             Self::Get { .. } => (0, Some(bytes)),

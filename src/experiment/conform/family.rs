@@ -1,0 +1,49 @@
+//! What families of vectors have in common.
+
+use serde::de::DeserializeOwned;
+
+use super::error::VectorError;
+use super::verdict::Mismatch;
+
+/// What the head of a file says about all of its cases.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recording {
+    /// Processes of the recorded job, where the family has one for all cases.
+    pub(super) world: Option<u32>,
+    /// The same by another name.
+    pub(super) ranks: Option<u32>,
+    /// The modulus of the user-defined operator.
+    pub(super) affine_modulus: Option<u32>,
+}
+
+/// What a family needs to know of a whole file.
+pub(super) trait Head: Sized {
+    /// Reads it out of the head of the file.
+    fn of(recording: Recording) -> Result<Self, VectorError>;
+}
+
+impl Head for () {
+    fn of(_: Recording) -> Result<Self, VectorError> {
+        Ok(())
+    }
+}
+
+/// A case as it stands in its file.
+pub(super) trait Recorded: DeserializeOwned {
+    /// The case that it becomes.
+    type Case;
+    /// What its family needs to know of the whole file.
+    type Head: Head;
+
+    /// The case, where its parts fit together.
+    fn checked(self, head: &Self::Head) -> Result<Self::Case, VectorError>;
+}
+
+/// A case that passes or fails in a world.
+pub(super) trait Judged<W> {
+    /// Whether it is run under several schedules.
+    const IS_SCHEDULED: bool;
+
+    /// What is wrong with the case under one schedule.
+    fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch>;
+}

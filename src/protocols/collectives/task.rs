@@ -1,0 +1,273 @@
+//! What an algorithm of a collective is told: the kind of the operation, one rank's task in it, and how
+//! far the rank has come.
+
+use std::sync::Arc;
+
+use crate::space::Region;
+use mpi::operator::Reduction;
+
+/// The kinds of collective operation; v-forms are those with a list of blocks.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[allow(missing_docs, reason = "named as MPI names them")]
+pub enum Kind {
+    Barrier,
+    Bcast,
+    Scatter,
+    Gather,
+    Allgather,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Alltoall,
+    Scan,
+    Exscan,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::Barrier,
+        Self::Bcast,
+        Self::Scatter,
+        Self::Gather,
+        Self::Allgather,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Alltoall,
+        Self::Scan,
+        Self::Exscan,
+    ];
+
+    /// The name that scenarios use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Bcast => "bcast",
+            Self::Scatter => "scatter",
+            Self::Gather => "gather",
+            Self::Allgather => "allgather",
+            Self::Reduce => "reduce",
+            Self::Allreduce => "allreduce",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::Alltoall => "alltoall",
+            Self::Scan => "scan",
+            Self::Exscan => "exscan",
+        }
+    }
+
+    /// The name of the MPI function.
+    pub const fn function(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Barrier",
+            Self::Bcast => "MPI_Bcast",
+            Self::Scatter => "MPI_Scatter",
+            Self::Gather => "MPI_Gather",
+            Self::Allgather => "MPI_Allgather",
+            Self::Reduce => "MPI_Reduce",
+            Self::Allreduce => "MPI_Allreduce",
+            Self::ReduceScatter => "MPI_Reduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Reduce_scatter_block",
+            Self::Alltoall => "MPI_Alltoall",
+            Self::Scan => "MPI_Scan",
+            Self::Exscan => "MPI_Exscan",
+        }
+    }
+
+    /// Whether elements are combined.
+    pub const fn reduces(self) -> bool {
+        matches!(
+            self,
+            Self::Reduce
+                | Self::Allreduce
+                | Self::ReduceScatter
+                | Self::ReduceScatterBlock
+                | Self::Scan
+                | Self::Exscan
+        )
+    }
+
+    /// Whether one rank is the root.
+    pub const fn has_root(self) -> bool {
+        matches!(self, Self::Bcast | Self::Scatter | Self::Gather | Self::Reduce)
+    }
+
+    /// The name of the MPI function that only begins it.
+    pub const fn nonblocking_function(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Ibarrier",
+            Self::Bcast => "MPI_Ibcast",
+            Self::Scatter => "MPI_Iscatter",
+            Self::Gather => "MPI_Igather",
+            Self::Allgather => "MPI_Iallgather",
+            Self::Reduce => "MPI_Ireduce",
+            Self::Allreduce => "MPI_Iallreduce",
+            Self::ReduceScatter => "MPI_Ireduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Ireduce_scatter_block",
+            Self::Alltoall => "MPI_Ialltoall",
+            Self::Scan => "MPI_Iscan",
+            Self::Exscan => "MPI_Iexscan",
+        }
+    }
+
+    /// The tag of its messages in the internal context, where the algorithm adds its own.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind is listed.
+    pub fn tag(self, own: u16) -> i32 {
+        let number = Self::ALL.iter().position(|kind| *kind == self).expect("all are listed");
+        let number = i32::try_from(number).expect("twelve kinds");
+        number << 16 | i32::from(own)
+    }
+
+    /// The tag of its messages where it was begun only, as number `number` of its communicator:
+    /// several may be under way at once.
+    ///
+    /// # Panics
+    ///
+    /// Never: every kind is listed.
+    pub fn tag_begun(self, number: u32, own: u16) -> i32 {
+        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("a remainder of BEGUN_AT_ONCE");
+        BEGUN | number << 20 | self.tag(own)
+    }
+
+    /// The name of the function whose messages have this tag.
+    pub fn function_of_tag(tag: i32) -> Option<&'static str> {
+        let begun = tag & !(BEGUN - 1) == BEGUN;
+        let kind = if begun { tag >> 16 & 0xf } else { tag >> 16 };
+        let kind = Self::ALL.get(usize::try_from(kind).ok()?)?;
+        Some(if begun { kind.nonblocking_function() } else { kind.function() })
+    }
+}
+
+/// Tags of collectives that were begun only have this bit, and none above it: those of agreements lie
+/// below, those of chunks of GPU messages above.
+const BEGUN: i32 = 1 << 29;
+
+/// Numbers of collectives that were begun only, before they come again.
+pub const BEGUN_AT_ONCE: u32 = 1 << 9;
+
+/// Consecutive bytes of a buffer that belong to one rank.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Block {
+    /// First byte, from the start of the buffer.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+/// The blocks of a buffer, one a rank.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Blocks {
+    /// One after the other, of this many bytes each.
+    Equal(u64),
+    /// As listed, by rank; where they overlap in a receive buffer the outcome is not defined.
+    List(Arc<[Block]>),
+}
+
+impl Blocks {
+    /// Blocks of these lengths, one after the other.
+    pub fn packed(lengths: &[u64]) -> Self {
+        let offsets = lengths.iter().scan(0, |end, len| {
+            let offset = *end;
+            *end += len;
+            Some(offset)
+        });
+        Self::List(offsets.zip(lengths).map(|(offset, &len)| Block { offset, len }).collect())
+    }
+
+    /// The block of a rank; an empty one where the list has none.
+    pub fn at(&self, rank: u32) -> Block {
+        match self {
+            Self::Equal(len) => Block { offset: u64::from(rank) * len, len: *len },
+            Self::List(list) => list.get(rank as usize).copied().unwrap_or_default(),
+        }
+    }
+
+    /// The part of `buffer` that belongs to a rank.
+    pub fn of(&self, buffer: Region, rank: u32) -> Region {
+        let Block { offset, len } = self.at(rank);
+        buffer.part(offset, len)
+    }
+
+    /// Bytes of all blocks of ranks `first..last` together.
+    pub fn sum(&self, first: u32, last: u32) -> u64 {
+        match self {
+            Self::Equal(len) => u64::from(last - first) * len,
+            Self::List(blocks) => {
+                let blocks = blocks.get(first as usize..last as usize).unwrap_or(&[]);
+                blocks.iter().map(|block| block.len).sum()
+            }
+        }
+    }
+
+    /// Whether they are one after the other and of one size.
+    pub const fn are_equal(&self) -> bool {
+        matches!(self, Self::Equal(_))
+    }
+
+    /// The bytes of a buffer that holds `size` blocks.
+    pub fn extent(&self, size: u32) -> u64 {
+        match self {
+            Self::Equal(len) => u64::from(size) * len,
+            Self::List(list) => {
+                list.iter().map(|block| block.offset + block.len).max().unwrap_or(0)
+            }
+        }
+    }
+}
+
+/// How far one rank has come in a collective.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct At {
+    /// The phase; flat algorithms have one.
+    pub phase: u8,
+    /// The round in it.
+    pub round: u32,
+}
+
+/// One rank's task: what an algorithm is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Whose it is.
+    pub rank: u32,
+    /// Number of ranks, at least 1.
+    pub size: u32,
+    /// The root, where there is one.
+    pub root: u32,
+    /// What this rank gives.
+    pub input: Region,
+    /// Where its result goes.
+    pub output: Region,
+    /// Where scratch space begins.
+    pub scratch: Region,
+    /// The blocks of `input`.
+    pub sends: &'a Blocks,
+    /// The blocks of `output`.
+    pub receives: &'a Blocks,
+    /// The operator.
+    pub reduction: Option<Reduction>,
+    /// Bytes of a segment.
+    pub segment: u64,
+}
+
+impl Task<'_> {
+    /// An empty region, for messages without content.
+    pub const fn nothing(&self) -> Region {
+        self.scratch
+    }
+
+    /// `len` bytes of scratch space, `offset` bytes from its start.
+    pub const fn room(&self, offset: u64, len: u64) -> Region {
+        self.scratch.part(offset, len)
+    }
+
+    /// Whether the operator, if there is one, commutes.
+    pub fn commutes(&self) -> bool {
+        self.reduction.is_none_or(|reduction| reduction.operator().commutes())
+    }
+}
