@@ -73,8 +73,8 @@ fn judge(case: &Case) -> Vec<String> {
         if form == "human" {
             judge_words(case, &answer, &mut wrong);
         } else {
-            let lines = answer.err.lines();
-            let first = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok()).next();
+            let mut lines = answer.err.lines();
+            let first = lines.find_map(|line| serde_json::from_str::<Value>(line).ok());
             judge_report(case, &first.unwrap_or_default(), &mut wrong);
         }
         judge_files(case, &before, &files(&scratch), &mut wrong);

@@ -209,7 +209,8 @@ fn several(shape: &'static Shape, level: usize, key: &str) -> String {
 fn defined(shape: &'static Shape, found: &mut BTreeMap<&'static str, &'static Shape>) {
     match shape {
         Shape::Defined { name, shape } => {
-            if found.insert(name, shape).is_none() {
+            let is_new = found.insert(name, shape).is_none();
+            if is_new {
                 defined(shape, found);
             }
         }
@@ -376,10 +377,12 @@ fn pages() -> BTreeMap<String, String> {
         ("commands.md".to_owned(), commands()),
     ]);
     for kind in kinds() {
-        all.insert(format!("workload-{}.md", kind.name), workload(&kind));
+        all.insert(format!("workload-{}.md", kind.name), workload(kind));
     }
     let mut shapes = BTreeMap::new();
-    SCENARIO.iter().for_each(|field| defined(field.shape, &mut shapes));
+    for field in &SCENARIO {
+        defined(field.shape, &mut shapes);
+    }
     for (name, shape) in shapes {
         all.insert(format!("{name}.md"), shape_page(name, shape));
     }

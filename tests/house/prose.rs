@@ -9,7 +9,7 @@ use crate::claims::files;
 
 /// A word, and the most lines that may have it: in sources, in tests, in documents.
 const CEILINGS: [(&str, [usize; 3]); 3] =
-    [("nobody", [203, 44, 2]), ("whoever", [24, 15, 1]), ("told", [410, 111, 1])];
+    [("nobody", [182, 44, 2]), ("whoever", [20, 15, 1]), ("told", [357, 108, 1])];
 
 /// Lines of these files that have the word by itself.
 fn lines(files: &[(String, String)], word: &str) -> usize {
@@ -32,6 +32,7 @@ fn documents() -> Vec<(String, String)> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the counts are for a run by hand")]
 fn words_without_a_noun_become_fewer() {
     let tests: Vec<(String, String)> = files("tests", ".rs")
         .into_iter()

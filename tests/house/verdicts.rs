@@ -83,6 +83,7 @@ fn predictions() -> Predictions {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the counts are for a run by hand")]
 fn the_documents_count_the_predictions_that_hold() {
     let Predictions { all, hold, errors } = predictions();
     let median = 100.0 * errors[errors.len() / 2];
