@@ -50,6 +50,11 @@ const LIMITS: &[Row] = &[
     ("protocols/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
     ("protocols/rma/token.rs", &["MOST_WINDOWS"]),
     ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
+    ("workloads/datatypes.rs", &["ENTRIES"]),
+    ("workloads/fields.rs", &["MAX_QUEUE"]),
+    ("workloads/gpu.rs", &["MOST_REAL"]),
+    ("workloads/gpu/ping_pong.rs", &["MOST_CHUNKS", "MOST_PRIMITIVES"]),
+    ("workloads/packing.rs", &["MOST_PRIMITIVES", "MOST_REAL"]),
     ("workloads/goal/calls.rs", &["LONGEST_CALC"]),
     ("workloads/goal/labels.rs", &["KEPT", "SLOTS"]),
     (
@@ -121,6 +126,8 @@ const NAMES: &[Row] = &[
     ("workloads/mutex.rs", &["ENTERED", "LEAVES"]),
     ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
     ("workloads/packing.rs", &["BACK"]),
+    ("workloads/statements/communicators.rs", &["FIRST"]),
+    ("workloads/statements/groups.rs", &["REVERSED"]),
     ("workloads/team.rs", &["BUFFERS"]),
     ("workloads/tiles.rs", &["AFTER", "BEFORE", "EACH"]),
     ("workloads/windowed.rs", &["FIRST_ENDPOINT"]),
@@ -182,7 +189,9 @@ fn constant(line: &str) -> Option<(&str, &str)> {
     let (kind, value) = rest.split_once('=')?;
     let is_name =
         name.chars().all(|letter| letter.is_ascii_uppercase() || "_0123456789".contains(letter));
-    let is_number = !kind.contains(['[', '&', '(']) && !kind.contains("Self");
+    // A form says which numbers a field takes.
+    let is_form = kind.contains("Shape") || kind.contains("Entry");
+    let is_number = !is_form && !kind.contains(['[', '&', '(']) && !kind.contains("Self");
     (is_name && is_number).then_some((name, value))
 }
 
