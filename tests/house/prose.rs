@@ -1,8 +1,6 @@
 //! Sentences without a noun before their relative clause become fewer: the words that mark them are
 //! counted, and the counts may only fall.
 
-#![expect(clippy::print_stdout, reason = "the numbers are asked for by `--nocapture`")]
-
 use std::path::Path;
 
 use crate::claims::files;

@@ -1,7 +1,5 @@
 //! What README and the page of claims say of predictions is what the baselines hold.
 
-#![expect(clippy::print_stdout, reason = "the numbers are asked for by `--nocapture`")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
