@@ -61,6 +61,17 @@ impl Source {
         self.text.split("#[cfg(test)]\nmod tests").next().expect("a split has a first part")
     }
 
+    /// Whether its name, its code, or a text in it, has one of these words.
+    pub(super) fn names(&self, words: &[&str]) -> bool {
+        let stem = Path::new(&self.path).file_stem().and_then(|stem| stem.to_str());
+        if stem.is_some_and(|stem| words.contains(&stem)) {
+            return true;
+        }
+        let text = without_tests(&without_line_comments(&self.text));
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        text.split(|letter| !is_part(letter)).any(|word| words.contains(&word))
+    }
+
     /// Files `tests.rs` belong to a test module elsewhere.
     pub(super) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs")
@@ -199,6 +210,11 @@ fn named_layers<'a>(code: &str, names: &[&'a str]) -> Vec<(usize, &'a str)> {
 
 fn line_of(code: &str, place: usize) -> usize {
     1 + code[..place].matches('\n').count()
+}
+
+/// The text without comments that fill a line.
+fn without_line_comments(text: &str) -> String {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 /// `$found` must be empty; each line of it names a place.

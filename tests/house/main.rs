@@ -8,6 +8,7 @@ mod claims;
 mod constants;
 mod counts;
 mod expectations;
+mod families;
 mod guide;
 mod links;
 mod notebooks;
