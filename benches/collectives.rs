@@ -21,7 +21,8 @@ use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Region, Space};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
-use mpisim::workloads::collective::{Repeated, messages};
+use mpisim::workloads::collective::Repeated;
+use mpisim::workloads::collectives::messages;
 use mpisim::workloads::job::{AnyProgram, Job};
 
 fn allreduce() -> Collective {

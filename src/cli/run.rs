@@ -30,7 +30,8 @@ use report::numbers::in_parentheses;
 use report::osu::{OsuSpec, osu_text};
 use report::text::report_text;
 use report::unfired::unfired_lines;
-use workloads::statements::{RankProgram, Unfreed, WrittenProgram, never_freed, takes_any};
+use workloads::statements::workload::WrittenProgram;
+use workloads::statements::{RankProgram, Unfreed, never_freed, takes_any};
 
 /// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;

@@ -26,8 +26,8 @@ use runtime::faults::FaultPlan;
 use runtime::memory::Payload;
 use runtime::timed::{Kernel, LockOrder};
 use units::{Bytes, TimeDelta};
-use workloads::goal::Replayed;
 use workloads::kind::Schedules;
+use workloads::replayed::Replayed;
 
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};

@@ -10,12 +10,12 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::collectives::Chosen;
-use super::graph500::rmat::Draws;
+use super::draws::Draws;
 use super::grid::{AXES, Grid, Order, dims};
 use super::job::{AnyProgram, draws};
 use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
+use super::marks::{END, START};
 use super::metric::{COMMUNICATION, Measured, inside};
-use super::ping_pong::{END, START};
 use super::ranks::Ranks;
 use super::score::Section;
 use form::codes;

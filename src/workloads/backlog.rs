@@ -12,7 +12,6 @@
 //!
 //! Source: `endpoints` Sec. 6, the expected and the unexpected queue variant.
 
-use super::fields::LongQueue;
 use super::windowed::endpoint;
 use mpi::envelope::{Rank, TAG_UB};
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
@@ -30,6 +29,15 @@ pub enum Queue {
     Expected,
     /// Messages that have arrived: every posted receive walks past them.
     Unexpected,
+}
+
+/// A matching queue that is long before the rounds begin.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LongQueue {
+    /// Which of the two.
+    pub queue: Queue,
+    /// Entries in one process.
+    pub length: u32,
 }
 
 /// A rank's part in a long queue.

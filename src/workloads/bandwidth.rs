@@ -101,7 +101,7 @@ impl Workload for Bandwidth {
     }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
-        let pair = reading.pair(self.form.between)?;
+        let pair = self.form.between.processes(reading)?;
         let pairs = self.form.pairs;
         Some(Processes { count: 2 * pairs, per_node: pair.per_node * pairs, ..pair })
     }

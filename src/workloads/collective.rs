@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::collectives::{self, Chosen, Over};
+use super::collectives::{self, Chosen, Over, messages};
 use super::fields::{ROUNDS, Rounds, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
@@ -24,11 +24,11 @@ use form::shape::{Field, Shape, joined};
 use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use protocols::call::{Call, Comm, Reply};
-use protocols::collectives::{Algorithm, At, Collective, Kind as Operation, Move, Round};
-use protocols::contract::{Handle, Machine, Next, Program, Space};
+use protocols::collectives::{Algorithm, Collective, Kind as Operation};
+use protocols::contract::{Handle, Machine, Next, Program};
 use units::{Bytes, TimeDelta};
 
-pub use super::ping_pong::{END, START};
+pub use super::marks::{END, START};
 
 /// The program of any rank.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -406,23 +406,4 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
             State::Over => Next::End,
         }
     }
-}
-
-/// Messages that all ranks of one call send together, asked of its algorithm.
-pub fn messages(call: &Collective, ranks: u32) -> u64 {
-    let mut round = Round::default();
-    let mut sent = 0;
-    for rank in 0..ranks {
-        for phase in 0..call.phases() {
-            let mut at = At { phase, round: 0 };
-            round.clear();
-            while call.round((rank, ranks), Space::Scratch(0), at, &mut round) {
-                let sends = round.moves.iter().filter(|one| matches!(one, Move::Send { .. }));
-                sent += sends.count() as u64;
-                round.clear();
-                at.round += 1;
-            }
-        }
-    }
-    sent
 }

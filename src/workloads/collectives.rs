@@ -11,7 +11,7 @@ use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
 use protocols::collectives::hierarchy::Units;
-use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use protocols::collectives::{Algorithm, At, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
 use units::Bytes;
 
@@ -353,4 +353,23 @@ pub fn measured(kind: Kind, size: u64, ranks: u32, reduction: Reduction) -> Coll
         Kind::Scan => Collective::scan(comm, one_in, one_out, reduction),
         Kind::Exscan => Collective::exscan(comm, one_in, one_out, reduction),
     }
+}
+
+/// Messages that all ranks of one call send together, asked of its algorithm.
+pub fn messages(call: &Collective, ranks: u32) -> u64 {
+    let mut round = Round::default();
+    let mut sent = 0;
+    for rank in 0..ranks {
+        for phase in 0..call.phases() {
+            let mut at = At { phase, round: 0 };
+            round.clear();
+            while call.round((rank, ranks), Space::Scratch(0), at, &mut round) {
+                let sends = round.moves.iter().filter(|one| matches!(one, Move::Send { .. }));
+                sent += sends.count() as u64;
+                round.clear();
+                at.round += 1;
+            }
+        }
+    }
+    sent
 }

@@ -30,7 +30,7 @@ use super::application::{
     Application, COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS,
     Scaling, Skeleton, applied, begin, end, grid, measure_steps, rank_order, reduce, sum,
 };
-use super::graph500::rmat::Draws;
+use super::draws::Draws;
 use super::grid::{AXES, Grid};
 use super::halo::{FREE, Halo};
 use super::job::AnyProgram;

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
+use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME};
 use super::one_sided::{
     PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
     one_sided,
 };
-use super::ping_pong::{END, START};
 use super::score::{Score, Section};
 use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::typed::{Object as _, default, required};

@@ -1,6 +1,7 @@
 //! Fields that several workloads have.
 
-use super::backlog::Queue;
+use super::backlog::{LongQueue, Queue};
+use super::kind::{Processes, Reading};
 use form::fields::{MAX_MESSAGE, POSITIVE, SIZE as SIZE_SHAPE, bytes};
 use form::json::Node;
 use form::shape::Shape;
@@ -94,6 +95,19 @@ form::words! {
     }
 }
 
+impl Between {
+    /// Two processes, on one node or on two.
+    pub(super) fn processes(self, reading: &mut Reading<'_>) -> Option<Processes> {
+        match self {
+            Self::Cores => Some(Processes { count: 2, per_node: 2, together: true }),
+            Self::Nodes => {
+                reading.need_nodes(reading.nodes >= 2, "at least 2")?;
+                Some(Processes::new(2, 1))
+            }
+        }
+    }
+}
+
 /// Where the processes of a pair are.
 pub(super) const BETWEEN: Entry =
     shared(default(&Between::SHAPE, "nodes"), "Where the two processes are.");
@@ -141,15 +155,6 @@ form::object! {
         /// What the length counts for.
         length_per: LengthPer = default(&LengthPer::SHAPE, "process"),
     }
-}
-
-/// A matching queue that is long before the rounds begin.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct LongQueue {
-    /// Which of the two.
-    pub queue: Queue,
-    /// Entries in one process.
-    pub length: u32,
 }
 
 impl Value for LongQueue {

@@ -27,6 +27,7 @@ use super::application::{
     Application, PER_NODE, PER_NODE_PATH, PROCESSES, Scaling, Skeleton, TIME as ANY_TIME, applied,
     sum,
 };
+use super::draws::Draws;
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, MetricSpec, TIME, inside, to_f64};
@@ -36,7 +37,7 @@ use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use mpi::operator::Datatype;
 use protocols::collectives::Collective;
-use rmat::{Draws, RMat};
+use rmat::RMat;
 use searcher::{Costs, Searcher};
 use traffic::{Totals, Traffic};
 use units::{Bytes, Dimension, TimeDelta};

@@ -1,7 +1,7 @@
 //! A job: machine, placement, library settings and programs, ready to run in either runtime.
 
 pub use super::AnyProgram;
-use super::graph500::rmat::Draws;
+use super::draws::Draws;
 use super::ping_pong::PingPong;
 use super::windowed::{Direction, Windowed};
 use engine::{Options, Streams};

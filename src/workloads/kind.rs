@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 use super::assumption::Assumption;
 use super::collectives::{Choices, Chosen};
-use super::fields::Between;
-use super::goal::Replayed;
 use super::job::AnyProgram;
 use super::metric::{Measured, MetricSpec};
 use super::packing::Packing;
 use super::ranks::{Addressing, Ranks};
+use super::replayed::Replayed;
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::json::Node;
@@ -147,17 +146,6 @@ impl Reading<'_> {
             None => one,
         });
         None
-    }
-
-    /// Two processes, on one node or on two.
-    pub fn pair(&mut self, between: Between) -> Option<Processes> {
-        match between {
-            Between::Cores => Some(Processes { count: 2, per_node: 2, together: true }),
-            Between::Nodes => {
-                self.need_nodes(self.nodes >= 2, "at least 2")?;
-                Some(Processes::new(2, 1))
-            }
-        }
     }
 
     /// `per_node` processes on each node, if processes can be numbered so far; `path` gives them.

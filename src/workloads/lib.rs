@@ -19,6 +19,7 @@ pub mod collective;
 pub mod collectives;
 pub mod comd;
 pub mod datatypes;
+pub mod draws;
 pub mod epochs;
 pub mod fields;
 pub mod goal;
@@ -29,15 +30,18 @@ pub mod halo;
 pub mod job;
 pub mod kind;
 pub mod linked_list;
+pub mod marks;
 pub mod message_rate;
 pub mod metric;
 pub mod minighost;
 pub mod mutex;
 pub mod one_sided;
+pub mod pack;
 pub mod packing;
 pub mod ping_pong;
 pub mod program;
 pub mod ranks;
+pub mod replayed;
 pub mod score;
 pub mod statements;
 pub mod stencil;
@@ -63,8 +67,8 @@ pub static KINDS: [&Kind; 21] = [
     &collective::BLOCKING,
     &collective::NONBLOCKING,
     &tiles::KIND,
-    &packing::ALONE,
-    &packing::BESIDE,
+    &pack::ALONE,
+    &pack::BESIDE,
     &gpu::ping_pong::KIND,
     &gpu::stencil::KIND,
     &stencil::KIND,
@@ -76,7 +80,7 @@ pub static KINDS: [&Kind; 21] = [
     &epochs::KIND,
     &window_growth::KIND,
     &goal::KIND,
-    &statements::KIND,
+    &statements::workload::KIND,
 ];
 
 /// The kind of a name.

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use super::backlog::backlog;
-use super::fields::{
-    LongQueue, ROUNDS, Rounds, SIZE, THREADED_QUEUE, ThreadedQueueForm, WARMUP, WINDOW,
-};
+use super::backlog::{LongQueue, backlog};
+use super::fields::{ROUNDS, Rounds, SIZE, THREADED_QUEUE, ThreadedQueueForm, WARMUP, WINDOW};
 use super::job::{AnyProgram, duplicate};
 use super::kind::{Kind, OVER_PLAIN_MPI, OsuBenchmark, OsuTest, Processes, Reading, Workload};
 use super::metric::{BANDWIDTH, MESSAGE_RATE, Measured, TIME};

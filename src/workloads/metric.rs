@@ -1,7 +1,7 @@
 //! Metrics: what a workload measures, and how a run is turned into it.
 
 use super::job::AnyProgram;
-use super::ping_pong::{END, START};
+use super::marks::{END, START};
 use super::ranks::Ranks;
 use hardware::profile::Profile;
 use runtime::account::{Account, Part};

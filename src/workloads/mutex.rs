@@ -18,12 +18,12 @@ use std::sync::Arc;
 use super::assumption::Assumption;
 use super::job::AnyProgram;
 use super::kind::Kind;
+pub use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME};
 use super::one_sided::{
     PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
     one_sided,
 };
-pub use super::ping_pong::{END, START};
 use form::fields::{LONG, POSITIVE, time};
 use form::shape::Shape;
 use form::typed::{Object as _, default, required};

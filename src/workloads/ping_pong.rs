@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use super::backlog::{Backlog, backlog};
-use super::fields::{BETWEEN, Between, LongQueue, QUEUE, ROUNDS, Rounds, SIZE, WARMUP};
+use super::backlog::{Backlog, LongQueue, backlog};
+use super::fields::{BETWEEN, Between, QUEUE, ROUNDS, Rounds, SIZE, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, OsuBenchmark, OsuTest, Processes, Reading, Workload};
+pub use super::marks::{END, START};
 use super::metric::{BANDWIDTH, LATENCY, Measured, MetricSpec, TIME, between_marks};
 use super::ranks::Ranks;
 use form::typed::Object as _;
@@ -17,11 +18,6 @@ use protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use protocols::contract::{Machine, Next, Program};
 use runtime::account::Account;
 use units::Bytes;
-
-/// Mark at the start of the timed rounds.
-pub const START: u32 = 0;
-/// Mark at their end.
-pub const END: u32 = 1;
 
 form::object! {
     /// Two processes send one message to and fro; a round is both ways.
@@ -61,7 +57,7 @@ impl Workload for PingPongForm {
     }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
-        reading.pair(self.between)
+        self.between.processes(reading)
     }
 
     fn traffic(&self, _: u32, _: u16) -> Option<(Bytes, u128)> {

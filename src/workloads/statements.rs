@@ -4,7 +4,7 @@ mod communicators;
 pub(crate) mod form;
 mod groups;
 mod pieces;
-mod workload;
+pub mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use pieces::{Place, Types};
 use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
 use units::TimeDelta;
-pub use workload::{KIND, WrittenProgram};
 
 /// What one rank does, statement by statement.
 pub type RankProgram = Arc<[Statement]>;

@@ -16,7 +16,7 @@ use super::application::{
     COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS, Skeleton, applied,
     begin, end, grid, measure_steps, rank_order,
 };
-use super::graph500::rmat::Draws;
+use super::draws::Draws;
 use super::grid::{AXES, FACES, Grid};
 use super::halo::Halo;
 use super::job::AnyProgram;

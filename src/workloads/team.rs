@@ -19,8 +19,9 @@
 //! Source: `endpoints` Listing 1 and Sec. 5.1. Left out: a barrier of the threads themselves, as
 //! an OpenMP runtime has it, which would cost less than a message. Noticeable for short vectors.
 
-use super::collective::{END, START, messages};
+use super::collectives::messages;
 use super::job::AnyProgram;
+use super::marks::{END, START};
 use super::score::{Score, Section};
 use super::windowed::{Creation, endpoint};
 use mpi::communicator::Communicators;

@@ -18,9 +18,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::collective::{END, START};
 use super::job::AnyProgram;
 use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
+use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, STEP_TIME, TIME, to_f64};
 use super::ranks::{Addressing, Ranks};
 use super::score::{Score, Section};

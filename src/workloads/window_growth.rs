@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use super::job::AnyProgram;
 use super::kind::Kind;
+pub use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME, marks, to_f64};
 use super::one_sided::{PER_NODE, PER_NODE_PATH, PROCESSES, Task, one_sided};
-pub use super::ping_pong::{END, START};
 use form::fields::{POSITIVE, SIZE};
 use form::typed::{Object as _, default, required};
 use protocols::call::{Call, Comm, Reply};

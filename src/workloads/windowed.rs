@@ -20,7 +20,7 @@ use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};
 
-pub use super::ping_pong::{END, START};
+pub use super::marks::{END, START};
 
 /// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;

@@ -3,7 +3,7 @@
 //! The programs of the job are those of its endpoints, in the order of their ranks: thread by
 //! thread, process by process. They name each other by these ranks.
 
-use super::collective;
+use super::collectives;
 use super::job::{AnyProgram, Job, JobError};
 use protocols::collectives::Collective;
 use protocols::contract::Program;
@@ -81,7 +81,7 @@ impl Job {
 /// Messages of MPI that `processes` processes with `threads` endpoints each send in one collective.
 pub fn messages(call: &Collective, processes: u32, threads: u16) -> u64 {
     let map = RankMap::from_counts(&vec![threads.into(); processes as usize]);
-    collective::messages(&among_processes(call, &map), processes)
+    collectives::messages(&among_processes(call, &map), processes)
 }
 
 /// What the endpoint libraries of a run did together.

@@ -6,7 +6,8 @@ use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
 use mpisim::workloads::ping_pong::PingPongForm;
-use mpisim::workloads::statements::{Step, WrittenProgram};
+use mpisim::workloads::statements::Step;
+use mpisim::workloads::statements::workload::WrittenProgram;
 
 use crate::binary::{Answer, Scratch};
 

@@ -31,7 +31,7 @@ const WITH_HARDWARE: &[&str] = &[
     "workloads/metric.rs",
     "workloads/gpu.rs",
     "workloads/gpu/stencil.rs",
-    "workloads/packing.rs",
+    "workloads/pack.rs",
 ];
 /// Where a number may be a float.
 const WITH_FLOATS: &[&str] = &["form", "experiment", "report", "cli", "main.rs"];

@@ -54,7 +54,7 @@ const LIMITS: &[Row] = &[
     ("workloads/fields.rs", &["MAX_QUEUE"]),
     ("workloads/gpu.rs", &["MOST_REAL"]),
     ("workloads/gpu/ping_pong.rs", &["MOST_CHUNKS", "MOST_PRIMITIVES"]),
-    ("workloads/packing.rs", &["MOST_PRIMITIVES", "MOST_REAL"]),
+    ("workloads/pack.rs", &["MOST_PRIMITIVES", "MOST_REAL"]),
     ("workloads/goal/calls.rs", &["LONGEST_CALC"]),
     ("workloads/goal/labels.rs", &["KEPT", "SLOTS"]),
     (

@@ -25,43 +25,27 @@ const SHOWN: usize = 10;
 const CIRCLES: &[(&str, usize)] = &[
     ("experiment/baseline.rs", 20),
     ("protocols/library/agreeing.rs", 18),
-    ("workloads/backlog.rs", 11),
     ("protocols/xios_ep/library/between.rs", 9),
     ("experiment/explore/mod.rs", 5),
     ("experiment/store.rs", 5),
     ("workloads/mutex.rs", 5),
-    ("workloads/statements.rs", 4),
     ("experiment/fit.rs", 3),
     ("experiment/run.rs", 3),
-    ("workloads/collective.rs", 3),
     ("workloads/program.rs", 3),
+    ("workloads/statements.rs", 3),
 ];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
-const CIRCLES_OF_FOLDERS: &[&[&str]] = &[
-    &[
-        "experiment/baseline",
-        "experiment/claim",
-        "experiment/goal",
-        "experiment/host",
-        "experiment/inputs",
-        "experiment/judge",
-        "experiment/plan",
-        "experiment/run",
-        "experiment/sweep",
-    ],
-    &[
-        "workloads/backlog",
-        "workloads/fields",
-        "workloads/goal",
-        "workloads/gpu",
-        "workloads/kind",
-        "workloads/metric",
-        "workloads/packing",
-        "workloads/ping_pong",
-        "workloads/windowed",
-    ],
-    &["workloads/application", "workloads/graph500", "workloads/job"],
-];
+const CIRCLES_OF_FOLDERS: &[&[&str]] = &[&[
+    "experiment/baseline",
+    "experiment/claim",
+    "experiment/goal",
+    "experiment/host",
+    "experiment/inputs",
+    "experiment/judge",
+    "experiment/plan",
+    "experiment/run",
+    "experiment/sweep",
+]];
 
 /// Files in which the functions of one type may stand.
 const MOST_FILES: usize = 4;

@@ -35,6 +35,7 @@ use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
 use crate::metric::{Measured, TIME};
 use crate::ranks::Ranks;
+pub use crate::replayed::Replayed;
 use calls::players;
 use form::fields::SOURCE;
 use form::typed::{Object as _, required};
@@ -62,15 +63,6 @@ pub static KIND: Kind = Kind {
         Some(Arc::new(replayed))
     },
 };
-
-/// A schedule that a machine replays.
-#[derive(Clone, Debug)]
-pub struct Replayed {
-    /// What the ranks do.
-    pub schedule: Arc<Schedule>,
-    /// Hash of its text: 32 hexadecimal digits.
-    pub digest: String,
-}
 
 impl Workload for Replayed {
     fn kind(&self) -> &'static Kind {

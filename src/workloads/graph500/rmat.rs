@@ -9,8 +9,7 @@
 //! those of the benchmark; left out: the flip of edges below the diagonal, which makes no difference to an
 //! undirected graph.
 
-/// Streams of random numbers by their purpose: each call gives a stream from its beginning.
-pub type Draws = dyn Fn(&'static str) -> Box<dyn FnMut() -> u64>;
+use crate::draws::Draws;
 
 /// A graph before it is made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

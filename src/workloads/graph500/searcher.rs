@@ -22,7 +22,7 @@ use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMo
 use protocols::collectives::Collective;
 use protocols::contract::{Handle, Machine, Next, Program};
 
-use super::super::ping_pong::{END, START};
+use super::super::marks::{END, START};
 
 const TAG: i32 = 0;
 /// The receive; the send to process d is number d + 1. Buffers have the numbers of their requests.

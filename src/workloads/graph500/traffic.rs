@@ -13,7 +13,8 @@
 //! from each process to each other one, and as many of each process's own edge ends stay with it. How
 //! well it holds is in the tests, and in `docs/model/applications.md`.
 
-use super::rmat::{Draws, Graph, RMat};
+use super::rmat::{Graph, RMat};
+use crate::draws::Draws;
 
 /// Pairs from process to process, level by level.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
