@@ -104,3 +104,31 @@ fn the_documents_count_the_predictions_that_hold() {
         }
     }
 }
+
+/// Rows of the page of claims that name one claim: what was simulated is what its baseline says.
+#[test]
+fn the_page_of_claims_shows_the_numbers_of_the_baselines() {
+    let mut measured: BTreeMap<String, f64> = BTreeMap::new();
+    for (_, text) in files("traces/baselines/main", ".json") {
+        let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
+        for verdict in baseline["claims"].as_array().into_iter().flatten() {
+            let value = verdict["measured"].as_str().and_then(|text| text.parse().ok());
+            let id = verdict["id"].as_str().expect("an id").to_owned();
+            measured.extend(value.map(|value| (id, value)));
+        }
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/method/claims.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let mut rows = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ") && line.contains("(`")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let id = cells[1].rsplit_once("(`").and_then(|(_, rest)| rest.strip_suffix("`)"));
+        let id = id.expect("a row names one claim");
+        let shown = cells[3].split(' ').next().and_then(|word| word.parse::<f64>().ok());
+        let (shown, value) = (shown.expect("a row shows a number"), measured[id]);
+        // A page has three digits.
+        assert!((shown / value - 1.0).abs() < 0.005, "{id}: {shown} is shown, {value} measured");
+        rows += 1;
+    }
+    assert!(rows >= 7, "{rows} rows");
+}
