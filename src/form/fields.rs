@@ -28,9 +28,6 @@ pub static SIZE: Shape = bytes(0, MAX_MESSAGE);
 /// A count of one at least.
 pub static POSITIVE: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
 
-/// How many rounds.
-pub static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
-
 /// One line for people.
 pub static TITLE: Shape = Shape::Text(200);
 
@@ -42,39 +39,6 @@ pub static RATIO: Shape = Shape::Ratio { min: 0, max: u64::MAX };
 
 /// A plain number above zero.
 pub static POSITIVE_RATIO: Shape = Shape::Ratio { min: 1, max: u64::MAX };
-
-/// Rounds: a count, or one for small and one for large messages.
-pub static ROUNDS: Shape = Shape::Either(&[
-    Shape::Count { min: 1, max: 1_000_000_000 },
-    Shape::Object(&[
-        required("first", &ROUND_COUNT, "50", "Rounds of messages up to the size `up_to`."),
-        required("up_to", &SIZE, "\"8 KiB\"", "The greatest size that has `first` rounds."),
-        required("then", &ROUND_COUNT, "10", "Rounds of greater messages."),
-    ]),
-]);
-
-/// The size of each message.
-pub const SIZE_FIELD: Field = required("size", &SIZE, "\"8 B\"", "Bytes of each message.");
-
-/// How many messages are under way.
-pub const WINDOW_FIELD: Field =
-    required("window", &POSITIVE, "64", "Messages that are under way before their sender waits.");
-
-/// How many rounds are measured.
-pub const ROUNDS_FIELD: Field = required(
-    "rounds",
-    &ROUNDS,
-    "100",
-    "Measured rounds: a count, or one for small and one for large messages.",
-);
-
-/// How many rounds come before them.
-pub const WARMUP_FIELD: Field = default(
-    "warmup",
-    &Shape::Count { min: 0, max: 1_000_000 },
-    "0",
-    "Rounds before the measured ones.",
-);
 
 /// The name of a request.
 pub static REQUEST: Shape = Shape::Name;

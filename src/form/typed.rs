@@ -39,9 +39,10 @@ pub const fn optional(shape: &'static Shape) -> Entry {
 }
 
 impl Entry {
-    /// The entry of a field that exists with a key.
-    pub const fn of(field: &Field) -> Self {
-        Self { shape: field.shape, need: field.need, doc: field.doc }
+    /// The same with a sentence that all forms with it share.
+    #[must_use]
+    pub const fn saying(self, doc: &'static str) -> Self {
+        Self { doc, ..self }
     }
 
     /// The field under `key`; `doc` is a doc comment, or empty where the entry has a sentence of its own.

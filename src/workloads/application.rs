@@ -31,22 +31,16 @@ use units::PS_PER_S;
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
 pub(super) static TIME: Shape = time(0, LONG);
 
-const fn shared(entry: Entry, doc: &'static str) -> Entry {
-    Entry { doc, ..entry }
-}
-
-pub(super) const PROCESSES: Entry = shared(required(&COUNT, "64"), "Processes in all.");
-pub(super) const PER_NODE: Entry = shared(required(&COUNT, "28"), "Processes of a node, at most.");
-pub(super) const PROCESS_GRID: Entry = shared(
-    default(
-        &Shape::List { of: &Shape::Count { min: 0, max: 65_536 }, min: 3, max: 3 },
-        "[ 0, 0, 0 ]",
-    ),
-    "Processes on each axis; those that are 0 are chosen as by MPI_Dims_create.",
-);
+pub(super) const PROCESSES: Entry = required(&COUNT, "64").saying("Processes in all.");
+pub(super) const PER_NODE: Entry = required(&COUNT, "28").saying("Processes of a node, at most.");
+pub(super) const PROCESS_GRID: Entry = default(
+    &Shape::List { of: &Shape::Count { min: 0, max: 65_536 }, min: 3, max: 3 },
+    "[ 0, 0, 0 ]",
+)
+.saying("Processes on each axis; those that are 0 are chosen as by MPI_Dims_create.");
 pub(super) const COMPUTE: Entry =
-    shared(default(&TIME, "0 s"), "Computation of a process in a step.");
-pub(super) const STEPS: Entry = shared(required(&POSITIVE, "10"), "Measured steps.");
+    default(&TIME, "0 s").saying("Computation of a process in a step.");
+pub(super) const STEPS: Entry = required(&POSITIVE, "10").saying("Measured steps.");
 
 form::words! {
     /// How the processes of a grid are numbered.
@@ -60,7 +54,7 @@ form::words! {
 
 /// How the processes of a grid are numbered, with the default of an application.
 pub(super) const fn rank_order(usual: &'static str) -> Entry {
-    shared(default(&RankOrder::SHAPE, usual), "How the processes of the grid are numbered.")
+    default(&RankOrder::SHAPE, usual).saying("How the processes of the grid are numbered.")
 }
 
 form::words! {

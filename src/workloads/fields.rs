@@ -14,29 +14,20 @@ pub(super) static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000
 /// The most entries of a queue that is made before a workload begins.
 const MAX_QUEUE: u64 = 1 << 20;
 
-/// A field with the same sentence in all workloads.
-const fn shared(entry: Entry, doc: &'static str) -> Entry {
-    Entry { doc, ..entry }
-}
-
 /// The size of each message.
-pub(super) const SIZE: Entry = shared(required(&SIZE_SHAPE, "\"8 B\""), "Bytes of each message.");
+pub(super) const SIZE: Entry = required(&SIZE_SHAPE, "\"8 B\"").saying("Bytes of each message.");
 
 /// How many messages are under way.
 pub(super) const WINDOW: Entry =
-    shared(required(&POSITIVE, "64"), "Messages that are under way before their sender waits.");
+    required(&POSITIVE, "64").saying("Messages that are under way before their sender waits.");
 
 /// How many rounds are measured.
-pub(super) const ROUNDS: Entry = shared(
-    required(&Rounds::SHAPE, "100"),
-    "Measured rounds: a count, or one for small and one for large messages.",
-);
+pub(super) const ROUNDS: Entry = required(&Rounds::SHAPE, "100")
+    .saying("Measured rounds: a count, or one for small and one for large messages.");
 
 /// How many rounds come before them.
-pub(super) const WARMUP: Entry = shared(
-    default(&Shape::Count { min: 0, max: 1_000_000 }, "0"),
-    "Rounds before the measured ones.",
-);
+pub(super) const WARMUP: Entry = default(&Shape::Count { min: 0, max: 1_000_000 }, "0")
+    .saying("Rounds before the measured ones.");
 
 form::object! {
     /// Rounds of small and of large messages.
@@ -110,7 +101,7 @@ impl Between {
 
 /// Where the processes of a pair are.
 pub(super) const BETWEEN: Entry =
-    shared(default(&Between::SHAPE, "nodes"), "Where the two processes are.");
+    default(&Between::SHAPE, "nodes").saying("Where the two processes are.");
 
 form::words! {
     /// Which of the two matching queues is long.
@@ -191,13 +182,9 @@ impl From<QueueKind> for Queue {
 }
 
 /// A queue of the process that answers.
-pub(super) const QUEUE: Entry = shared(
-    optional(&Shape::Object(QueueForm::FIELDS)),
-    "A queue that is long at the answering process.",
-);
+pub(super) const QUEUE: Entry = optional(&Shape::Object(QueueForm::FIELDS))
+    .saying("A queue that is long at the answering process.");
 
 /// A queue of every receiver.
-pub(super) const THREADED_QUEUE: Entry = shared(
-    optional(&Shape::Object(ThreadedQueueForm::FIELDS)),
-    "A queue that is long at every receiver.",
-);
+pub(super) const THREADED_QUEUE: Entry = optional(&Shape::Object(ThreadedQueueForm::FIELDS))
+    .saying("A queue that is long at every receiver.");

@@ -37,7 +37,7 @@ static METHOD: FieldShape = FieldShape::Word(&[
 
 /// How data are packed.
 const PACKED_BY: Entry =
-    Entry { doc: "How data are packed and unpacked.", ..required(&METHOD, "\"kernel\"") };
+    required(&METHOD, "\"kernel\"").saying("How data are packed and unpacked.");
 
 /// The method of a name.
 pub(super) fn method(name: &str) -> Method {

@@ -17,12 +17,8 @@ use runtime::timed::Outcome;
 
 static COUNT: Shape = Shape::Count { min: 1, max: 65_536 };
 
-const fn shared(entry: Entry, doc: &'static str) -> Entry {
-    Entry { doc, ..entry }
-}
-
-pub(super) const PROCESSES: Entry = shared(required(&COUNT, "16"), "Processes in all.");
-pub(super) const PER_NODE: Entry = shared(required(&COUNT, "8"), "Processes of a node, at most.");
+pub(super) const PROCESSES: Entry = required(&COUNT, "16").saying("Processes in all.");
+pub(super) const PER_NODE: Entry = required(&COUNT, "8").saying("Processes of a node, at most.");
 /// The field that says how many processes a node has.
 pub(super) const PER_NODE_PATH: &str = "workload.processes_per_node";
 
@@ -38,7 +34,7 @@ form::words! {
 
 /// How the window of a workload is made.
 pub(super) const WINDOW: Entry =
-    shared(default(&WindowKind::SHAPE, "allocated"), "How the window is made.");
+    default(&WindowKind::SHAPE, "allocated").saying("How the window is made.");
 
 /// What the processes of a workload over windows do; one type implements it in the file of its kind.
 pub trait Task: Debug + Send + Sync + Sized + 'static {

@@ -23,7 +23,7 @@ static ELEMENTS: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 pub(crate) type NamedDatatypes = Option<Node>;
 /// The datatypes that statements name.
 pub(crate) const DATATYPES: Entry =
-    Entry { doc: "Datatypes of the messages, by name.", ..typed::optional(&LIST) };
+    typed::optional(&LIST).saying("Datatypes of the messages, by name.");
 /// Bytes of a message.
 pub(super) const MESSAGE: Field =
     optional("size", &SIZE, "Bytes of the message; it, or `datatype`, is needed.");
