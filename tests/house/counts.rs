@@ -24,7 +24,6 @@ const SHOWN: usize = 10;
 /// Circles of more than two files, by the first of them: the list may become shorter.
 const CIRCLES: &[(&str, usize)] = &[
     ("experiment/baseline.rs", 20),
-    ("protocols/library/agreeing.rs", 18),
     ("protocols/xios_ep/library/between.rs", 9),
     ("experiment/explore/mod.rs", 5),
     ("experiment/store.rs", 5),
@@ -52,7 +51,6 @@ const MOST_FILES: usize = 4;
 
 /// Types whose functions stand in more files, by the file of the type: the list may become shorter.
 const SPREAD: &[(&str, usize)] = &[
-    ("protocols/library/mod.rs Library", 20),
     ("protocols/rma/window.rs Window", 8),
     ("protocols/xios_ep/library/thread.rs Endpoint", 9),
     ("runtime/untimed.rs World", 12),
