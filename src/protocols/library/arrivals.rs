@@ -24,7 +24,7 @@ impl Library {
         let wake = match packet {
             Packet::Eager(header) => {
                 out.emit(|| Action::Work(Step::Arrival));
-                let arrived = self.messages.eager_arrives(thread, from, header, landing, out)?;
+                let arrived = self.messages.eager_arrives(thread, from, &header, landing, out)?;
                 let Arrived::Taken(wake) = arrived else {
                     self.answer_probes(&header, out);
                     return Ok(());
@@ -34,7 +34,7 @@ impl Library {
             Packet::Rts { header, scheme, remote } => {
                 out.emit(|| Action::Work(Step::Control));
                 let arrived =
-                    self.messages.rts_arrives(thread, from, header, scheme, remote, out)?;
+                    self.messages.rts_arrives(thread, from, &header, scheme, remote, out)?;
                 let Arrived::Taken(wake) = arrived else {
                     self.answer_probes(&header, out);
                     return Ok(());
@@ -72,19 +72,18 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         match wake {
-            None => Ok(()),
-            Some(Wake::Thread(thread, key)) => self.one_less(thread, key, out),
+            None => {}
+            Some(Wake::Thread(thread, key)) => return self.one_less(thread, key, out),
             Some(Wake::Collective(slot)) => {
                 let background = self.background.as_mut().expect("its collective was begun");
                 background.part_complete(slot);
-                Ok(())
             }
             Some(Wake::Detach(thread)) => {
                 self.threads.end(thread);
                 push_return(thread, Reply::Done, out);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// One of the requests that `thread` waits for is complete.

@@ -50,14 +50,34 @@ impl Communicators {
     }
 
     /// A communicator of processes.
-    #[inline]
     pub(super) fn get<'a>(
         &'a self,
         site: &'a Site,
         comm: Comm,
     ) -> Result<&'a Communicator, ProtocolError> {
-        let found = site.job.communicators.of(site.me.0, comm.0).or_else(|| self.made.get(&comm));
+        let found = self.find(site, comm);
         found.ok_or_else(|| site.refuse("there is no such communicator", comm))
+    }
+
+    #[inline]
+    fn find<'a>(&'a self, site: &'a Site, comm: Comm) -> Option<&'a Communicator> {
+        site.job.communicators.of(site.me.0, comm.0).or_else(|| self.made.get(&comm))
+    }
+
+    /// This process in a communicator of one group, where it has neither endpoints nor
+    /// intercommunicators: what most messages need to know.
+    #[inline]
+    fn plain<'a>(&'a self, site: &'a Site, comm: Comm) -> Option<(Member, &'a Communicator)> {
+        if self.endpoints.is_some() || !self.between.is_empty() {
+            return None;
+        }
+        let found = self.find(site, comm)?;
+        let rank = found.rank(site.me.0)?;
+        let Communicator { context, internal, .. } = *found;
+        Some((
+            Member { context, internal, rank, size: found.size(), caller: Caller::Process },
+            found,
+        ))
     }
 
     /// The communicators of processes that this one can name.
@@ -68,6 +88,18 @@ impl Communicators {
     /// A thread as a member of a communicator.
     #[inline]
     pub(super) fn member(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<Member, ProtocolError> {
+        match self.plain(site, comm) {
+            Some((member, _)) => Ok(member),
+            None => self.member_of_any(site, thread, comm),
+        }
+    }
+
+    fn member_of_any(
         &self,
         site: &Site,
         thread: Thread,
@@ -94,7 +126,6 @@ impl Communicators {
     }
 
     /// A thread as a member of a communicator of endpoints; `None` where it is one of processes.
-    #[inline]
     fn endpoint(
         &self,
         site: &Site,
@@ -118,10 +149,19 @@ impl Communicators {
         thread: Thread,
         comm: Comm,
     ) -> Result<Member, ProtocolError> {
-        let member = self.member(site, thread, comm)?;
-        if self.between.is_empty() {
-            return Ok(member);
+        match self.plain(site, comm) {
+            Some((member, _)) => Ok(member),
+            None => self.speaker_of_any(site, thread, comm),
         }
+    }
+
+    fn speaker_of_any(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<Member, ProtocolError> {
+        let member = self.member(site, thread, comm)?;
         let Some(Sides { local, remote }) = self.between.get(comm) else { return Ok(member) };
         let rank = local.rank(site.me.0).expect("a process is in its own group");
         Ok(Member { rank, size: remote.size(), ..member })
@@ -136,9 +176,21 @@ impl Communicators {
         comm: Comm,
         dest: Rank,
     ) -> Result<(Member, Route), ProtocolError> {
-        if self.between.is_empty() {
-            return self.inner_way(site, thread, comm, dest);
+        if let Some((member, found)) = self.plain(site, comm)
+            && let Some(peer) = found.process(dest)
+        {
+            return Ok((member, Self::route_to(site, peer)));
         }
+        self.way_of_any(site, thread, comm, dest)
+    }
+
+    fn way_of_any(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+        dest: Rank,
+    ) -> Result<(Member, Route), ProtocolError> {
         let member = self.speaker(site, thread, comm)?;
         let Some(Sides { remote, .. }) = self.between.get(comm) else {
             return Ok((member, self.route(site, comm, &member, dest)?));
@@ -157,13 +209,13 @@ impl Communicators {
         comm: Comm,
         dest: Rank,
     ) -> Result<(Member, Route), ProtocolError> {
-        if let Some(member) = self.endpoint(site, thread, comm)? {
-            return Ok((member, self.route(site, comm, &member, dest)?));
+        if let Some((member, found)) = self.plain(site, comm)
+            && let Some(peer) = found.process(dest)
+        {
+            return Ok((member, Self::route_to(site, peer)));
         }
-        let communicator = self.get(site, comm)?;
-        let member = process_in(site, communicator, comm)?;
-        let peer = communicator.process(dest).ok_or_else(|| no_rank(site, dest))?;
-        Ok((member, Self::route_to(site, peer)))
+        let member = self.member(site, thread, comm)?;
+        Ok((member, self.route(site, comm, &member, dest)?))
     }
 
     /// The way of a member to a rank of its communicator.
@@ -193,8 +245,8 @@ impl Communicators {
     /// The queues in which a message of this context to this rank is matched.
     #[inline]
     pub(super) fn queue(&self, site: &Site, context: Context, dest: Rank) -> usize {
-        let receiver = self.endpoints.as_ref().and_then(|table| table.receiver(context, dest));
-        site.job.endpoints.queue(receiver)
+        let Some(table) = &self.endpoints else { return 0 };
+        site.job.endpoints.queue(table.receiver(context, dest))
     }
 
     /// The pairs of queues that the process needs now.
@@ -368,7 +420,6 @@ impl Member {
 }
 
 /// This process as a member of a communicator.
-#[inline]
 fn process_in(site: &Site, found: &Communicator, comm: Comm) -> Result<Member, ProtocolError> {
     let rank = found.rank(site.me.0);
     let rank = rank.ok_or_else(|| site.refuse("not a member of the communicator", comm))?;

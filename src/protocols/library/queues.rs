@@ -105,11 +105,15 @@ impl MatchingQueues {
         walk
     }
 
-    /// Searches the posted queue, then appends to the unexpected one.
+    /// Searches the posted queue, then appends what `message` makes to the unexpected one.
     #[inline]
-    pub(super) fn arrive(&mut self, queue: usize, message: Unexpected) -> Search<Posted> {
-        let engine = &mut self.engines[queue];
-        let walk = engine.arrive_with(message.header.envelope, || message);
+    pub(super) fn arrive(
+        &mut self,
+        queue: usize,
+        envelope: Envelope,
+        message: impl FnOnce() -> Unexpected,
+    ) -> Search<Posted> {
+        let walk = self.engines[queue].arrive_with(envelope, message);
         self.note_lengths(queue);
         walk
     }

@@ -146,6 +146,18 @@ impl RequestTable {
     #[inline]
     fn slot(&mut self, key: Key) -> &mut Option<Request> {
         match key {
+            Key::User(handle) if (handle.0 as usize) < self.user.len() => {
+                &mut self.user[handle.0 as usize]
+            }
+            Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
+            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) => {
+                self.grown_slot(key)
+            }
+        }
+    }
+
+    fn grown_slot(&mut self, key: Key) -> &mut Option<Request> {
+        match key {
             Key::User(handle) => {
                 let index = handle.0 as usize;
                 if index >= self.user.len() {
@@ -240,6 +252,12 @@ impl RequestTable {
     /// Lets the last request of the list that `key` belonged to be open.
     #[inline]
     fn shorten(&mut self, key: Key) {
+        if matches!(key, Key::Part(..) | Key::Later(..)) {
+            self.shorten_list(key);
+        }
+    }
+
+    fn shorten_list(&mut self, key: Key) {
         match key {
             Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
             Key::Later(slot, _) => {

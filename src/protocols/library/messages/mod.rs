@@ -301,7 +301,8 @@ impl Messages {
     }
 
     /// Marks `key` complete; `fact` is what the monitors learn. Answers what goes on by that.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass the fact through memory")]
     pub(super) fn complete(
         &mut self,
         key: Key,

@@ -155,11 +155,12 @@ impl Messages {
     }
 
     /// An eager message has come.
+    #[inline]
     pub(in crate::library) fn eager_arrives(
         &mut self,
         thread: Thread,
         from: Route,
-        header: MessageHeader,
+        header: &MessageHeader,
         landing: Option<Region>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Arrived, ProtocolError> {
@@ -177,15 +178,15 @@ impl Messages {
             }
             return Ok(Arrived::Unexpected);
         };
-        let buffer = self.posted_buffer(key)?;
+        let Some(buffer) = self.posted_buffer(key) else { return Err(self.not_posted(key)) };
         if header.mode == SendMode::Synchronous {
-            eager::acknowledge(self.site.wire(from, thread), &header, out);
+            eager::acknowledge(self.site.wire(from, thread), header, out);
         }
         eager::copy_out(landing, buffer, out);
         if let Some(landing) = landing {
             out.emit(|| Action::Repost { landing, from });
         }
-        let outcome = received(status(&header), header.bytes, buffer.len);
+        let outcome = received(status(header), header.bytes, buffer.len);
         let taken = buffer.part(0, header.bytes.min(buffer.len));
         self.carried.receive(key, header.word);
         Ok(Arrived::Taken(self.receive_complete(key, id, header.message, outcome, taken, out)))
@@ -196,7 +197,7 @@ impl Messages {
         &mut self,
         thread: Thread,
         from: Route,
-        header: MessageHeader,
+        header: &MessageHeader,
         scheme: Scheme,
         remote: Region,
         out: &mut Vec<LibraryAction>,
@@ -205,8 +206,8 @@ impl Messages {
         let Some(Posted { key, id }) = self.match_arrival(header, from, body, out) else {
             return Ok(Arrived::Unexpected);
         };
-        let buffer = self.posted_buffer(key)?;
-        let rts = Rts::of(&header, scheme, from, remote);
+        let Some(buffer) = self.posted_buffer(key) else { return Err(self.not_posted(key)) };
+        let rts = Rts::of(header, scheme, from, remote);
         self.carried.receive(key, header.word);
         self.begin_receiving(thread, key, id, buffer, rts, out).map(Arrived::Taken)
     }
@@ -214,14 +215,15 @@ impl Messages {
     /// Walks the posted queue; a message that no receive takes joins the unexpected one.
     fn match_arrival(
         &mut self,
-        header: MessageHeader,
+        header: &MessageHeader,
         from: Route,
         body: UnexpectedBody,
         out: &mut Vec<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
         let queue = self.queue_of(&header.envelope);
-        let walk = self.queues.arrive(queue, Unexpected { header, from, body });
+        let unexpected = || Unexpected { header: *header, from, body };
+        let walk = self.queues.arrive(queue, header.envelope, unexpected);
         let taken_by = walk.matched.map(|posted| posted.id);
         push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
         if let Some(rtrs) = &mut self.rtrs {
@@ -236,11 +238,16 @@ impl Messages {
         self.communicators.queue(&self.site, envelope.context, envelope.dest)
     }
 
-    fn posted_buffer(&self, key: Key) -> Result<Region, ProtocolError> {
-        match self.requests.get(key) {
-            Some(Request { body: Body::Posted { buffer, .. }, .. }) => Ok(*buffer),
-            other => Err(self.site.defect("a matched receive is posted", other)),
+    #[inline]
+    fn posted_buffer(&self, key: Key) -> Option<Region> {
+        match self.requests.get(key)? {
+            Request { body: Body::Posted { buffer, .. }, .. } => Some(*buffer),
+            _ => None,
         }
+    }
+
+    fn not_posted(&self, key: Key) -> ProtocolError {
+        self.site.defect("a matched receive is posted", self.requests.get(key))
     }
 
     /// The receiver of a synchronous eager message has matched it.
