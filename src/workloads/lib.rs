@@ -27,6 +27,7 @@ pub mod gpu;
 pub mod graph500;
 pub mod grid;
 pub mod halo;
+pub mod incast;
 pub mod job;
 pub mod kind;
 pub mod linked_list;
@@ -59,11 +60,12 @@ use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 21] = [
+pub static KINDS: [&Kind; 22] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
     &message_rate::KIND,
+    &incast::KIND,
     &collective::BLOCKING,
     &collective::NONBLOCKING,
     &tiles::KIND,

@@ -27,6 +27,7 @@ mod faults;
 mod fit;
 mod goal;
 mod golden;
+mod incast;
 mod inputs;
 mod invocations;
 mod manual;
