@@ -44,6 +44,7 @@ pub mod program;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
+pub mod sendrecv_ring;
 pub mod statements;
 pub mod stencil;
 pub mod team;
@@ -60,7 +61,7 @@ use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 22] = [
+pub static KINDS: [&Kind; 23] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
@@ -74,6 +75,7 @@ pub static KINDS: [&Kind; 22] = [
     &gpu::ping_pong::KIND,
     &gpu::stencil::KIND,
     &stencil::KIND,
+    &sendrecv_ring::KIND,
     &graph500::KIND,
     &comd::KIND,
     &minighost::KIND,

@@ -40,4 +40,5 @@ mod reference;
 mod resume;
 mod scale_out;
 mod schema;
+mod sendrecv_ring;
 mod sensitivity;
