@@ -22,6 +22,9 @@ pub const SCHEMA: u64 = 1;
 pub const MAX_THREADS: u64 = 1_024;
 /// The seed where the scenario names none.
 pub const DEFAULT_SEED: u64 = 1;
+
+/// Keys of a scenario that change nothing of what runs.
+pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
 /// The most points of a sweep where the scenario sets no limit.
 pub const DEFAULT_POINTS: u64 = 100_000;
 /// The most events of a point where the scenario sets no limit.

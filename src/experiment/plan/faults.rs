@@ -1,7 +1,6 @@
 //! The fault plan of a point: names are looked up, and what contradicts itself is refused.
 
-use super::Point;
-use crate::run::job;
+use super::values::Point;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
 use form::json::{Node, Value};
@@ -60,8 +59,8 @@ fn transport(tree: &Node) -> Transport {
 
 /// The names of the cluster that will run; `None` where the nodes cannot be wired so.
 fn known(point: &Point) -> Option<Known> {
-    let nodes = job::nodes(point);
-    let wires = topology::Topology::new(job::shape(point.topology), nodes).ok()?;
+    let nodes = point.used_nodes();
+    let wires = topology::Topology::new(point.topology.shape(), nodes).ok()?;
     let links = wires.all_links().map(|link| wires.link_name(link)).collect();
     let none: [Place; 0] = [];
     let cluster = Cluster::new(&point.machine.profile, wires, &none);
