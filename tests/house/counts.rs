@@ -25,10 +25,7 @@ const SHOWN: usize = 10;
 const CIRCLES: &[(&str, usize)] = &[
     ("protocols/library/agreeing.rs", 18),
     ("protocols/xios_ep/library/between.rs", 9),
-    ("experiment/explore/mod.rs", 5),
-    ("experiment/store.rs", 5),
     ("workloads/mutex.rs", 5),
-    ("experiment/fit.rs", 3),
     ("workloads/program.rs", 3),
     ("workloads/statements.rs", 3),
 ];
