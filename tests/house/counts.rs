@@ -22,13 +22,8 @@ use super::architecture::sources;
 const SHOWN: usize = 10;
 
 /// Circles of more than two files, by the first of them: the list may become shorter.
-const CIRCLES: &[(&str, usize)] = &[
-    ("protocols/library/agreeing.rs", 18),
-    ("protocols/xios_ep/library/between.rs", 9),
-    ("workloads/mutex.rs", 5),
-    ("workloads/program.rs", 3),
-    ("workloads/statements.rs", 3),
-];
+const CIRCLES: &[(&str, usize)] =
+    &[("protocols/library/agreeing.rs", 18), ("protocols/xios_ep/library/between.rs", 9)];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
 const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 

@@ -3,8 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::operations::{Does, Step, buffer_of};
 use super::record::{Ending, Record, Returned};
-use super::{Does, Step, buffer_of};
 use crate::truncation::too_short;
 use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Machine, Next, Program};
