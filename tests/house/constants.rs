@@ -98,7 +98,7 @@ const STATED: &[Row] = &[
 
 /// What holds where a scenario does not choose: each has its key, and is shown as assumed.
 const DEFAULTS: &[Row] = &[
-    ("protocols/collectives/bcast_pipelined_ring.rs", &["SEGMENT"]),
+    ("protocols/collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
     ("protocols/device.rs", &["AHEAD"]),
 ];
 

@@ -1,4 +1,27 @@
-//! The algorithms of collectives by their published names: one line for each.
+//! The algorithms of collectives by their published names: a file and two lines for each.
+
+mod allgather_recursive_doubling;
+mod allgather_ring;
+mod allreduce_recursive_doubling;
+mod allreduce_reduce_scatter_allgather;
+mod alltoall_linear;
+mod alltoall_pairwise;
+mod barrier;
+mod bcast_binomial;
+pub(super) mod bcast_pipelined_ring;
+mod fold;
+mod gather_binomial;
+mod gather_linear;
+mod reduce_binomial;
+mod reduce_reduce_scatter_gather;
+mod reduce_reduce_scatter_linear_gather;
+mod reduce_scatter_halving;
+mod reduce_scatter_pairwise;
+mod scan_linear;
+mod scan_recursive_doubling;
+mod scatter_binomial;
+mod scatter_linear;
+mod tree;
 
 use super::{Kind, Round, Task};
 
@@ -43,7 +66,7 @@ macro_rules! algorithms {
 
             /// What a rank does in round `k`, appended to `round`; false after the last round.
             pub fn round(self, task: &Task<'_>, k: u32, round: &mut Round) -> bool {
-                match self { $(Self::$name => super::$module::$round(task, k, round),)* }
+                match self { $(Self::$name => $module::$round(task, k, round),)* }
             }
         }
     };

@@ -7,7 +7,7 @@
 //! Source: Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 //! Left out: shared-memory flags inside a node. Noticeable with many ranks on one node.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Round k: one message each way; its number is the tag.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
