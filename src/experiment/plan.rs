@@ -27,7 +27,6 @@ mod addressing;
 pub mod assumed;
 pub mod connections;
 mod cooperation;
-mod faults;
 mod goal;
 mod noise;
 mod one_sided;

@@ -2,7 +2,6 @@
 
 mod claims;
 mod cooperation;
-mod faults;
 mod figures;
 mod one_sided;
 mod sources;
@@ -300,10 +299,10 @@ pub static SCENARIO: [Field; 20] = [
     optional("noise", &NOISE, "Random disturbances; off where it is missing."),
     optional(
         "faults",
-        &faults::FAULTS,
+        &super::faults::FAULTS,
         "What goes wrong, where and when; nothing where it is missing.",
     ),
-    optional("transport", &faults::TRANSPORT, "What HCAs do where the faults lose packets."),
+    optional("transport", &super::faults::TRANSPORT, "What HCAs do where the faults lose packets."),
     optional("limits", &LIMITS, "Where a run stops."),
     default(
         "seed",

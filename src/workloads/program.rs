@@ -24,7 +24,6 @@ pub use operations::{Does, Op, OpKind, Step};
 pub use record::{Ending, Record, Returned};
 pub use stream::ProgramStream;
 
-use operations::buffer_of;
 use protocols::call::Buffer;
 
 /// The checked programs of all ranks of `MPI_COMM_WORLD`.
@@ -77,7 +76,7 @@ impl Programs {
     /// When there is no such rank or operation.
     pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
         match &self.ranks[rank][op].does {
-            Does::Call(call) => buffer_of(call),
+            Does::Call(call) => call.buffer(),
             Does::Compute(_) | Does::Mark(_) => None,
         }
     }

@@ -1,11 +1,12 @@
 //! One point: its fields as typed values, and what they say together.
 
+use super::super::faults;
 use super::super::model_file::Models;
 use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
 use super::goal::Files;
 use super::values::{Limits, MpiOptions, Point, Topology};
-use super::{connections, cooperation, faults, noise, one_sided, progress};
+use super::{connections, cooperation, noise, one_sided, progress};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
@@ -125,7 +126,14 @@ pub(super) fn read(
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
         machine,
     };
-    point.faults = faults::read(diagnostics, tree, &point);
+    let target = faults::Target {
+        profile: &point.machine.profile,
+        shape: point.topology.shape(),
+        nodes: point.used_nodes(),
+        processes: point.placement.processes,
+        has_network: point.workload.packing().is_none(),
+    };
+    point.faults = faults::read(diagnostics, tree, &target);
     Some(point)
 }
 

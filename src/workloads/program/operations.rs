@@ -1,6 +1,6 @@
 //! The operations of a rank: [`Op`] as the scenario writes it, [`Step`] with handles in place of names.
 
-use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
+use protocols::call::{Call, Comm, Peer, SendMode};
 use units::TimeDelta;
 
 /// One operation of a rank, as it stands in the scenario.
@@ -75,40 +75,4 @@ pub enum Does {
     Compute(TimeDelta),
     /// It notes the time under this number.
     Mark(u32),
-}
-
-/// The buffer that a call reads or fills.
-pub(super) fn buffer_of(call: &Call) -> Option<Buffer> {
-    match call {
-        Call::Isend { buffer, .. }
-        | Call::Send { buffer, .. }
-        | Call::Irecv { buffer, .. }
-        | Call::Recv { buffer, .. }
-        | Call::Mrecv { buffer, .. }
-        | Call::Imrecv { buffer, .. } => Some(*buffer),
-        Call::Typed(typed) => buffer_of(&typed.call),
-        Call::Wait { .. }
-        | Call::WaitAll { .. }
-        | Call::WaitAny { .. }
-        | Call::Test { .. }
-        | Call::TestAll { .. }
-        | Call::Probe { .. }
-        | Call::Iprobe { .. }
-        | Call::Mprobe { .. }
-        | Call::Improbe { .. }
-        | Call::Cancel { .. }
-        | Call::Barrier { .. }
-        | Call::Init
-        | Call::AttachBuffer { .. }
-        | Call::DetachBuffer
-        | Call::CreateEndpoints { .. }
-        | Call::FreeEndpoint { .. }
-        | Call::Attach { .. }
-        | Call::Compare { .. }
-        | Call::Rma(_)
-        | Call::Device(_)
-        | Call::Communicators(_)
-        | Call::Icollective { .. }
-        | Call::Collective(_) => None,
-    }
 }

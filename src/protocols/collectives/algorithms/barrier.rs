@@ -26,9 +26,9 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{At, Collective, Move};
     use super::*;
     use crate::call::Comm;
+    use crate::collectives::{At, Collective, Move};
     use crate::contract::Space;
 
     /// Everybody must know of everybody's entry when the last round is over.

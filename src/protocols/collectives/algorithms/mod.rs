@@ -25,7 +25,7 @@ mod tree;
 
 use super::{Kind, Round, Task};
 
-/// What an algorithm asks for beyond its kind of operation.
+/// The needs of an algorithm beyond its kind of operation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Needs {
     /// Nothing.
@@ -36,13 +36,17 @@ pub enum Needs {
     Commuting,
 }
 
-/// Generates the names and the dispatch over all algorithms.
+/// Generates the names and the dispatch over all algorithms: name, function of a round, kind, word of scenarios,
+/// needs, and the meaning of the word.
 macro_rules! algorithms {
-    ($($(#[$doc:meta])* $name:ident => $module:ident::$round:ident, $kind:ident, $label:literal, needs: $needs:ident;)*) => {
+    ($(
+        $name:ident => $module:ident::$round:ident, $kind:ident, $label:literal, needs: $needs:ident,
+            $about:literal;
+    )*) => {
         /// An algorithm, by the operation and its published name.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         pub enum Algorithm {
-            $($(#[$doc])* $name,)*
+            $(#[doc = $about] $name,)*
         }
 
         impl Algorithm {
@@ -54,17 +58,22 @@ macro_rules! algorithms {
                 match self { $(Self::$name => $label,)* }
             }
 
+            /// The word of scenarios, with its meaning.
+            const fn word(self) -> (&'static str, &'static str) {
+                match self { $(Self::$name => ($label, $about),)* }
+            }
+
             /// The operation that it carries out.
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)* }
             }
 
-            /// What it asks for beyond that.
+            /// Its needs beyond that.
             pub const fn needs(self) -> Needs {
                 match self { $(Self::$name => Needs::$needs,)* }
             }
 
-            /// What a rank does in round `k`, appended to `round`; false after the last round.
+            /// Appends the moves and the work of a rank in round `k` to `round`; false after the last round.
             pub fn round(self, task: &Task<'_>, k: u32, round: &mut Round) -> bool {
                 match self { $(Self::$name => $module::$round(task, k, round),)* }
             }
@@ -73,54 +82,54 @@ macro_rules! algorithms {
 }
 
 algorithms! {
-    /// In round k everybody tells rank + 2^k and hears from rank - 2^k.
-    BarrierDissemination => barrier::round, Barrier, "dissemination", needs: Nothing;
-    /// Down a binomial tree.
-    BcastBinomial => bcast_binomial::round, Bcast, "binomial", needs: Nothing;
-    /// Segment by segment along a chain.
-    BcastPipelinedRing => bcast_pipelined_ring::round, Bcast, "pipelined_ring", needs: Nothing;
-    /// Down a binomial tree, halving what is carried.
-    ScatterBinomial => scatter_binomial::round, Scatter, "binomial", needs: EqualBlocks;
-    /// The root sends to each.
-    ScatterLinear => scatter_linear::round, Scatter, "linear", needs: Nothing;
-    /// Up a binomial tree.
-    GatherBinomial => gather_binomial::round, Gather, "binomial", needs: EqualBlocks;
-    /// Everybody sends to the root.
-    GatherLinear => gather_linear::round, Gather, "linear", needs: Nothing;
-    /// Each block goes round a ring.
-    AllgatherRing => allgather_ring::round, Allgather, "ring", needs: Nothing;
-    /// Partners at doubling distance exchange all they have.
-    AllgatherRecursiveDoubling => allgather_recursive_doubling::round, Allgather, "recursive_doubling", needs: Nothing;
-    /// Up a binomial tree, in rank order where the operator asks for it.
-    ReduceBinomial => reduce_binomial::round, Reduce, "binomial", needs: Nothing;
-    /// Rabenseifner: halves are combined, then gathered.
-    ReduceReduceScatterGather => reduce_reduce_scatter_gather::round, Reduce, "reduce_scatter_gather", needs: Nothing;
-    /// The same, where everybody sends its part to the root.
-    ReduceReduceScatterLinearGather => reduce_reduce_scatter_linear_gather::round, Reduce, "reduce_scatter_linear_gather", needs: Nothing;
-    /// Partners at doubling distance exchange and combine whole vectors.
-    AllreduceRecursiveDoubling => allreduce_recursive_doubling::round, Allreduce, "recursive_doubling", needs: Nothing;
-    /// Rabenseifner: halves are combined, then collected.
-    AllreduceReduceScatterAllgather => allreduce_reduce_scatter_allgather::round, Allreduce, "reduce_scatter_allgather", needs: Nothing;
-    /// Halves of what is left go to partners at doubling distance.
-    ReduceScatterHalving => reduce_scatter_halving::round, ReduceScatter, "halving", needs: Nothing;
-    /// Each pair exchanges its blocks in a round of its own.
-    ReduceScatterPairwise => reduce_scatter_pairwise::round, ReduceScatter, "pairwise", needs: Commuting;
-    /// The same with blocks of one size.
-    ReduceScatterBlockHalving => reduce_scatter_halving::round, ReduceScatterBlock, "halving", needs: Nothing;
-    /// The same with blocks of one size.
-    ReduceScatterBlockPairwise => reduce_scatter_pairwise::round, ReduceScatterBlock, "pairwise", needs: Commuting;
-    /// Each pair exchanges its blocks in a round of its own.
-    AlltoallPairwise => alltoall_pairwise::round, Alltoall, "pairwise", needs: Nothing;
-    /// All messages at once.
-    AlltoallLinear => alltoall_linear::round, Alltoall, "linear", needs: Nothing;
-    /// Partners at doubling distance exchange what they have combined.
-    ScanRecursiveDoubling => scan_recursive_doubling::inclusive, Scan, "recursive_doubling", needs: Nothing;
-    /// From rank to rank.
-    ScanLinear => scan_linear::inclusive, Scan, "linear", needs: Nothing;
-    /// Partners at doubling distance exchange what they have combined.
-    ExscanRecursiveDoubling => scan_recursive_doubling::exclusive, Exscan, "recursive_doubling", needs: Nothing;
-    /// From rank to rank.
-    ExscanLinear => scan_linear::exclusive, Exscan, "linear", needs: Nothing;
+    BarrierDissemination => barrier::round, Barrier, "dissemination", needs: Nothing,
+        "each rank notifies the one at distance 1, 2, 4, ...";
+    BcastBinomial => bcast_binomial::round, Bcast, "binomial", needs: Nothing,
+        "down a binomial tree";
+    BcastPipelinedRing => bcast_pipelined_ring::round, Bcast, "pipelined_ring", needs: Nothing,
+        "in segments along a chain";
+    ScatterBinomial => scatter_binomial::round, Scatter, "binomial", needs: EqualBlocks,
+        "down a binomial tree, halving what is carried";
+    ScatterLinear => scatter_linear::round, Scatter, "linear", needs: Nothing,
+        "the root sends to each";
+    GatherBinomial => gather_binomial::round, Gather, "binomial", needs: EqualBlocks,
+        "up a binomial tree";
+    GatherLinear => gather_linear::round, Gather, "linear", needs: Nothing,
+        "each rank sends to the root";
+    AllgatherRing => allgather_ring::round, Allgather, "ring", needs: Nothing,
+        "each block goes round a ring";
+    AllgatherRecursiveDoubling => allgather_recursive_doubling::round, Allgather, "recursive_doubling", needs: Nothing,
+        "partners at distance 1, 2, 4, ... exchange all they have";
+    ReduceBinomial => reduce_binomial::round, Reduce, "binomial", needs: Nothing,
+        "up a binomial tree, in the order of ranks where it matters";
+    ReduceReduceScatterGather => reduce_reduce_scatter_gather::round, Reduce, "reduce_scatter_gather", needs: Nothing,
+        "halves are combined, then gathered (Rabenseifner)";
+    ReduceReduceScatterLinearGather => reduce_reduce_scatter_linear_gather::round, Reduce, "reduce_scatter_linear_gather", needs: Nothing,
+        "the same, and each rank sends its part to the root";
+    AllreduceRecursiveDoubling => allreduce_recursive_doubling::round, Allreduce, "recursive_doubling", needs: Nothing,
+        "partners at distance 1, 2, 4, ... exchange whole vectors";
+    AllreduceReduceScatterAllgather => allreduce_reduce_scatter_allgather::round, Allreduce, "reduce_scatter_allgather", needs: Nothing,
+        "halves are combined, then collected (Rabenseifner)";
+    ReduceScatterHalving => reduce_scatter_halving::round, ReduceScatter, "halving", needs: Nothing,
+        "halves of what is left go to partners at distance 1, 2, 4, ...";
+    ReduceScatterPairwise => reduce_scatter_pairwise::round, ReduceScatter, "pairwise", needs: Commuting,
+        "each pair exchanges its blocks; the operator must commute";
+    ReduceScatterBlockHalving => reduce_scatter_halving::round, ReduceScatterBlock, "halving", needs: Nothing,
+        "halves of what is left go to partners at distance 1, 2, 4, ...";
+    ReduceScatterBlockPairwise => reduce_scatter_pairwise::round, ReduceScatterBlock, "pairwise", needs: Commuting,
+        "each pair exchanges its blocks; the operator must commute";
+    AlltoallPairwise => alltoall_pairwise::round, Alltoall, "pairwise", needs: Nothing,
+        "each pair exchanges its blocks in a round of its own";
+    AlltoallLinear => alltoall_linear::round, Alltoall, "linear", needs: Nothing,
+        "all messages at once";
+    ScanRecursiveDoubling => scan_recursive_doubling::inclusive, Scan, "recursive_doubling", needs: Nothing,
+        "partners at distance 1, 2, 4, ... exchange what they have combined";
+    ScanLinear => scan_linear::inclusive, Scan, "linear", needs: Nothing,
+        "from rank to rank";
+    ExscanRecursiveDoubling => scan_recursive_doubling::exclusive, Exscan, "recursive_doubling", needs: Nothing,
+        "partners at distance 1, 2, 4, ... exchange what they have combined";
+    ExscanLinear => scan_linear::exclusive, Exscan, "linear", needs: Nothing,
+        "from rank to rank";
 }
 
 impl Algorithm {
@@ -133,6 +142,61 @@ impl Algorithm {
     pub fn named(kind: Kind, name: &str) -> Option<Self> {
         Self::of(kind).find(|algorithm| algorithm.name() == name)
     }
+}
+
+impl Kind {
+    /// The words of its algorithms, each with its meaning; of those that take blocks of any sizes, or of all.
+    pub const fn words(self, any_blocks: bool) -> &'static [(&'static str, &'static str)] {
+        macro_rules! each {
+            ($($kind:ident)*) => {
+                match (self, any_blocks) {
+                    $(
+                        (Self::$kind, false) => {
+                            const { &words::<{ count(Self::$kind, false) }>(Self::$kind, false) }
+                        }
+                        (Self::$kind, true) => {
+                            const { &words::<{ count(Self::$kind, true) }>(Self::$kind, true) }
+                        }
+                    )*
+                }
+            };
+        }
+        each! {
+            Barrier Bcast Scatter Gather Allgather Reduce Allreduce ReduceScatter ReduceScatterBlock
+            Alltoall Scan Exscan
+        }
+    }
+}
+
+/// Whether an algorithm is one of `kind`, and takes blocks of any sizes if that is asked for.
+const fn is_of(algorithm: Algorithm, kind: Kind, any_blocks: bool) -> bool {
+    let fits = !any_blocks || !matches!(algorithm.needs(), Needs::EqualBlocks);
+    algorithm.kind() as u8 == kind as u8 && fits
+}
+
+const fn count(kind: Kind, any_blocks: bool) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < Algorithm::ALL.len() {
+        count += is_of(Algorithm::ALL[at], kind, any_blocks) as usize;
+        at += 1;
+    }
+    count
+}
+
+const fn words<const COUNT: usize>(
+    kind: Kind,
+    any_blocks: bool,
+) -> [(&'static str, &'static str); COUNT] {
+    let mut words = [("", ""); COUNT];
+    let (mut at, mut count) = (0, 0);
+    while count < COUNT {
+        if is_of(Algorithm::ALL[at], kind, any_blocks) {
+            words[count] = Algorithm::ALL[at].word();
+            count += 1;
+        }
+        at += 1;
+    }
+    words
 }
 
 impl Kind {
