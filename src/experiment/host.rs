@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::plan::Limits;
+use engine::LimitReached;
 use units::Bytes;
 
 /// The least of what bounds this process.
@@ -25,6 +26,17 @@ pub fn memory_of(limits: Limits) -> (Bytes, Option<Bound>) {
     static HERE: OnceLock<Option<Bound>> = OnceLock::new();
     let here = *HERE.get_or_init(|| bound(Path::new("/")));
     allowed(limits, here)
+}
+
+/// A limit that a point reached, and what of this host has set it, if it did.
+pub fn limit_in_words(limits: Limits, reached: &LimitReached) -> String {
+    let LimitReached::Memory { .. } = reached else { return reached.to_string() };
+    match memory_of(limits).1 {
+        Some(Bound { of, .. }) => {
+            format!("{reached}; the limit is {of}, as the scenario gives none")
+        }
+        None => reached.to_string(),
+    }
 }
 
 fn allowed(limits: Limits, here: Option<Bound>) -> (Bytes, Option<Bound>) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::host::{self, Bound};
+use super::host;
 use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
@@ -24,6 +24,7 @@ pub mod account;
 pub mod end;
 pub mod events;
 pub mod explain;
+pub mod goal;
 pub mod job;
 pub mod metrics;
 pub mod timeline;
@@ -187,20 +188,9 @@ pub fn run_point(
 fn refused(point: &Point, limit: LimitReached) -> PointResult {
     PointResult {
         digest: Digest::of_digests([]).to_string(),
-        failure: Some(limit_in_words(point, &limit)),
+        failure: Some(host::limit_in_words(point.limits, &limit)),
         limited: true,
         ..PointResult::at(point.index, point.params.clone())
-    }
-}
-
-/// A limit that was reached, and what of this host has set it, if it did.
-pub(super) fn limit_in_words(point: &Point, limit: &LimitReached) -> String {
-    let LimitReached::Memory { .. } = limit else { return limit.to_string() };
-    match host::memory_of(point.limits).1 {
-        Some(Bound { of, .. }) => {
-            format!("{limit}; the limit is {of}, as the scenario gives none")
-        }
-        None => limit.to_string(),
     }
 }
 

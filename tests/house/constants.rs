@@ -94,12 +94,12 @@ const STATED: &[Row] = &[
     ("workloads/grid.rs", &["AXES", "FACES"]),
     ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),
     ("workloads/minighost.rs", &["REAL"]),
-    ("workloads/mutex.rs", &["WORD"]),
+    ("workloads/mutex/steps.rs", &["WORD"]),
 ];
 
 /// What holds where a scenario does not choose: each has its key, and is shown as assumed.
 const DEFAULTS: &[Row] = &[
-    ("protocols/collectives/bcast_pipelined_ring.rs", &["SEGMENT"]),
+    ("protocols/collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
     ("protocols/device.rs", &["AHEAD"]),
 ];
 

@@ -3,7 +3,7 @@
 //! A machine says so of its own numbers (`confidence`); these belong to programs and libraries.
 
 use super::sources::Sourced;
-use super::{Plan, Point};
+use super::values::{Plan, Point};
 use form::machine::Confidence;
 use protocols::rma::Issue;
 use units::Bytes;

@@ -1,5 +1,4 @@
-//! How the processes of a point are connected: as the scenario says, or as the library of its machine does
-//! it.
+//! How the processes of a point are connected: as the scenario states, or as the library of its machine does.
 //!
 //! Libraries poll a channel for each peer only where these are few, and else share a receive queue:
 //! `mpi.shared_queue_from` of a machine says from how many on, and where that stands. `of_library` is the
@@ -9,10 +8,11 @@
 //! (MVAPICH2: the first 64 that sent much), and below the limit one that makes its channels on demand polls
 //! those only that sent something.
 
-use super::{Placement, Plan, Point};
+use super::values::{Connected, Plan, Point};
 use form::json::Node;
 use form::machine::{KnownNumber, Machine};
 use runtime::timed::Connections;
+use workloads::ranks::Placement;
 
 /// The scenario's word for a way to connect processes.
 pub const fn word(how: Connections) -> &'static str {
@@ -27,29 +27,16 @@ pub const PATH: &str = "mpi.connections";
 /// The number of a machine that decides where the scenario leaves it out, as models call it.
 const FROM: &str = "mpi.shared_queue_from";
 
-/// How the processes of a point are connected, and by whose choice.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Connected {
-    /// How.
-    pub how: Connections,
-    /// Whether the scenario says so; else its machine does.
-    pub stated: bool,
-    /// Processes of other nodes that a process has.
-    pub peers: u32,
-}
-
-impl Connected {
-    /// What the scenario says, or what its machine's library does.
-    pub(super) fn of(tree: &Node, machine: &Machine, placement: &Placement) -> Self {
-        let asked = tree.get("mpi").and_then(|mpi| mpi.word("connections"));
-        let peers = placement.processes.saturating_sub(placement.per_node);
-        let how = match asked {
-            Some("shared_receive_queue") => Connections::SharedReceiveQueue,
-            Some(_) => Connections::PerPeer,
-            None => of_library(machine.profile.mpi.shared_queue_from, peers),
-        };
-        Self { how, stated: asked.is_some(), peers }
-    }
+/// How the processes of a point are connected: what the scenario says, or what its machine's library does.
+pub(super) fn read(tree: &Node, machine: &Machine, placement: &Placement) -> Connected {
+    let asked = tree.get("mpi").and_then(|mpi| mpi.word("connections"));
+    let peers = placement.processes.saturating_sub(placement.per_node);
+    let how = match asked {
+        Some("shared_receive_queue") => Connections::SharedReceiveQueue,
+        Some(_) => Connections::PerPeer,
+        None => of_library(machine.profile.mpi.shared_queue_from, peers),
+    };
+    Connected { how, stated: asked.is_some(), peers }
 }
 
 /// What a library does that shares a receive queue from so many peers on other nodes on, or never.

@@ -1,14 +1,16 @@
 //! How large messages move inside a node: the choices of a scenario, and what they need.
 
-use super::{Placement, place, progress};
+use super::progress;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::{Node, Value};
 use form::machine::Machine;
+use form::shape::path::place;
 use hardware::profile::Profile;
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
+use workloads::ranks::Placement;
 
 /// One whole, in millionths.
 const WHOLE: u64 = 1_000_000;

@@ -1,15 +1,16 @@
 //! How windows work, as a scenario and its machine say.
 
-use super::{Point, Workload, place};
+use super::values::Point;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 use form::machine::Machine;
-use form::shape::path;
+use form::shape::path::{self, place};
 use mpi::rma::access::MemoryModel;
 use mpi::rma::synchronisation::Rules;
 use protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use units::Bytes;
+use workloads::kind::Workload;
 
 /// Operations and bytes beyond which an adaptive epoch turns eager, where nobody says; assumed.
 const ADAPTIVE: (u32, u64) = (8, 16 << 10);

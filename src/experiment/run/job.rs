@@ -2,10 +2,9 @@
 
 use super::end;
 use crate::host;
-use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point, Topology};
+use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
-use hardware::topology::Shape;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use runtime::device::{self, bytes::Bytes};
@@ -35,8 +34,8 @@ pub fn build(point: &Point) -> Job {
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
-        shape: shape(point.topology),
-        nodes: nodes(point),
+        shape: point.topology.shape(),
+        nodes: point.used_nodes(),
         threads: point.threads,
         pinning: point.placement.pinning,
         duplicates: match point.addressing {
@@ -196,22 +195,5 @@ fn inside_a_process(threads: u16) -> Endpoints {
         progress: Progress::Independent,
         threading: Threading::One,
         ..Endpoints::default()
-    }
-}
-
-/// Nodes that a point needs: processes that are all on one node need no second one.
-pub fn nodes(point: &Point) -> u32 {
-    let all_on_one = point.placement.processes == point.placement.per_node;
-    let needed = || if all_on_one { 1 } else { point.nodes };
-    point.workload.nodes().unwrap_or_else(needed)
-}
-
-/// How the nodes of a point are wired.
-pub fn shape(topology: Topology) -> Shape {
-    match topology {
-        Topology::Crossbar => Shape::Crossbar,
-        Topology::FatTree { arity, levels, oversubscription } => {
-            Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
-        }
     }
 }

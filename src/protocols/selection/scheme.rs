@@ -35,20 +35,33 @@ impl Scheme {
     /// Every scheme that is no protocol.
     pub const DECIDERS: [Self; 4] = [Self::Coll, Self::Load, Self::Adaptive, Self::Hybrid];
 
+    /// The words of the schemes inside a node, each with its meaning.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &words::<{ with_words() }>();
+
     /// The scheme of this name.
     pub fn find(name: &str) -> Option<Self> {
-        let fixed = Protocol::ALL.iter().map(|protocol| Self::Fixed(*protocol));
-        fixed.chain(Self::DECIDERS).find(|scheme| scheme.name() == name)
+        ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
     /// The name that scenarios use.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Fixed(protocol) => protocol.name(),
             Self::Coll => "coop_coll",
             Self::Load => "coop_load",
             Self::Adaptive => "adaptive_offload",
             Self::Hybrid => "coop_hybrid",
+        }
+    }
+
+    /// The meaning of its word inside a node, where it has one.
+    const fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::Fixed(protocol) => protocol.inside_a_node(),
+            Self::Coll => Some("by whether the calls of both sides block"),
+            Self::Load => Some("the side with fewer copies before it copies"),
+            Self::Adaptive => Some("coop_hca while the HCA has little to do, else rget"),
+            Self::Hybrid => Some("coop_coll, coop_load or coop_hca, each where it belongs"),
         }
     }
 
@@ -74,6 +87,44 @@ impl Scheme {
             Self::Coll | Self::Load => false,
         }
     }
+}
+
+/// The protocols as schemes, then the deciders.
+const ALL: [Scheme; Protocol::ALL.len() + Scheme::DECIDERS.len()] = {
+    let mut all = [Scheme::Coll; Protocol::ALL.len() + Scheme::DECIDERS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < Protocol::ALL.len() {
+            Scheme::Fixed(Protocol::ALL[at])
+        } else {
+            Scheme::DECIDERS[at - Protocol::ALL.len()]
+        };
+        at += 1;
+    }
+    all
+};
+
+/// How many schemes have a word inside a node.
+const fn with_words() -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < ALL.len() {
+        count += ALL[at].meaning().is_some() as usize;
+        at += 1;
+    }
+    count
+}
+
+const fn words<const COUNT: usize>() -> [(&'static str, &'static str); COUNT] {
+    let mut words = [("", ""); COUNT];
+    let (mut at, mut count) = (0, 0);
+    while at < ALL.len() {
+        if let Some(meaning) = ALL[at].meaning() {
+            words[count] = (ALL[at].name(), meaning);
+            count += 1;
+        }
+        at += 1;
+    }
+    words
 }
 
 /// Which messages a scheme is for.

@@ -9,7 +9,7 @@
 //!
 //! Source: `rma` Sec. 5.2.1.
 
-use super::{HOST, Me, Steps, Turn, buffer, exclusive};
+use super::steps::{HOST, LOCK, Me, Steps, Turn, WINDOW, buffer, exclusive};
 use mpi::envelope::Rank;
 use mpi::observation::Observation;
 use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -88,7 +88,7 @@ impl ByteVector {
                 self.go(Point::Unlock, Turn::operate(HOST, at, Operation::Get { into }))
             }
             Point::GetBefore | Point::GetBehind | Point::Unlock => {
-                let unlock = RmaCall::Unlock { win: super::WINDOW, target: HOST };
+                let unlock = RmaCall::Unlock { win: WINDOW, target: HOST };
                 self.go(Point::Scan { from: 0 }, Turn::rma(unlock))
             }
             Point::Scan { from } if from + 1 < size => {
@@ -142,7 +142,7 @@ impl Steps for ByteVector {
             Err(None) => self.go(Point::Lock, Turn::Done),
             Err(Some(_)) => {
                 let most = Some(self.me.size - 2);
-                let fact = Observation::LockWaits { lock: super::LOCK, most };
+                let fact = Observation::LockWaits { lock: LOCK, most };
                 self.go(Point::Waits, Turn::Step(Next::Tell(fact)))
             }
         }

@@ -18,7 +18,9 @@ mod flawed;
 #[cfg(feature = "mutants")]
 pub use flawed::Flaw;
 
-use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, compare_and_swap, read, swap};
+use super::steps::{
+    HOST, LOCK, Me, NOBODY, Steps, Turn, WINDOW, WORD, buffer, compare_and_swap, read, swap,
+};
 use mpi::envelope::Rank;
 use mpi::observation::Observation;
 use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -154,7 +156,7 @@ impl Steps for Mcs {
         }
         match self.at {
             Point::Reset => self.go(Point::Sync, Turn::store(self.me.own(0, WORD), NOBODY)),
-            Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: super::WINDOW })),
+            Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: WINDOW })),
             Point::Swap => {
                 let swap = Turn::operate(HOST, TAIL, swap(ME, Some(PREVIOUS)));
                 self.go(Point::Swapped, swap)
@@ -164,7 +166,7 @@ impl Steps for Mcs {
             Point::Linked => {
                 self.predecessor = value;
                 let behind = (value != NOBODY).then(|| rank_of(value));
-                let fact = Observation::LockQueued { lock: super::LOCK, behind };
+                let fact = Observation::LockQueued { lock: LOCK, behind };
                 self.go(Point::Queued, Turn::Step(Next::Tell(fact)))
             }
             Point::Queued if self.predecessor == NOBODY => self.go(Point::Holds, Turn::Done),

@@ -10,7 +10,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.2.
 
 use super::tree::{span, turned, unturned};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// The first round of all but the root receives; each further one sends to one child.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -13,7 +13,7 @@
 
 use super::allreduce_recursive_doubling::{begin, fold_in, unfold};
 use super::fold::{Fold, kept};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use crate::space::Region;
 use mpi::operator::Side;
 

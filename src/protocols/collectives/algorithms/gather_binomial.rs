@@ -11,7 +11,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.1 (gather is its inverse scatter).
 
 use super::tree::{held, span, turned, unturned};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// The first round collects, the second one sends on or puts in order.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

@@ -11,7 +11,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.4.
 
 use super::tree::{span, turned, unturned};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use mpi::operator::Side;
 
 /// Own value; one child a round; send on; from rank 0 to the root.

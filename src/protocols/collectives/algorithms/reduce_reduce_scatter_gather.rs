@@ -18,7 +18,7 @@
 use super::allreduce_recursive_doubling::{begin, fold_in};
 use super::allreduce_reduce_scatter_allgather::{halve, parts};
 use super::fold::{Fold, Part, kept};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Own value; fold; halve; gather; to a root outside the core.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

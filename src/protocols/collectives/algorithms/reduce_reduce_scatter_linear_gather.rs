@@ -19,7 +19,7 @@
 use super::allreduce_recursive_doubling::{begin, fold_in};
 use super::allreduce_reduce_scatter_allgather::{halve, parts};
 use super::fold::{Fold, kept};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Own value; fold; halve; everything to the root.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

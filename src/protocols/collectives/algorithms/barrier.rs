@@ -7,7 +7,7 @@
 //! Source: Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
 //! Left out: shared-memory flags inside a node. Noticeable with many ranks on one node.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Round k: one message each way; its number is the tag.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
@@ -26,9 +26,9 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{At, Collective, Move};
     use super::*;
     use crate::call::Comm;
+    use crate::collectives::{At, Collective, Move};
     use crate::contract::Space;
 
     /// Everybody must know of everybody's entry when the last round is over.

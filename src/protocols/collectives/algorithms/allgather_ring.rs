@@ -2,7 +2,7 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.1.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Round k > 0 receives the block of rank - k from the left and sends the one before to the right.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

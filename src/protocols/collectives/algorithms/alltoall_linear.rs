@@ -5,7 +5,7 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.6 (medium messages).
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// One round.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

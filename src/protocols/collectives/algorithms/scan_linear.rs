@@ -2,7 +2,7 @@
 //!
 //! Source: the definition of `MPI_Scan`.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use mpi::operator::Side;
 
 /// `MPI_Scan`.

@@ -1,20 +1,182 @@
-//! The fault plan of a point: names are looked up, and what contradicts itself is refused.
+//! The faults of a scenario: their form, and the plan that a point reads from it.
+//!
+//! A kind of fault has its keys in [`KINDS`] and its effect in [`Reader::effect`].
 
-use super::Point;
-use crate::run::job;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::fields::{LONG, time};
 use form::json::{Node, Value};
-use form::shape::nearest;
+use form::shape::{Field, Shape as Form, Variant, default, nearest, optional, required, variant};
 use hardware::cluster::Cluster;
 use hardware::core::Place;
-use hardware::profile::Ratio;
-use hardware::topology;
+use hardware::profile::{Profile, Ratio};
+use hardware::topology::{Shape, Topology};
 use protocols::contract::Process;
 use runtime::faults::{Begin, Effect, Fault, FaultPlan, Hits, Transport, Wires};
 use units::{Time, TimeDelta};
 
-/// What faults can name.
+static TIME: Form = time(0, LONG);
+static LENGTH: Form = time(1, LONG);
+static NUMBER: Form = Form::Count { min: 0, max: u32::MAX as u64 };
+static NTH: Form = Form::Count { min: 1, max: u32::MAX as u64 };
+static PLACE: Form = Form::Text(200);
+static PROBABILITY: Form = Form::Ratio { min: 0, max: 1_000_000_000 };
+static FACTOR: Form = Form::Ratio { min: 1_000_000_000, max: 1_000_000_000_000 };
+static PART: Form = Form::Ratio { min: 1_000, max: 1_000_000_000 };
+
+const AT: Field = default("at", &TIME, "0 s", "When it begins.");
+const AT_PACKET: Field = optional(
+    "at_packet",
+    &NTH,
+    "The packet, of all that leave cores, with which it begins, instead of `at`.",
+);
+const FOR: Field = optional("for", &LENGTH, "How long it lasts; without it, to the end.");
+const RESOURCE: Field = required(
+    "where",
+    &PLACE,
+    "\"node 0 PCIe to HCA\"",
+    "A resource, by the name that results give it.",
+);
+const LINK: Field = default(
+    "where",
+    &PLACE,
+    "all links",
+    "A link, by the name that results give it, or `all links`.",
+);
+const PROCESS: Field =
+    optional("process", &NUMBER, "Whose cores; without it, those of all processes.");
+const CHANCE: Field = optional("probability", &PROBABILITY, "Of each packet, and of each answer.");
+const THE_NTH: Field =
+    optional("nth", &NTH, "This packet since it began, instead of a probability.");
+
+/// Keys of a link that does something to packets.
+const PACKETS: [Field; 6] = [LINK, CHANCE, THE_NTH, AT, AT_PACKET, FOR];
+
+static KINDS: [Variant; 11] = [
+    variant(
+        "delay_spike",
+        &[
+            RESOURCE,
+            required("extra", &TIME, "\"10 us\"", "What everything over it takes longer."),
+            AT,
+            AT_PACKET,
+            FOR,
+        ],
+        "A link or an HCA that takes longer.",
+    ),
+    variant(
+        "rate_cut",
+        &[
+            RESOURCE,
+            required("left", &PART, "0.25", "The part of its rate that is left."),
+            AT,
+            AT_PACKET,
+            FOR,
+        ],
+        "A link, bus or memory that is slower.",
+    ),
+    variant(
+        "hca_stall",
+        &[
+            required("node", &NUMBER, "0", "Whose HCA."),
+            AT,
+            AT_PACKET,
+            required("for", &LENGTH, "\"100 us\"", "How long it begins nothing."),
+        ],
+        "An HCA that begins nothing for a while.",
+    ),
+    variant(
+        "straggler",
+        &[
+            PROCESS,
+            required("factor", &FACTOR, "2", "How much longer the work of its cores takes."),
+            AT,
+            FOR,
+        ],
+        "Cores that are slower.",
+    ),
+    variant(
+        "os_noise",
+        &[
+            PROCESS,
+            required("period", &LENGTH, "\"1 ms\"", "From one interruption to the next."),
+            required("length", &LENGTH, "\"25 us\"", "How long one takes."),
+            optional("phase", &TIME, "When the first begins; without it, drawn for each core."),
+        ],
+        "Cores that the operating system takes at times, instead of `noise.os_noise`.",
+    ),
+    variant("link_down", &[LINK, AT, AT_PACKET, FOR], "A link that loses everything."),
+    variant("packet_loss", &PACKETS, "A link that loses packets."),
+    variant("packet_duplication", &PACKETS, "A link that delivers packets twice."),
+    variant(
+        "packet_reordering",
+        &[
+            LINK,
+            CHANCE,
+            THE_NTH,
+            required("late", &LENGTH, "\"5 us\"", "How late, behind those that follow."),
+            AT,
+            AT_PACKET,
+            FOR,
+        ],
+        "A link that delivers packets late.",
+    ),
+    variant(
+        "credit_loss",
+        &[
+            required("from", &NUMBER, "0", "The process that sends."),
+            required("to", &NUMBER, "1", "The process that has posted the receive buffers."),
+            required("credits", &NTH, "8", "Receive buffers that are gone."),
+            AT,
+            AT_PACKET,
+        ],
+        "Receive buffers of a queue pair that are gone.",
+    ),
+    variant(
+        "crash",
+        &[
+            required("process", &NUMBER, "1", "Who dies."),
+            AT,
+            AT_PACKET,
+            optional("at_call", &NTH, "The call of the process at which it dies, instead of `at`."),
+        ],
+        "A process that dies, its HCA with it.",
+    ),
+];
+
+pub(super) static FAULTS: Form =
+    Form::List { of: &Form::Tagged { tag: "kind", variants: &KINDS }, min: 0, max: 1_000 };
+
+pub(super) static TRANSPORT: Form = Form::Object(&[
+    default(
+        "timeout",
+        &LENGTH,
+        "67108864 ns",
+        "Until a packet without answer is sent again: 4.096 us times a power of two.",
+    ),
+    default(
+        "retries",
+        &Form::Count { min: 0, max: 7 },
+        "7",
+        "Tries without progress after the first, before the queue pair gives up.",
+    ),
+]);
+
+/// The cluster that the faults of a point hit.
+pub(super) struct Target<'a> {
+    /// Its machine.
+    pub(super) profile: &'a Profile,
+    /// Its wiring.
+    pub(super) shape: Shape,
+    /// Its nodes.
+    pub(super) nodes: u32,
+    /// The processes on it.
+    pub(super) processes: u32,
+    /// Whether the workload has a network.
+    pub(super) has_network: bool,
+}
+
+/// Names that a fault may have.
 struct Known {
     resources: Vec<String>,
     links: Vec<String>,
@@ -22,30 +184,41 @@ struct Known {
     nodes: u32,
 }
 
-/// The faults of a checked scenario.
-pub(super) fn read(diagnostics: &mut Diagnostics, tree: &Node, point: &Point) -> FaultPlan {
-    let transport = transport(tree);
-    let Some(list) = tree.get("faults").and_then(Node::elements) else {
-        return FaultPlan { faults: Vec::new(), transport };
-    };
-    if list.is_empty() {
-        return FaultPlan { faults: Vec::new(), transport };
+impl Known {
+    /// The names of a cluster; `None` where its nodes cannot be wired so.
+    fn of(target: &Target<'_>) -> Option<Self> {
+        let Target { profile, shape, nodes, processes, .. } = *target;
+        let wires = Topology::new(shape, nodes).ok()?;
+        let links = wires.all_links().map(|link| wires.link_name(link)).collect();
+        let none: [Place; 0] = [];
+        let cluster = Cluster::new(profile, wires, &none);
+        let resources = cluster.fabric.resources().iter().map(|spec| spec.name.clone()).collect();
+        Some(Self { resources, links, processes, nodes })
     }
-    if point.workload.packing().is_some() {
-        let span = tree.get("faults").map_or(tree.span, |faults| faults.span);
+}
+
+/// The faults of a checked scenario; contradictions are reported.
+pub(super) fn read(diagnostics: &mut Diagnostics, tree: &Node, target: &Target<'_>) -> FaultPlan {
+    let faults = faults(diagnostics, tree, target).unwrap_or_default();
+    FaultPlan { faults, transport: transport(tree) }
+}
+
+fn faults(diagnostics: &mut Diagnostics, tree: &Node, target: &Target<'_>) -> Option<Vec<Fault>> {
+    let node = tree.get("faults")?;
+    let list = node.elements().filter(|list| !list.is_empty())?;
+    if !target.has_network {
         let (found, allowed) = ("a packing alone has no network", "a workload with processes");
-        diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, span, "faults", found, allowed));
-        return FaultPlan { faults: Vec::new(), transport };
+        let code = &codes::CONTRADICTION;
+        diagnostics.push(Diagnostic::error(code, node.span, "faults", found, allowed));
+        return None;
     }
-    let Some(known) = known(point) else {
-        return FaultPlan { faults: Vec::new(), transport };
-    };
+    let known = Known::of(target)?;
     let mut reader = Reader { diagnostics, known: &known };
     let all = list.iter().enumerate();
     let faults: Vec<Fault> =
         all.map(|(at, node)| reader.fault(&format!("faults[{at}]"), node)).collect();
     overlaps(diagnostics, list, &faults);
-    FaultPlan { faults, transport }
+    Some(faults)
 }
 
 fn transport(tree: &Node) -> Transport {
@@ -56,17 +229,6 @@ fn transport(tree: &Node) -> Transport {
         timeout: node.time("timeout").unwrap_or(usual.timeout),
         retries: retries.unwrap_or(usual.retries),
     }
-}
-
-/// The names of the cluster that will run; `None` where the nodes cannot be wired so.
-fn known(point: &Point) -> Option<Known> {
-    let nodes = job::nodes(point);
-    let wires = topology::Topology::new(job::shape(point.topology), nodes).ok()?;
-    let links = wires.all_links().map(|link| wires.link_name(link)).collect();
-    let none: [Place; 0] = [];
-    let cluster = Cluster::new(&point.machine.profile, wires, &none);
-    let resources = cluster.fabric.resources().iter().map(|spec| spec.name.clone()).collect();
-    Some(Known { resources, links, processes: point.placement.processes, nodes })
 }
 
 /// Reads faults, and reports what is wrong with them.

@@ -12,7 +12,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.3.
 
 use super::fold::{Fold, Part, kept};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use crate::space::Region;
 use mpi::operator::Side;
 

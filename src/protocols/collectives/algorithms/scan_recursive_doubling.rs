@@ -6,7 +6,7 @@
 //!
 //! Source: Sanders, Träff: Parallel prefix (scan) algorithms for MPI, 2006.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use crate::space::Region;
 use mpi::operator::Side;
 

@@ -8,7 +8,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.5.
 
 use super::fold::{Fold, Part};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use mpi::operator::Side;
 
 /// Own value; fold; one exchange a level; unfold.

@@ -10,7 +10,7 @@
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.2.
 
 use super::tree::{held, span, turned, unturned};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// The first round has or gets all blocks of the subtree; each further one sends to one child.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

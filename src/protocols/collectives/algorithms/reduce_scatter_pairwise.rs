@@ -5,7 +5,7 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.3.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use mpi::operator::Side;
 
 /// Round 0 begins with the own block, round k > 0 adds that of rank - k.

@@ -3,7 +3,7 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.6.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// Round 0 copies the own block, round k > 0 exchanges at distance k.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

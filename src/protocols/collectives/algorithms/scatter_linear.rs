@@ -2,7 +2,7 @@
 //!
 //! Source: `MPI_Scatterv` of common libraries, where nobody but the root knows the counts.
 
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 
 /// One round.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {

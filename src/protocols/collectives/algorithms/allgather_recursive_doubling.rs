@@ -7,7 +7,7 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.1; the fold of the others is our own.
 
-use super::{Blocks, Round, Task};
+use crate::collectives::{Blocks, Round, Task};
 use crate::space::Region;
 
 /// Own block; fold; one exchange a level; unfold; places.

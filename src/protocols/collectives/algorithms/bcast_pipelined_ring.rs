@@ -17,11 +17,11 @@
 //! for all (`mpi.collectives.bcast_segment`).
 
 use super::tree::{turned, unturned};
-use super::{Round, Task};
+use crate::collectives::{Round, Task};
 use crate::space::Region;
 
 /// Bytes of a segment where nobody chooses. The source measures several and states none.
-pub(super) const SEGMENT: u64 = 8192;
+pub(in crate::collectives) const SEGMENT: u64 = 8192;
 
 /// Round k receives segment k and passes segment k - 1 on; the root sends segment k.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
