@@ -1,8 +1,8 @@
 //! The explorer over every named protocol: they are sound, what is left out changes no verdict, a
 //! crash at any moment is explained, and what was found can be replayed.
 
-use mpisim::experiment::explore::registry::{self, Entry, Planted};
-use mpisim::experiment::explore::{Explored, MayFail, Options, Size, Strategy, Token};
+use mpisim::experiment::explore::registry::{self, Entry};
+use mpisim::experiment::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
