@@ -62,6 +62,7 @@ const LIMITS: &[Row] = &[
         &["LONGEST_LINE", "LONGEST_SHOWN", "MOST_ERRORS", "MOST_OF_A_CIRCLE"],
     ),
     ("workloads/goal/record.rs", &["MOST_STEPS"]),
+    ("workloads/incast.rs", &["MOST_RECEIVES"]),
     ("workloads/graph500.rs", &["MOST_PROCESSES", "MOST_SCALE"]),
     ("workloads/tiles.rs", &["MOST"]),
 ];

@@ -45,7 +45,7 @@ pub fn build(point: &Point) -> Job {
         selves: point.workload.combines_threads(&point.ranks()),
         endpoints: endpoints(point),
         scheme: match point.placement.order {
-            PlacementOrder::Block => Scheme::Block,
+            PlacementOrder::Block => Scheme::Fill(point.placement.per_node),
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
         rma,
