@@ -56,7 +56,7 @@ fn every_protocol_is_sound_and_the_rule_changes_nothing_but_the_states() {
             for branch in (entry.reaches)(size) {
                 for found in [&all, &some] {
                     let met = found.sometimes.named();
-                    let count = met.iter().find(|(known, _)| known == branch).unwrap().1;
+                    let count = met.iter().find(|(known, _)| *known == branch).unwrap().1;
                     assert!(count > 0, "{name} never reaches {branch}: {met:?}");
                 }
             }
