@@ -13,7 +13,7 @@ const MEMBERS: [(&str, &[&str]); 9] = [
     ("mutex", &["test_and_set", "TestAndSet"]),
     ("machine number", &["match_elem_lines"]),
     ("fault kind", &["hca_stall", "HcaStall"]),
-    ("command", &["Completions"]),
+    ("subcommand", &["Man", "manual"]),
     ("action", &["RdmaAtomic"]),
     ("call", &["AttachBuffer"]),
 ];

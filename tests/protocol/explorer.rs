@@ -1,8 +1,8 @@
 //! The explorer over every named protocol: they are sound, what is left out changes no verdict, a
 //! crash at any moment is explained, and what was found can be replayed.
 
-use mpisim::experiment::explore::registry::{self, Entry, Planted};
-use mpisim::experiment::explore::{Explored, MayFail, Options, Size, Strategy, Token};
+use mpisim::experiment::explore::registry::{self, Entry};
+use mpisim::experiment::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
@@ -56,7 +56,7 @@ fn every_protocol_is_sound_and_the_rule_changes_nothing_but_the_states() {
             for branch in (entry.reaches)(size) {
                 for found in [&all, &some] {
                     let met = found.sometimes.named();
-                    let count = met.iter().find(|(known, _)| known == branch).unwrap().1;
+                    let count = met.iter().find(|(known, _)| *known == branch).unwrap().1;
                     assert!(count > 0, "{name} never reaches {branch}: {met:?}");
                 }
             }

@@ -10,15 +10,18 @@
 
 pub mod drawing;
 mod options;
+mod planted;
 pub mod registry;
 pub mod report;
 pub mod scenario;
 mod script;
 mod strategy;
 pub mod subject;
+mod template;
 pub mod token;
 
-pub use options::{MayFail, Options, Size, Strategy};
+pub use options::{MOST_OPS, MayFail, Options, Size, Strategy};
+pub use planted::Planted;
 pub use report::{Explored, Failed, Replayed, Step, Stopped};
 pub use strategy::smallest;
 pub use subject::{Start, Subject};

@@ -3,6 +3,9 @@
 use runtime::explore::Stop;
 use runtime::faults::Allowed;
 
+/// The most operations of a job.
+pub const MOST_OPS: u32 = 100;
+
 /// How large a protocol's job is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Size {

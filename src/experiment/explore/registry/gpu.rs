@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Planted;
 use super::jobs::{APART, Subject, WORLD, job, single};
-use crate::explore::Size;
+use crate::explore::{Planted, Size};
 use mpi::datatype::{Datatype, Primitive};
 use mpi::envelope::Rank;
 use protocols::call::{Call, Peer};
