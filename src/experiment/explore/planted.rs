@@ -28,6 +28,7 @@ impl Planted {
 
     /// The job.
     #[cfg(not(feature = "mutants"))]
+    #[expect(clippy::unused_self, reason = "with the feature `mutants` there may be a bug")]
     pub(super) const fn into_job(self, job: SharedJob) -> SharedJob {
         job
     }
@@ -40,7 +41,7 @@ impl Planted {
 
     /// Nothing: there is no bug.
     #[cfg(not(feature = "mutants"))]
-    #[expect(clippy::unused_self, reason = "with the feature `mutants` there may be one")]
+    #[expect(clippy::unused_self, reason = "with the feature `mutants` there may be a bug")]
     pub(super) const fn id(self) -> &'static str {
         ""
     }

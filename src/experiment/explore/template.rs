@@ -178,26 +178,26 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(value: Value, expected: Value) {
+    fn check(value: &Value, expected: &Value) {
         let size = Size { ranks: 3, ops: 2 };
-        assert_eq!(filled(&value, &mut names(size)), expected);
+        assert_eq!(filled(value, &mut names(size)), *expected);
     }
 
     #[test]
     fn expressions_follow_the_rules_of_arithmetic() {
-        check(json!("{1 + 2 * K - R}"), json!(2));
-        check(json!("{(R - 1) * K}"), json!(4));
-        check(json!("{(0 - 1) % R}"), json!(2));
-        check(json!(["{R > 2}", "{R > 1 + 2}"]), json!([1, 0]));
-        check(json!("{8 + 32 * (K % 2)} B"), json!("8 B"));
-        check(json!("from {R} to {K}"), json!("from 3 to 2"));
-        check(json!({ "plain": [true, 7, "text"] }), json!({ "plain": [true, 7, "text"] }));
+        check(&json!("{1 + 2 * K - R}"), &json!(2));
+        check(&json!("{(R - 1) * K}"), &json!(4));
+        check(&json!("{(0 - 1) % R}"), &json!(2));
+        check(&json!(["{R > 2}", "{R > 1 + 2}"]), &json!([1, 0]));
+        check(&json!("{8 + 32 * (K % 2)} B"), &json!("8 B"));
+        check(&json!("from {R} to {K}"), &json!("from 3 to 2"));
+        check(&json!({ "plain": [true, 7, "text"] }), &json!({ "plain": [true, 7, "text"] }));
     }
 
     #[test]
     fn a_loop_stands_for_its_elements() {
         let inner = json!({ "for": "k", "times": "r", "do": ["{r}{k}", "{k}"] });
         let outer = json!(["first", { "for": "r", "times": "R", "do": [[inner]] }]);
-        check(outer, json!(["first", [], ["10", 0], ["20", 0, "21", 1]]));
+        check(&outer, &json!(["first", [], ["10", 0], ["20", 0, "21", 1]]));
     }
 }

@@ -156,7 +156,7 @@ pub(super) fn first_entry(path: &Path, ignored: &[&str]) -> Result<Option<String
     for entry in entries {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
         // A first journal that a kill stopped before its rename holds nothing.
-        let begun = name == format!("{}{TEMPORARY}", JOURNAL);
+        let begun = name == format!("{JOURNAL}{TEMPORARY}");
         if !begun && !ignored.contains(&name.as_str()) {
             names.push(name);
         }
