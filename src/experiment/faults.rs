@@ -231,7 +231,7 @@ fn transport(tree: &Node) -> Transport {
     }
 }
 
-/// Reads faults, and reports what is wrong with them.
+/// Reads faults, and reports mistakes in them.
 struct Reader<'a> {
     diagnostics: &'a mut Diagnostics,
     known: &'a Known,

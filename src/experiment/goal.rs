@@ -21,7 +21,7 @@ const BUFFER: usize = 1 << 16;
 /// A schedule and the hash of its text.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub schedule: Schedule,
     /// Hash of the bytes: 32 hexadecimal digits.
     pub digest: String,
@@ -33,7 +33,7 @@ pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Loaded> {
     let file = library::open(diagnostics, path)?;
     let mut text =
         BufReader::with_capacity(BUFFER, Hashing { file, hasher: blake3::Hasher::new() });
-    // What cannot be read at all is told by the reader.
+    // The reader below reports a file that cannot be read at all.
     let start = text.fill_buf().unwrap_or_default();
     if let Some((found, (_, help), code)) = recognise(start) {
         let source = diagnostics.add_source(name, "");

@@ -35,7 +35,7 @@ mod progress;
 pub mod sources;
 mod values;
 
-/// What a command asks for.
+/// The scenario and the options of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The scenario: a path, or the name of one that ships.
@@ -187,7 +187,7 @@ fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
         None => forgive_swept(&mut first),
     }
     check(diagnostics, &first, &Shape::Object(&SCENARIO), "");
-    // Not only what was found here: what the reader of the text reported is no value either.
+    // Errors of the reader of the text count, too: a part that it reported has no value.
     sweep.filter(|_| !diagnostics.has_errors())
 }
 
@@ -264,7 +264,7 @@ fn check_swept_machine(
     }
 }
 
-/// The tree without what does not differ between points and may be long.
+/// The tree without the lists that do not differ between points and may be long.
 fn without_lists(tree: &Node) -> Node {
     let mut out = tree.clone();
     if let Value::Object(members) = &mut out.value {

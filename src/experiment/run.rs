@@ -61,7 +61,7 @@ pub enum RunError {
         index: usize,
         /// Its swept values.
         params: String,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
     /// A point could not be kept.
@@ -82,7 +82,7 @@ pub enum PointError {
 
 /// Runs all points that `done` does not hold and judges the claims.
 ///
-/// `keep` is told each new point as soon as it is there, in the order of completion.
+/// `keep` receives each new point as soon as it is complete.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub fn run(
 
 /// Runs points; those that were not begun when it was stopped are left out.
 ///
-/// `keep` is told each as soon as it is there, in the order of completion.
+/// `keep` receives each point as soon as it is complete.
 ///
 /// # Errors
 ///
@@ -167,7 +167,7 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
     }
 }
 
-/// Runs one point and answers what was asked to be kept of its causes.
+/// Runs one point; returns its result, and its causes where `keep` asks for them.
 ///
 /// # Errors
 ///
@@ -194,7 +194,7 @@ fn refused(point: &Point, limit: LimitReached) -> PointResult {
     }
 }
 
-/// What the limit of simulated time says where it ends a point before its first event after time zero.
+/// The message of the limit of simulated time where it ends a point before the first event after time zero.
 pub fn ends_at_once(point: &Point) -> Option<String> {
     let mut probe = point.clone();
     probe.limits.events = probe.limits.events.min(PROBE);

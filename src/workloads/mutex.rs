@@ -122,7 +122,7 @@ pub static KIND: Kind = Kind {
 pub struct Contention {
     /// Which one.
     pub algorithm: Algorithm,
-    /// How often, and what for.
+    /// The cycles of each process.
     pub asked: Cycles,
 }
 
@@ -191,7 +191,7 @@ impl Algorithm {
         matches!(self, Self::Mcs | Self::McsCasFirst)
     }
 
-    /// Whether everybody holds a shared lock of all the time.
+    /// Whether every rank holds a shared lock of all windows throughout.
     const fn locks_all(self) -> bool {
         !matches!(self, Self::ByteVector)
     }
@@ -233,7 +233,7 @@ impl Mutex {
     }
 }
 
-/// What a contender is asked to do.
+/// The cycles of a contender.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Cycles {
@@ -248,7 +248,7 @@ pub struct Cycles {
     /// Whether others may come between entering and leaving, and before the first cycle, where time
     /// does not exist.
     pub lingers: bool,
-    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    /// Whether no rank asks for a lock that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
     /// Whether all ranks map the memory of the window (`MPI_Win_allocate_shared`).
     pub shared: bool,
@@ -400,7 +400,7 @@ impl Contender {
         step
     }
 
-    /// What this rank writes into its own memory before anybody begins.
+    /// The word that this rank writes into its own memory before any rank begins.
     fn preparation(&self, step: u8) -> Option<(Region, u64)> {
         match &self.mutex {
             Mutex::Mcs(_) => mcs::preparation(step, self.me),

@@ -1,8 +1,8 @@
-//! The `program` workload: what each rank does, written out call by call.
+//! The `program` workload: the operations of each rank, written out call by call.
 //!
 //! [`Op`] is one entry as it was read, with names for requests and messages. [`Programs::new`]
 //! checks all ranks together and turns names into handles; [`ProgramStream`] is the program of one
-//! rank as a runtime drives it, and keeps a [`Record`] of what each call returned.
+//! rank as a runtime drives it, and keeps a [`Record`] of each return value.
 //!
 //! Every operation that moves bytes has a buffer of its own, numbered in the order of the
 //! operations: after a run the buffers tell what arrived where.

@@ -34,7 +34,7 @@ pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
     first.filter(|_| ranks.len() > 2)
 }
 
-/// What is known of a request or a matched message at a place of the program.
+/// The state of a request or a matched message at a place of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Open {
     /// It is open.
@@ -61,7 +61,7 @@ struct Reader<'a> {
     attached: Option<Span>,
 }
 
-/// Reads a checked program workload; what is wrong is reported.
+/// Reads a checked program workload, and reports mistakes.
 ///
 /// # Panics
 ///
@@ -267,7 +267,7 @@ impl Reader<'_> {
         self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
     }
 
-    /// What is attached must be detached: nobody completes its transfers after the end.
+    /// An attached buffer must be detached: its transfers complete by then, and not after the end.
     fn end(&mut self) {
         let Some(first) = self.attached else { return };
         let path = format!("workload.ranks[{}]", self.rank);

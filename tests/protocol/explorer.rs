@@ -93,7 +93,19 @@ fn names_of_messages_change_nothing_but_the_states() {
     assert!(nameless < named, "{nameless} of {named} states");
 }
 
-/// Where no RDMA operation names memory, little is left but who is heard first.
+/// A template is a scenario in every size: its loops and expressions hold at both ends of its ranks.
+#[test]
+fn every_job_has_a_first_state_in_its_smallest_and_its_largest_size() {
+    for entry in registry::entries() {
+        let sizes = [(entry.least, 1), (entry.least, 3), (entry.most, 1), (entry.most, 3)];
+        let digests = sizes
+            .map(|(ranks, ops)| entry.subject(Size { ranks, ops }, Planted::default()).digest());
+        let differ = digests.iter().enumerate().all(|(at, one)| !digests[..at].contains(one));
+        assert!(differ, "{}: {digests:?}", entry.name);
+    }
+}
+
+/// Where no RDMA operation names memory, the order of arrivals is nearly all that differs.
 #[test]
 fn the_rule_leaves_most_orders_of_eager_messages_out() {
     for name in ["eager", "matching/exact"] {

@@ -9,7 +9,7 @@ pub const MOST_OPS: u32 = 100;
 /// How large a protocol's job is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Size {
-    /// Ranks, or what the entry says instead.
+    /// Ranks, or the number that the description of the job calls `R`.
     pub ranks: u32,
     /// Operations of each.
     pub ops: u32,
@@ -60,7 +60,7 @@ pub struct Options {
 pub struct MayFail {
     /// Whether a process may die, at any moment.
     pub crash: bool,
-    /// What wires may do to packets below the messages.
+    /// Faults of wires to packets below the messages.
     pub packets: Allowed,
 }
 

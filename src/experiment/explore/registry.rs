@@ -28,7 +28,7 @@ type Build = Box<dyn Fn(Size, Planted) -> Box<dyn Subject>>;
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What the job does, in one line; `R` are the ranks and `K` the operations.
+    /// The job in one line; `R` are the ranks and `K` the operations.
     pub about: String,
     /// The fewest ranks.
     pub least: u32,
@@ -226,7 +226,7 @@ pub struct Unknown {
     pub near: Option<String>,
 }
 
-/// The protocol of a name, with what its ending plants: see [`Planted`].
+/// The protocol of a name, with the bug that its ending plants: see [`Planted`].
 ///
 /// # Errors
 ///

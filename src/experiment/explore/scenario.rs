@@ -27,14 +27,14 @@ pub enum Unfit {
     /// It packs, and does nothing else.
     #[error("a packing has no ranks: it sends no message")]
     NoRanks,
-    /// Its fault plan has what no order of events shows.
+    /// Its fault plan has a fault that no order of events shows.
     #[error("`faults[{at}]` is a `{kind}`, which is not explored: {why}")]
     Fault {
         /// Its place in the plan.
         at: usize,
         /// Its kind, as scenarios call it.
         kind: &'static str,
-        /// What of it is not explored.
+        /// The part of it that is not explored.
         why: &'static str,
     },
     /// Its job cannot be built.
@@ -43,7 +43,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// What helps.
+    /// The remedy.
     pub const fn help(&self) -> &'static str {
         match self {
             Self::Points(_) => "give each swept field one value by `--set PATH=VALUE`",
@@ -79,11 +79,11 @@ fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
     }))
 }
 
-/// What may go wrong by the fault plan of the only point of a plan; nothing where there are several.
+/// Faults that the plan of the only point allows; none where there are several points.
 ///
 /// # Errors
 ///
-/// [`Unfit`] where an exploration would leave out what a fault of the plan does.
+/// [`Unfit`] where an exploration would leave out an effect of a fault of the plan.
 pub fn may_fail(plan: &Plan) -> Result<MayFail, Unfit> {
     let [point] = &plan.points[..] else { return Ok(MayFail::default()) };
     let mut all = MayFail::default();
@@ -94,7 +94,7 @@ pub fn may_fail(plan: &Plan) -> Result<MayFail, Unfit> {
     Ok(all)
 }
 
-/// What may go wrong with one fault more, or why that is not explored.
+/// The allowed faults with one more, or the reason why that one is not explored.
 fn with(before: MayFail, fault: &Fault) -> Result<MayFail, &'static str> {
     let MayFail { crash, packets } = before;
     match fault.untimed() {

@@ -24,7 +24,7 @@ pub fn of(plan: &Plan) -> Vec<Assumption> {
     all
 }
 
-/// What a point assumes; nothing where it says nothing of the kind.
+/// The assumptions of a point.
 fn assumptions(point: &Point) -> Vec<Assumption> {
     let mut found = Vec::new();
     if let (Issue::Adaptive { operations, bytes }, true) =

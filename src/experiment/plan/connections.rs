@@ -39,7 +39,7 @@ pub(super) fn read(tree: &Node, machine: &Machine, placement: &Placement) -> Con
     Connected { how, stated: asked.is_some(), peers }
 }
 
-/// What a library does that shares a receive queue from so many peers on other nodes on, or never.
+/// The connections of a library that shares a receive queue from so many peers on other nodes on, or never.
 fn of_library(from: Option<u32>, peers: u32) -> Connections {
     if from.is_some_and(|from| peers >= from) {
         Connections::SharedReceiveQueue
@@ -48,10 +48,10 @@ fn of_library(from: Option<u32>, peers: u32) -> Connections {
     }
 }
 
-/// What a machine chose for points whose scenario leaves it out.
+/// The choice of a machine for points whose scenario makes none.
 #[derive(Clone, Debug)]
 pub struct Choice<'a> {
-    /// What it chose.
+    /// The connections.
     pub how: Connections,
     machine: &'a Machine,
     /// Peers of these points, at least and at most.
@@ -81,7 +81,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// What the machines of a plan chose, each choice once.
+/// The choices of the machines of a plan, each once.
 pub fn chosen(plan: &Plan) -> Vec<Choice<'_>> {
     let mut all: Vec<Choice<'_>> = Vec::new();
     for point in plan.points.iter().filter(|point| !point.mpi.connections.stated) {
@@ -100,10 +100,10 @@ pub fn chosen(plan: &Plan) -> Vec<Choice<'_>> {
     all
 }
 
-/// So many channels of a process that nobody has to be told of.
+/// Channels of a process that need no note.
 const FEW_CHANNELS: u32 = 128;
 
-/// What to know where processes poll a channel for each peer, and have many.
+/// A note where processes poll a channel for each peer, and have many.
 pub fn many_channels(points: &[Point]) -> Option<String> {
     let polls = |point: &&Point| {
         let Connected { how, peers, .. } = point.mpi.connections;
@@ -135,7 +135,7 @@ mod tests {
         for (from, peers, expected) in [
             (Some(65), 64, each),
             (Some(65), 65, shared),
-            // On one node there is nobody to share a queue for.
+            // On one node no peer needs the shared queue.
             (Some(1), 0, each),
             (Some(1), 1, shared),
             (None, 1 << 20, each),

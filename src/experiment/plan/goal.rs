@@ -13,7 +13,7 @@ use workloads::goal::calls::unfit;
 use workloads::kind::Schedules;
 use workloads::replayed::Replayed;
 
-/// What a machine can replay.
+/// The schedules that a machine can replay.
 const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";
 
 /// Schedules that were read, by the names of their files; once for all points.

@@ -8,7 +8,7 @@ use form::machine::Machine;
 use form::shape::path::place;
 use units::TimeDelta;
 
-/// What of a disturbance is asked for.
+/// The request of a scenario for a disturbance.
 enum Asked<'a> {
     Off,
     AsTheMachineSays,

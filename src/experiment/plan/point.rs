@@ -26,7 +26,7 @@ use workloads::collectives::Choices;
 use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
 use workloads::ranks::{Addressing, Placement, PlacementOrder};
 
-/// What earlier points have resolved already.
+/// Models, topologies and schedules that earlier points have resolved.
 pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
@@ -142,7 +142,7 @@ const fn is_rank_of_a_thread(addressing: Addressing) -> bool {
     matches!(addressing, Addressing::Endpoints(_) | Addressing::EndpointLibrary)
 }
 
-/// What is to be in steps over processes or nodes must have such a version.
+/// A collective in steps over processes or nodes must have such a version.
 fn over_units(
     diagnostics: &mut Diagnostics,
     tree: &Node,

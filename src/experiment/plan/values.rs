@@ -43,9 +43,9 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// Numbers of the scenario that have a source.
     pub sourced: Vec<Sourced>,
-    /// What is drawn.
+    /// Its figures.
     pub figures: Vec<Figure>,
-    /// What is expected.
+    /// Its claims.
     pub claims: Vec<Claim>,
     /// The scenario's file, where it is one.
     pub file: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub struct Point {
     pub topology: Topology,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
-    /// What the processes do.
+    /// The programs of the processes.
     pub workload: Arc<dyn Workload>,
     /// Whether the metrics include an account of the time of a message.
     pub account: bool,
@@ -157,7 +157,7 @@ pub struct MpiOptions {
     pub payload: Payload,
     /// How processes are connected.
     pub connections: Connected,
-    /// Who gets the library lock.
+    /// The order of threads at the library lock.
     pub lock: LockOrder,
     /// How windows work.
     pub rma: rma::Settings,

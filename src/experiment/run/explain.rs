@@ -43,7 +43,7 @@ pub(super) fn interval(point: &Point, outcome: &Outcome) -> (Time, Time) {
     if packs { (Time::ZERO, outcome.end) } else { between_marks(outcome) }
 }
 
-/// The phase of what happened before the oldest moment that was kept.
+/// The phase of the time before the oldest moment that was kept.
 const NOT_KEPT: &str = "before the oldest moment kept";
 
 fn key(share: &Share) -> (&str, &str) {
@@ -76,13 +76,13 @@ fn kind_of(spender: Option<&Spender>) -> Spends {
     }
 }
 
-/// What reports call the resource of a tag.
+/// The name in reports of the resource of a tag.
 pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
     let spender = recorded.spenders.get(resource as usize);
     spender.map_or_else(|| "run".to_owned(), |spender| spender_name(point, spender))
 }
 
-/// What reports call a resource or a thread.
+/// The name in reports of a resource or a thread.
 pub fn spender_name(point: &Point, spender: &Spender) -> String {
     match spender {
         Spender::Resource(name, _) | Spender::Device(name) => name.clone(),
@@ -90,7 +90,7 @@ pub fn spender_name(point: &Point, spender: &Spender) -> String {
     }
 }
 
-/// What reports call a thread.
+/// The name in reports of a thread.
 pub fn thread(point: &Point, process: Process, thread: Thread) -> String {
     if point.progress_thread && thread != Thread(0) {
         format!("progress thread of rank {}", process.0)

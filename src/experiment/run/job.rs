@@ -79,7 +79,7 @@ pub fn too_large(point: &Point) -> Option<LimitReached> {
     held.beyond(host::memory_of(point.limits).0, 0)
 }
 
-/// Runs the job of a point: what it did, and what its libraries noted.
+/// Runs the job of a point; returns its outcome, and the notes of its libraries.
 ///
 /// # Errors
 ///
@@ -117,7 +117,7 @@ fn without_agents(ran: Ran<Library, Assisted<AnyProgram>>) -> Ran<Library, AnyPr
     Ran { outcome, machines, programs, memories }
 }
 
-/// What the programs of a run found wrong joins its outcome; what its libraries noted.
+/// The outcome of a run with the violations that its programs found, and the notes of its libraries.
 fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     let longest = Longest::of(&ran.machines);
     if ran.outcome.ending == Ending::Finished {
@@ -160,12 +160,12 @@ fn options(point: &Point) -> Options {
     }
 }
 
-/// What the libraries of a run noted.
+/// The notes of the libraries of a run.
 #[derive(Clone, Debug)]
 pub struct Noted {
     /// Their longest queues.
     pub longest: Longest,
-    /// What the endpoint library did, where there is one.
+    /// Counts of the endpoint library, where there is one.
     pub endpoints: Option<Counts>,
     /// The programs of the ranks at their end; none over the endpoint library.
     pub programs: Vec<AnyProgram>,
@@ -187,7 +187,7 @@ fn endpoints(point: &Point) -> Endpoints {
     }
 }
 
-/// What a team shares that combines in its process: memory, and no lock.
+/// The endpoints of a team that combines in its process: they share memory, and no lock.
 fn inside_a_process(threads: u16) -> Endpoints {
     Endpoints {
         lanes: threads,

@@ -1,4 +1,4 @@
-//! What was measured: from the marks of a run to the scenario's metrics.
+//! Metrics of a scenario from the marks of its run.
 
 use super::job::Noted;
 use super::{account, explain};
@@ -34,7 +34,7 @@ fn unfired(one: &timed::Unfired) -> Unfired {
     Unfired { fault: one.fault, kind: one.kind.to_owned(), why: one.why.clone() }
 }
 
-/// How the simulated program failed, or what stopped it.
+/// The failure of the simulated program, or the limit that stopped it.
 fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
     let failure = match &outcome.ending {
         Ending::Limit(limit) => Some(host::limit_in_words(point.limits, limit)),
@@ -81,10 +81,10 @@ fn metrics(point: &Point, outcome: &Outcome, noted: &Noted) -> Vec<Metric> {
     measured.into_metrics().into_iter().map(metric).collect()
 }
 
-/// What every resource did over the whole run; cores are one line.
+/// Use of every resource over the whole run; cores are one line.
 fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
     let elapsed = outcome.end.since(Time::ZERO);
-    // What cores copy at most is hundreds of lines that say little.
+    // The limits of copies by cores are hundreds of lines that say little.
     let shared = outcome.resources.iter().filter(|used| used.kind != Kind::Copies);
     let hardware = shared.map(|Used { name, servers, stats, .. }| ResourceUse {
         name: name.clone(),
@@ -115,7 +115,7 @@ fn mean(outcome: &Outcome, of: impl Fn(&Account) -> TimeDelta) -> TimeDelta {
     TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
 }
 
-/// The time of a thread by what it went into; parts without time are left out.
+/// The time of a thread by its parts; parts without time are left out.
 fn spent(outcome: &Outcome) -> Vec<Spent> {
     let all = Part::ALL.into_iter().map(|part| Spent {
         part: part.name().to_owned(),

@@ -1,4 +1,4 @@
-//! Who decides how a large message moves between processes of a node, by what, and what all agree on.
+//! The schemes by which the processes of a node choose the protocol of a large message.
 //!
 //! ```text
 //!   RTS (scheme, the sender's call) ──▶ matched ──▶ [counters of the node] ──▶ protocol ──▶ CTS | FIN
@@ -138,7 +138,7 @@ pub struct Rule {
     pub scheme: Scheme,
 }
 
-/// What all processes have agreed on about large messages inside a node.
+/// The agreement of all processes about large messages inside a node.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cooperation {
     /// The first rule that fits decides; where none does, messages go through shared cells.
@@ -163,7 +163,7 @@ pub struct Cooperation {
     pub ready_by_rtr: bool,
 }
 
-/// What the two calls of a message say, once it is matched.
+/// The two calls of a message, once it is matched.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Calls {
     /// The sender's mode.

@@ -5,7 +5,7 @@
 //!   release   exclusive epoch: B[me] = 0, get all others · message to the first that is set after me
 //! ```
 //!
-//! The scan begins behind the own place and goes round: nobody is passed over more than P - 2 times.
+//! The scan begins behind the own place and goes round: no rank is passed over more than P - 2 times.
 //!
 //! Source: `rma` Sec. 5.2.1.
 
@@ -40,7 +40,7 @@ enum Point {
         from: u32,
         many: u32,
     },
-    /// Another one is inside or waits, and whoever leaves will see the own byte.
+    /// Another rank is inside or waits, and the next one that leaves sees the own byte.
     Waits,
     Done,
 }
@@ -52,7 +52,7 @@ pub(super) struct ByteVector {
     at: Point,
 }
 
-/// What a rank writes before the first cycle.
+/// The words that a rank writes before the first cycle.
 pub(super) const fn preparation(step: u8) -> Option<(Region, u64)> {
     match step {
         0 => Some((ONE, 1)),

@@ -36,7 +36,7 @@ pub(super) struct TestAndSet {
     pauses: Pauses,
 }
 
-/// What a rank writes before the first cycle.
+/// The words that a rank writes before the first cycle.
 pub(super) fn preparation(step: u8, me: Me) -> Option<(Region, u64)> {
     match step {
         0 => Some((OPERANDS, u64::from(me.rank) << 32 | NOBODY)),

@@ -42,7 +42,7 @@ pub(super) struct Wiring {
     scheme: Scheme,
     /// Most bytes that a core copies before it polls.
     chunk: Option<u64>,
-    /// Who carries one-sided operations out.
+    /// The transport of one-sided operations.
     transport: Transport,
     /// Whether all are on one node.
     together: bool,
@@ -128,7 +128,7 @@ fn around(size: Size, rank: u32) -> (u32, u32) {
     ((rank + 1) % size.ranks, (rank + size.ranks - 1) % size.ranks)
 }
 
-/// Everybody begins to receive from the one before and to send to the next, and waits.
+/// Each rank begins to receive from the one before and to send to the next, and waits.
 fn ring(size: Size, bytes: u64) -> Vec<Vec<Script>> {
     let rank = |me| {
         let (next, previous) = around(size, me);
@@ -231,7 +231,7 @@ const fn root(ranks: u32) -> Rank {
     Rank(ranks - 1)
 }
 
-/// What rank `rank` gives for block `block`.
+/// The element that rank `rank` contributes to block `block`.
 fn element(rank: u32, block: u32) -> i64 {
     i64::from(rank * 100 + block + 1)
 }
@@ -262,7 +262,7 @@ fn call_of(algorithm: Algorithm, ranks: u32) -> Collective {
     call.by(algorithm).expect("blocks are equal and sums commute: every algorithm fits")
 }
 
-/// What MPI says that `rank` has in each block of its output; `None` where that is not defined.
+/// The result of MPI in each block of the output of `rank`; `None` where that is not defined.
 fn result(kind: Kind, ranks: u32, rank: u32) -> Option<Vec<i64>> {
     let root = root(ranks).0;
     let sum = |ranks: std::ops::Range<u32>, block: u32| ranks.map(|one| element(one, block)).sum();
