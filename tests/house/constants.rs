@@ -83,7 +83,7 @@ const STATED: &[Row] = &[
     ("hardware/reliable/settings.rs", &["PSN_BITS"]),
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
-    ("protocols/library/communicators.rs", &["WORDS"]),
+    ("protocols/library/agreements.rs", &["WORDS"]),
     ("protocols/windows/packet.rs", &["DERIVED_BYTES"]),
     ("protocols/xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
     ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),

@@ -20,94 +20,59 @@
 //! RGET, which wait for the host: their sender writes, or both copy. What posting a receive to the
 //! adapter costs besides. Noticeable as the overhead of receives.
 
+use super::background::Background;
+use super::messages::Messages;
 use super::requests::{Body, Choice, Request};
-use super::{
-    Action, Brought, Key, Library, LibraryAction, Packet, Process, Protocol, ProtocolError, Thread,
-    device, rma,
-};
-use crate::call::Comm;
-use crate::contract::{Emit, Token, Via};
-use crate::rendezvous::Scheme;
+use super::{Brought, Key, Packet, Protocol, Scheme, Token, device, rma};
 use crate::wire::Word;
 
 const READS: Choice = Choice::Made(Protocol::RGet, false);
 
-impl Library {
-    /// See [`Machine::adapter_takes`](super::Machine::adapter_takes).
-    pub(super) fn taken_by_adapter(&self, brought: &Brought<'_, Packet>) -> bool {
-        // What a receive offers before its message comes is taken back by packets.
-        // Only a core scatters what a receive takes in pieces.
-        if self.job.rendezvous == Protocol::Rtr || self.has_pieces() {
-            return false;
-        }
-        match *brought {
-            Brought::Packet { from, packet } => {
-                self.is_away(from.peer) && self.packet_for_adapter(packet)
-            }
-            Brought::Done(token) => self.read_for_adapter(token),
-        }
+/// Whether an adapter takes a packet or a completion by itself: see
+/// [`Machine::adapter_takes`](super::Machine::adapter_takes).
+pub(super) fn takes(
+    messages: &Messages,
+    background: Option<&Background>,
+    brought: &Brought<'_, Packet>,
+) -> bool {
+    // The RTR of a receive is taken back by packets before its message comes.
+    if messages.site().job.rendezvous == Protocol::Rtr {
+        return false;
     }
-
-    fn packet_for_adapter(&self, packet: &Packet) -> bool {
-        if self.is_of_background(packet) {
-            return false;
+    match *brought {
+        Brought::Packet { from, packet } => {
+            let host = background.is_some_and(|background| background.may_take(packet));
+            messages.site().is_away(from.peer) && !host && takes_packet(messages, packet)
         }
-        match packet {
-            Packet::Eager(_) | Packet::Matched { .. } => true,
-            Packet::Rts { scheme, .. } => *scheme == Scheme::Fixed(Protocol::RGet),
-            Packet::Rendezvous { to, word: Word::Fin, .. } => matches!(
-                self.requests.get(*to),
-                Some(Request { body: Body::Sending { choice: READS, .. }, .. })
-            ),
-            Packet::Rendezvous { .. } | Packet::Rtr(_) | Packet::Rma(_) => false,
-        }
+        Brought::Done(token) => takes_read(messages, token),
     }
+}
 
-    /// Whether this is the end of a read between nodes that a receive waits for.
-    fn read_for_adapter(&self, token: Token) -> bool {
-        if rma::is_ours(token) || device::is_device(token) {
-            return false;
-        }
-        let key = Key::from_token(token);
-        if let Key::Later(..) = key {
-            return false;
-        }
-        match self.requests.get(key) {
-            Some(Request { body: Body::Receiving { choice: READS, from, .. }, .. }) => {
-                self.is_away(from.peer)
-            }
-            _ => false,
-        }
+fn takes_packet(messages: &Messages, packet: &Packet) -> bool {
+    match packet {
+        Packet::Eager(_) | Packet::Matched { .. } => true,
+        Packet::Rts { scheme, .. } => *scheme == Scheme::Fixed(Protocol::RGet),
+        Packet::Rendezvous { to, word: Word::Fin, .. } => matches!(
+            messages.requests().get(*to),
+            Some(Request { body: Body::Sending { choice: READS, .. }, .. })
+        ),
+        Packet::Rendezvous { .. } | Packet::Rtr(_) | Packet::Rma(_) => false,
     }
+}
 
-    fn is_away(&self, peer: Process) -> bool {
-        self.job.node_of[self.me.0 as usize] != self.job.node_of[peer.0 as usize]
+/// Whether this is the end of a read between nodes that a receive waits for.
+fn takes_read(messages: &Messages, token: Token) -> bool {
+    if rma::is_ours(token) || device::is_device(token) {
+        return false;
     }
-
-    /// A receive has been posted: where its adapter may read a message into it, it is pinned.
-    pub(super) fn pin_for_adapter(
-        &self,
-        thread: Thread,
-        key: Key,
-        comm: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if !self.job.adapters || self.job.rendezvous != Protocol::RGet {
-            return Ok(());
+    let key = Key::from_token(token);
+    if let Key::Later(..) = key {
+        return false;
+    }
+    match messages.requests().get(key) {
+        Some(Request { body: Body::Receiving { choice: READS, from, .. }, .. }) => {
+            messages.site().is_away(from.peer)
         }
-        let Some(Request { body: Body::Posted { selection, buffer, .. }, .. }) =
-            self.requests.get(key)
-        else {
-            // Its message was there.
-            return Ok(());
-        };
-        let away = match selection.source {
-            Some(source) => self.is_away(self.route_of(thread, comm, source)?.peer),
-            None => true,
-        };
-        if away && buffer.len > self.job.eager_by(Via::Hca) {
-            out.emit(|| Action::Register { region: *buffer });
-        }
-        Ok(())
+        _ => false,
     }
 }

@@ -13,15 +13,12 @@
 
 use std::sync::Arc;
 
-use super::collective::tell;
-use super::requests::Pending;
-use super::words::InWords;
-use super::{Key, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
+use super::messages::Messages;
+use super::{Key, LibraryAction, ProtocolError, Thread};
 use crate::call::{Comm, GROUP_TAG_MAX};
 use crate::collectives::agreement::Agreement;
 use crate::collectives::coupling::{Coupling, Through};
 use mpi::envelope::{Context, Rank};
-use mpi::observation::GroupFact;
 
 /// An agreement under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -199,7 +196,9 @@ impl Agreeing {
         }
     }
 
-    fn hear(&mut self, word: u64) {
+    /// The message that a thread waited for has come.
+    pub(super) fn receive(&mut self, messages: &Messages, thread: Thread) {
+        let word = messages.carried().inner(thread);
         match &mut self.talk {
             Talk::All(agreement) => agreement.hear(word),
             Talk::Leaders { coupling, .. } => coupling.hear(word),
@@ -229,100 +228,27 @@ impl Agreeing {
             }
         }
     }
-}
 
-impl Library {
-    pub(super) fn agree(
+    /// Exchanges messages until one must be waited for; answers whether all have agreed.
+    pub(super) fn exchange(
         &mut self,
-        thread: Thread,
-        agreeing: Agreeing,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let mut others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
-        let clashes = |pending: &Option<Pending>| matches!(pending, Some(Pending::Agree(one)) if one.clashes(&agreeing));
-        if others.any(|(_, pending)| clashes(pending)) {
-            let state = format!(
-                "another thread of the process is inside a call on {}",
-                agreeing.parent.in_words()
-            );
-            return Err(self.refuse(&state, agreeing.operation()));
-        }
-        self.pending[usize::from(thread.0)] = Some(Pending::Agree(Box::new(agreeing)));
-        self.exchange(thread, out)
-    }
-
-    /// The word that an agreement waited for has come.
-    pub(super) fn advance_agreement(
-        &mut self,
+        messages: &mut Messages,
         thread: Thread,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.hear(thread);
-        self.exchange(thread, out)
-    }
-
-    fn agreeing(&mut self, thread: Thread) -> &mut Agreeing {
-        match &mut self.pending[usize::from(thread.0)] {
-            Some(Pending::Agree(agreeing)) => agreeing,
-            other => unreachable!("only an agreement is advanced, not {other:?}"),
-        }
-    }
-
-    fn hear(&mut self, thread: Thread) {
-        let word = self.endpoints.heard(thread);
-        self.agreeing(thread).hear(word);
-    }
-
-    /// Exchanges words until one must be waited for.
-    fn exchange(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<bool, ProtocolError> {
         let key = Key::Inner(thread);
-        loop {
-            let Some(next) = self.agreeing(thread).next_words() else {
-                return self.agreed(thread, out);
-            };
+        while let Some(next) = self.next_words() {
             if let Some((comm, to, tag, word)) = next.said {
-                self.send_internal(thread, comm, to, tag, word, out)?;
+                messages.send_word(thread, comm, to, tag, word, out)?;
             }
             let Some((comm, from, tag)) = next.heard else { continue };
-            self.receive_internal(thread, comm, from, tag, out)?;
-            if self.outcome(key)?.is_none() {
-                self.wait_for(key, thread);
-                return Ok(());
+            messages.receive_word(thread, comm, from, tag, out)?;
+            if messages.await_end(key, Some(thread)) {
+                return Ok(false);
             }
-            self.close(key);
-            self.hear(thread);
+            messages.close(key);
+            self.receive(messages, thread);
         }
-    }
-
-    fn agreed(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let pending = self.pending[usize::from(thread.0)].take();
-        let Some(Pending::Agree(agreeing)) = pending else {
-            unreachable!("it was an agreement just now")
-        };
-        let mut reply = Reply::Done;
-        match agreeing.purpose {
-            Purpose::Create { first, count } => self.created(&agreeing, first, count, out)?,
-            Purpose::Free { context } => {
-                self.endpoints.close(context);
-                tell(GroupFact::Closed { context }, out);
-            }
-            Purpose::Dup { .. }
-            | Purpose::Split { .. }
-            | Purpose::Group { .. }
-            | Purpose::Intercomm { .. }
-            | Purpose::Merge { .. }
-            | Purpose::Couple
-            | Purpose::Numbers => reply = self.communicator_made(&agreeing, out)?,
-        }
-        push_return(thread, reply, out);
-        Ok(())
+        Ok(true)
     }
 }

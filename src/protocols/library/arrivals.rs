@@ -1,36 +1,15 @@
-//! What happens when a poll takes a packet or a completion.
+//! What happens when a poll takes a packet or a completion, and what goes on at the end of a request.
 
-use super::requests::{Body, Pending, Request, Rts, received};
+use super::answers::push_return;
+use super::device::Operation;
+use super::messages::receives::Arrived;
+use super::requests::Wake;
+use super::threads::Pending;
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Packet, Posted, ProtocolError, Region,
-    Route, Space, Thread, Unexpected, UnexpectedBody, push_walk,
+    Key, Library, LibraryAction, MessageHeader, Packet, ProtocolError, Region, Reply, Route,
+    Thread, Token,
 };
-use crate::call::{SendMode, Status};
-use crate::contract::{Change, Counter, Emit, Step};
-use crate::eager;
-use crate::rendezvous::{RoleInput, Scheme};
-use crate::wire::Word;
-use mpi::observation::Observation;
-
-/// The status that a message gives its receiver; `count` is filled in by what fitted.
-pub(super) fn status(header: &MessageHeader) -> Status {
-    Status { source: Some(header.envelope.source), tag: Some(header.envelope.tag), count: 0 }
-}
-
-/// What a receiver role needs to know of the RTS.
-pub(super) fn rts(header: &MessageHeader, scheme: Scheme, from: Route, remote: Region) -> Rts {
-    Rts {
-        scheme,
-        mode: header.mode,
-        send_blocks: header.blocking,
-        message: header.message,
-        from,
-        sender: header.sender,
-        remote,
-        envelope_status: status(header),
-        bytes: header.bytes,
-    }
-}
+use crate::contract::{ASKED, Action, Emit, Step};
 
 impl Library {
     /// Takes one packet from a channel.
@@ -42,174 +21,243 @@ impl Library {
         landing: Option<Region>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        match packet {
+        let wake = match packet {
             Packet::Eager(header) => {
                 out.emit(|| Action::Work(Step::Arrival));
-                self.eager_arrives(thread, from, header, landing, out)
+                let arrived = self.messages.eager_arrives(thread, from, header, landing, out)?;
+                let Arrived::Taken(wake) = arrived else {
+                    self.answer_probes(&header, out);
+                    return Ok(());
+                };
+                wake
             }
             Packet::Rts { header, scheme, remote } => {
                 out.emit(|| Action::Work(Step::Control));
-                self.rts_arrives(thread, from, header, scheme, remote, out)
+                let arrived =
+                    self.messages.rts_arrives(thread, from, header, scheme, remote, out)?;
+                let Arrived::Taken(wake) = arrived else {
+                    self.answer_probes(&header, out);
+                    return Ok(());
+                };
+                wake
             }
             Packet::Matched { sender } => {
                 out.emit(|| Action::Work(Step::Control));
-                self.matched_arrives(sender, out)
+                self.messages.matched_arrives(sender, out)?
             }
-            Packet::Rtr(offer) => {
+            Packet::Rtr(rtr) => {
                 out.emit(|| Action::Work(Step::Control));
-                self.hear_offer(from.peer, offer);
-                Ok(())
+                self.messages.rtr_arrives(from.peer, rtr);
+                None
             }
-            Packet::Rma(packet) => self.one_sided_packet(thread, from, &packet, landing, out),
+            Packet::Rma(packet) => {
+                let packet = (from, &packet);
+                let completed =
+                    self.windows.packet(&self.messages, thread, packet, landing, out)?;
+                return self.window_moved(thread, completed, out);
+            }
             Packet::Rendezvous { to, from: other, word } => {
                 out.emit(|| Action::Work(Step::Control));
-                let input = RoleInput::Word { word, landing };
-                if let Word::Taken { .. } = word {
-                    return self.offer_taken(thread, from, (to, other), word, out);
-                }
-                if self.is_sending(to) {
-                    self.drive_sender(thread, to, Some(other), input, out)?;
-                } else {
-                    self.drive_receiver(thread, to, input, out)?;
-                }
+                self.messages.control(thread, from, (to, other), (word, landing), out)?
+            }
+        };
+        self.wake(wake, out)
+    }
+
+    /// Goes on with what waited for the end of a request.
+    #[inline]
+    pub(super) fn wake(
+        &mut self,
+        wake: Option<Wake>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        match wake {
+            None => Ok(()),
+            Some(Wake::Thread(thread, key)) => self.one_less(thread, key, out),
+            Some(Wake::Collective(slot)) => {
+                let background = self.background.as_mut().expect("its collective was begun");
+                background.part_complete(slot);
+                Ok(())
+            }
+            Some(Wake::Detach(thread)) => {
+                self.threads.end(thread);
+                push_return(thread, Reply::Done, out);
                 Ok(())
             }
         }
     }
 
-    pub(super) fn is_sending(&self, key: Key) -> bool {
-        matches!(self.requests.get(key), Some(Request { body: Body::Sending { .. }, .. }))
-    }
-
-    fn eager_arrives(
-        &mut self,
-        thread: Thread,
-        from: Route,
-        header: MessageHeader,
-        landing: Option<Region>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let slot = self.free_buffer();
-        let kept = landing.map(|landing| Region::new(Space::Unexpected(slot), landing.len));
-        let body = UnexpectedBody::Eager { kept };
-        let matched = self.match_arrival(header, from, body, out);
-        let Some(Posted { key, id }) = matched else {
-            if kept.is_some() {
-                eager::buffer_unexpected(landing, slot, out);
-                self.keep_buffer(slot);
-            }
-            if let Some(landing) = landing {
-                out.emit(|| Action::Repost { landing, from });
-            }
-            self.tell_probes(&header, out);
-            return Ok(());
-        };
-        let buffer = self.posted_buffer(key)?;
-        if header.mode == SendMode::Synchronous {
-            eager::acknowledge(self.wire(from, thread), &header, out);
-        }
-        eager::copy_out(landing, buffer, out);
-        if let Some(landing) = landing {
-            out.emit(|| Action::Repost { landing, from });
-        }
-        let outcome = received(status(&header), header.bytes, buffer.len);
-        let taken = buffer.part(0, header.bytes.min(buffer.len));
-        self.hear_word(key, header.word);
-        self.receive_complete(key, id, header.message, outcome, taken, out)
-    }
-
-    fn rts_arrives(
-        &mut self,
-        thread: Thread,
-        from: Route,
-        header: MessageHeader,
-        scheme: Scheme,
-        remote: Region,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let body = UnexpectedBody::Rts { scheme, remote };
-        let Some(Posted { key, id }) = self.match_arrival(header, from, body, out) else {
-            self.tell_probes(&header, out);
-            return Ok(());
-        };
-        let buffer = self.posted_buffer(key)?;
-        let rts = rts(&header, scheme, from, remote);
-        self.hear_word(key, header.word);
-        self.begin_receiving(thread, key, id, buffer, rts, out)
-    }
-
-    /// Walks the posted queue; a message that nobody wants joins the unexpected one.
-    fn match_arrival(
-        &mut self,
-        header: MessageHeader,
-        from: Route,
-        body: UnexpectedBody,
-        out: &mut Vec<LibraryAction>,
-    ) -> Option<Posted> {
-        let message = header.message;
-        let queue = self.queue_of_arrival(&header.envelope);
-        let engine = &mut self.matching[queue];
-        let walk = engine.arrive_with(header.envelope, || Unexpected { header, from, body });
-        self.note_lengths(queue);
-        let taken_by = walk.matched.map(|posted| posted.id);
-        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
-        self.settle_offers(from.peer, header.heard, walk.matched.map(|posted| posted.key));
-        walk.matched
-    }
-
-    fn posted_buffer(&self, key: Key) -> Result<Region, ProtocolError> {
-        match self.requests.get(key) {
-            Some(Request { body: Body::Posted { buffer, .. }, .. }) => Ok(*buffer),
-            other => Err(self.defect("a matched receive is posted", other)),
-        }
-    }
-
-    /// A thread that probes for this message returns; the first thread that takes it has it.
-    fn tell_probes(&mut self, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
-        for index in 0..self.pending.len() {
-            let Some(Pending::Probe { selection, take, flag: false }) = self.pending[index] else {
-                continue;
-            };
-            if header.envelope.matches(&selection) {
-                let thread = Thread(u16::try_from(index).expect("threads are counted in u16"));
-                self.probe_now(thread, selection, take, out);
-            }
-        }
-    }
-
-    fn matched_arrives(
-        &mut self,
-        sender: Key,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Some(Request { body: Body::Unmatched { message, buffer, .. }, .. }) =
-            self.requests.get(sender).cloned()
-        else {
-            return Err(self.refuse("no synchronous send waits", sender));
-        };
-        self.send_complete(sender, message, buffer, out)
-    }
-
-    /// A large RDMA operation is over, where they are counted.
-    fn offloaded(&self, out: &mut Vec<LibraryAction>) {
-        if self.job.cooperation.counts_offloads {
-            let (counter, change) = (Counter::Offloads(self.node()), Change::Down);
-            out.emit(|| Action::Count { counter, change });
-        }
-    }
-
-    /// The HCA has finished an RDMA operation of request `key`.
-    pub(super) fn rdma_done(
+    /// One of the requests that `thread` waits for is complete.
+    fn one_less(
         &mut self,
         thread: Thread,
         key: Key,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        self.offloaded(out);
-        if self.is_sending(key) {
-            self.drive_sender(thread, key, None, RoleInput::RdmaDone, out)
-        } else {
-            self.drive_receiver(thread, key, RoleInput::RdmaDone, out)
+        let Self { messages, threads, collectives, .. } = self;
+        match threads.get_mut(thread) {
+            Some(Pending::One(_)) => {
+                threads.end(thread);
+                let outcome = messages.close(key);
+                push_return(thread, Reply::Outcome(outcome), out);
+                Ok(())
+            }
+            Some(Pending::All { remaining, .. }) => {
+                *remaining -= 1;
+                if *remaining == 0
+                    && let Some(Pending::All { requests, statuses, .. }) = threads.take(thread)
+                {
+                    self.return_all(thread, &requests, statuses, out);
+                }
+                Ok(())
+            }
+            Some(Pending::Any(_)) => {
+                if let Some(Pending::Any(requests)) = threads.take(thread) {
+                    self.return_any(thread, &requests, key, out);
+                }
+                Ok(())
+            }
+            Some(Pending::Collective(running)) => {
+                if running.part_complete()
+                    && let Some(Pending::Collective(mut running)) = threads.take(thread)
+                {
+                    collectives.end_round(messages, &mut running, out)?;
+                    if let Some(running) = collectives.go_on(messages, thread, running, out)? {
+                        threads.wait(thread, Pending::Collective(running));
+                    }
+                }
+                Ok(())
+            }
+            Some(Pending::Device(exchanging)) => {
+                exchanging.chunk_over(messages, thread, key, out)?;
+                self.end_device(thread, out);
+                Ok(())
+            }
+            Some(Pending::Agree(agreeing)) => {
+                messages.close(key);
+                agreeing.receive(messages, thread);
+                if agreeing.exchange(messages, thread, out)?
+                    && let Some(Pending::Agree(agreeing)) = threads.take(thread)
+                {
+                    self.agreed(thread, &agreeing, out)?;
+                }
+                Ok(())
+            }
+            pending @ (Some(
+                Pending::Test(_)
+                | Pending::TestAll(_)
+                | Pending::Probe { .. }
+                | Pending::Detach
+                | Pending::Window
+                | Pending::WindowTest(_)
+                | Pending::WindowPass,
+            )
+            | None) => unreachable!("{pending:?} registers no waiter"),
         }
+    }
+
+    /// A thread that probes for this message returns; the first thread that takes it has it.
+    fn answer_probes(&mut self, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
+        for index in 0..self.threads.len() {
+            let thread = Thread(u16::try_from(index).expect("threads are counted in u16"));
+            let Some((selection, take)) = self.threads.probe(thread) else { continue };
+            if header.envelope.matches(&selection) {
+                self.probe_now(thread, selection, take, out);
+            }
+        }
+    }
+
+    /// Windows have changed: requests are complete, and threads may have reached their goals.
+    fn window_moved(
+        &mut self,
+        thread: Thread,
+        completed: Vec<super::Handle>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        self.requests_complete(completed, out)?;
+        self.look_at_goals(thread, out)
+    }
+
+    /// An RDMA operation of a window is over.
+    pub(super) fn window_done(
+        &mut self,
+        thread: Thread,
+        token: Token,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let completed = self.windows.done(&self.messages, thread, token, out)?;
+        self.window_moved(thread, completed, out)
+    }
+
+    /// The numbers of a window's lock were read.
+    pub(super) fn window_numbers(
+        &mut self,
+        thread: Thread,
+        numbers: (Token, [u32; ASKED]),
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let completed = self.windows.numbers(&self.messages, thread, numbers, out)?;
+        self.window_moved(thread, completed, out)
+    }
+
+    /// The HCA has finished an RDMA operation of a message.
+    pub(super) fn rdma_done(
+        &mut self,
+        thread: Thread,
+        token: Token,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let wake = self.messages.rdma_done(thread, Key::from_token(token), out)?;
+        self.wake(wake, out)
+    }
+
+    /// The poll between two chunks is over.
+    pub(super) fn next_chunk(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let wake = self.messages.next_chunk(thread, out)?;
+        self.wake(wake, out)
+    }
+
+    /// The counters are read that a receive's choice depends on.
+    pub(super) fn counters(
+        &mut self,
+        thread: Thread,
+        (token, values): (Token, [u32; ASKED]),
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let wake = self.messages.counters(thread, token, values, out)?;
+        self.wake(wake, out)
+    }
+
+    /// An operation of a GPU has ended.
+    pub(super) fn device_done(
+        &mut self,
+        token: Token,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let operation = Operation::of(token);
+        let thread = operation.thread;
+        let Some(Pending::Device(exchanging)) = self.threads.get_mut(thread) else {
+            let state = "no thread waits for this operation of the GPU";
+            return Err(self.messages.site().defect(state, token));
+        };
+        exchanging.operation_done(&mut self.messages, operation, out)?;
+        self.end_device(thread, out);
+        Ok(())
+    }
+
+    /// Goes on with the collective under way whose round has ended.
+    pub(super) fn advance_background(
+        &mut self,
+        thread: Thread,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let Self { messages, collectives, background, .. } = self;
+        let Some(background) = background else { return Ok(()) };
+        let wake = background.advance((collectives, messages), thread, out)?;
+        self.wake(wake, out)
     }
 }

@@ -16,19 +16,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::collective::{Place, Running, tell};
-use super::requests::Body;
-use super::{
-    Action, Handle, Key, Library, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread,
-    push_return,
-};
+use super::answers::{push_fact, push_return};
+use super::collective::{Collectives, Place, Running};
+use super::messages::Messages;
+use super::requests::{Body, Wake};
+use super::{Action, Handle, Key, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread};
 use crate::call::Comm;
 use crate::collectives::{BEGUN_AT_ONCE, Collective};
 use crate::contract::Emit;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::communicator::Communicator;
-use mpi::envelope::Context;
+use mpi::envelope::{Context, Rank};
 use mpi::observation::GroupId;
 
 /// The most of one process at once.
@@ -103,44 +102,48 @@ impl Background {
     }
 }
 
-impl Library {
-    /// Takes part in a collective, and returns when its first moves have begun.
-    pub(super) fn begin_in_background(
+/// Going through the rounds.
+impl Background {
+    /// Takes part in a collective, and returns when its first moves have begun; `inside` is as in
+    /// [`Running::enter`].
+    pub(super) fn begin(
         &mut self,
+        (collectives, messages): (&mut Collectives, &mut Messages),
         thread: Thread,
-        request: Handle,
-        call: Arc<Collective>,
+        (request, call): (Handle, Arc<Collective>),
+        inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let (comm, function) = (call.comm, call.nonblocking_function());
-        if self.is_endpoint(thread, comm) {
+        let endpoints = messages.communicators().endpoints();
+        if endpoints.is_some_and(|endpoints| endpoints.is_endpoint(thread, comm)) {
             let state = "collectives that are only begun have processes as their ranks";
-            return Err(self.refuse(state, function));
+            return Err(messages.site().refuse(state, function));
         }
-        let context = self.member(thread, comm)?.context;
+        let context = messages.member(thread, comm)?.context;
         #[cfg(feature = "mutants")]
-        let context = self.counted_in(context);
-        let background = self.background.get_or_insert_default();
-        let number = match background.take_number(context) {
+        let context = counted_in(messages, context);
+        let number = match self.take_number(context) {
             Ok(number) => number,
-            Err(state) => return Err(self.refuse(state, function)),
+            Err(state) => return Err(messages.site().refuse(state, function)),
         };
-        let background = self.background.get_or_insert_default();
-        let slot = background.free_slot();
+        let slot = self.free_slot();
         #[cfg(feature = "mutants")]
-        let number = if self.job.has(Mutant::OneNumber) { 0 } else { number };
-        self.open(Key::User(request), Body::Background { slot, function }, thread)?;
+        let number = if messages.site().job.has(Mutant::OneNumber) { 0 } else { number };
+        messages.open(Key::User(request), Body::Background { slot, function }, thread)?;
         let place = Place::Background { slot, number };
-        let running = self.enter_collective(thread, call, place, out)?;
-        self.background_goes_on(thread, Begun { running, request, since: 0 }, slot, out)?;
+        let running = Running::enter(messages, thread, (call, place), inside, out)?;
+        self.entered(running.of);
+        let begun = Begun { running, request, since: 0 };
+        let wake = self.go_on((collectives, messages), thread, begun, slot, out)?;
+        debug_assert_eq!(wake, None, "no thread waits for a request that was opened just now");
         push_return(thread, Reply::Done, out);
         Ok(())
     }
 
     /// A rank of this process enters a collective of a communicator.
-    pub(super) fn entered_since(&mut self, of: GroupId) {
-        let Some(background) = &mut self.background else { return };
-        for begun in background.under_way.iter_mut().flatten() {
+    pub(super) fn entered(&mut self, of: GroupId) {
+        for begun in self.under_way.iter_mut().flatten() {
             if begun.running.of == of {
                 begun.since += 1;
             }
@@ -148,100 +151,95 @@ impl Library {
     }
 
     /// A move is complete that its collective waited for.
-    pub(super) fn later_complete(&mut self, slot: u16) {
-        let background = self.background.as_mut().expect("its collective was begun");
+    pub(super) fn part_complete(&mut self, slot: u16) {
         // Empty while its moves are being started: those that end at once are not waited for.
-        let Some(Some(begun)) = background.under_way.get_mut(usize::from(slot)) else { return };
-        begun.running.remaining -= 1;
-        if begun.running.remaining == 0 {
-            debug_assert_eq!(background.ready, None, "the round before it was ended");
-            background.ready = Some(slot);
+        let Some(Some(begun)) = self.under_way.get_mut(usize::from(slot)) else { return };
+        if begun.running.part_complete() {
+            debug_assert_eq!(self.ready, None, "the round before it was ended");
+            self.ready = Some(slot);
         }
     }
 
     /// Goes on with the collective whose round has ended.
-    pub(super) fn advance_background(
+    pub(super) fn advance(
         &mut self,
+        (collectives, messages): (&mut Collectives, &mut Messages),
         thread: Thread,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Some(background) = &mut self.background else { return Ok(()) };
-        let Some(slot) = background.ready.take() else { return Ok(()) };
-        let begun = background.under_way[usize::from(slot)].take();
-        let mut begun = begun.expect("a round ends of what is under way");
-        self.end_round(&mut begun.running, out)?;
-        self.background_goes_on(thread, begun, slot, out)
+    ) -> Result<Option<Wake>, ProtocolError> {
+        let Some(slot) = self.ready.take() else { return Ok(None) };
+        let begun = self.under_way[usize::from(slot)].take();
+        let mut begun = begun.expect("a round ends of a collective under way");
+        collectives.end_round(messages, &mut begun.running, out)?;
+        self.go_on((collectives, messages), thread, begun, slot, out)
     }
 
-    /// The program frees a communicator: what is under way there goes on, under a number that no
-    /// program gives.
-    pub(super) fn keep_for_background(&mut self, communicator: Communicator) {
-        let Some(background) = &mut self.background else { return };
-        let private = (0..=u16::MAX).rev().map(Comm);
-        let number = private.into_iter().find(|comm| !self.made.communicators.contains_key(comm));
-        let number = number.expect("fewer than 2^16 communicators");
+    /// The program frees a communicator: the collectives under way there go on, under a number that
+    /// no program gives.
+    pub(super) fn keep(&mut self, messages: &mut Messages, communicator: Communicator) {
+        let number = messages.communicators().private_number();
         let mut kept = false;
-        for Begun { running, .. } in background.under_way.iter_mut().flatten() {
+        for Begun { running, .. } in self.under_way.iter_mut().flatten() {
             if running.of.context == communicator.context {
                 running.comm = number;
                 kept = true;
             }
         }
         if kept {
-            self.made.communicators.insert(number, communicator);
+            messages.communicators_mut().0.add(number, communicator);
         }
     }
 
     /// The last collective under way on a communicator that was freed is over.
-    fn drop_freed(&mut self, running: &Running) {
-        let mut others = self.background.iter().flat_map(|all| all.under_way.iter().flatten());
+    fn drop_freed(&self, messages: &mut Messages, running: &Running) {
+        let mut others = self.under_way.iter().flatten();
         let used = others.any(|other| other.running.comm == running.comm);
         if running.comm != running.call.comm && !used {
-            self.made.communicators.remove(&running.comm);
+            messages.communicators_mut().0.remove(running.comm);
         }
     }
 
     /// Begins rounds until one must wait, or until the collective is over.
-    fn background_goes_on(
+    fn go_on(
         &mut self,
+        (collectives, messages): (&mut Collectives, &mut Messages),
         thread: Thread,
         mut begun: Begun,
         slot: u16,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let over = self.begin_rounds(thread, &mut begun.running, out)?;
-        let background = self.background.as_mut().expect("this one was begun");
+    ) -> Result<Option<Wake>, ProtocolError> {
+        let over = collectives.begin_rounds(messages, thread, &mut begun.running, out)?;
         if !over {
-            background.under_way[usize::from(slot)] = Some(begun);
-            return Ok(());
+            self.under_way[usize::from(slot)] = Some(begun);
+            return Ok(None);
         }
-        background.close(slot);
-        self.background_over(&begun, out)
+        self.close(slot);
+        Ok(self.end(messages, &begun, out))
     }
 
     /// The buffers belong to the program again, and the request is complete.
-    fn background_over(
-        &mut self,
+    fn end(
+        &self,
+        messages: &mut Messages,
         Begun { running, request, since }: &Begun,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        tell(running.left(*since), out);
-        self.drop_freed(running);
+    ) -> Option<Wake> {
+        push_fact(running.left(*since), out);
+        self.drop_freed(messages, running);
         let key = Key::User(*request);
         let [input, output] = running.call.buffers();
         if let Some(input) = input {
             out.emit(|| Action::Complete { code: None, buffer: Some(input), fact: None });
         }
-        self.complete(key, Outcome::Sent, output, None, out)
+        messages.complete(key, Outcome::Sent, output, None, out)
     }
 
     /// Whether a packet is for a collective under way, or may be: an adapter leaves it to the host.
-    pub(super) fn is_of_background(&self, packet: &Packet) -> bool {
-        let Some(background) = &self.background else { return false };
+    pub(super) fn may_take(&self, packet: &Packet) -> bool {
         match packet {
             Packet::Eager(header) | Packet::Rts { header, .. } => {
                 let context = header.envelope.context;
-                let mut comms = background.under_way.iter().flatten();
+                let mut comms = self.under_way.iter().flatten();
                 comms.any(|begun| begun.running.of.context.0 + 1 == context.0)
             }
             Packet::Matched { sender: key } | Packet::Rendezvous { to: key, .. } => {
@@ -251,19 +249,14 @@ impl Library {
         }
     }
 
-    /// What a collective under way waits for, in words.
-    pub(super) fn background_detail(&self, slot: u16) -> String {
-        let begun = self.background.as_ref().and_then(|all| all.get(slot));
-        let place = begun.map_or(String::new(), |begun| begun.running.standing());
-        let first = self.requests.later(slot).find_map(|key| self.wait_on(key));
-        first.map_or_else(|| place.clone(), |wait| format!("{place}: {}", wait.detail))
+    /// How far the collective of a slot is, in words.
+    pub(super) fn standing(&self, slot: u16) -> String {
+        self.get(slot).map_or(String::new(), |begun| begun.running.standing())
     }
 }
 
+/// The communicator that a beginning is counted in; a bug counts those of the process.
 #[cfg(feature = "mutants")]
-impl Library {
-    /// The communicator that a beginning is counted in; a bug counts those of the process.
-    fn counted_in(&self, context: Context) -> Context {
-        if self.job.has(Mutant::CountsByProcess) { Context(0) } else { context }
-    }
+fn counted_in(messages: &Messages, context: Context) -> Context {
+    if messages.site().job.has(Mutant::CountsByProcess) { Context(0) } else { context }
 }

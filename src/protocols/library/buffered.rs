@@ -13,13 +13,7 @@
 //! Left out: where in the room a message lies. Noticeable where free room is in pieces.
 //! `MPI_BSEND_OVERHEAD` is 0.
 
-use super::requests::{Body, Pending};
-use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, Offer, Outcome, ProtocolError, Region,
-    Reply, Route, Space, Thread, push_return,
-};
-use crate::contract::{Emit, Step};
-use mpi::observation::Observation;
+use super::Thread;
 
 /// The room of a process for buffered sends.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -28,101 +22,41 @@ pub(super) struct Attached {
     room: u64,
     /// Bytes of messages whose transfer has not ended.
     used: u64,
-    /// Who waits for all of them.
+    /// The thread that waits for all of them.
     detaching: Option<Thread>,
 }
 
-impl Library {
-    /// `MPI_Buffer_attach`.
-    pub(super) fn attach_buffer(
-        &mut self,
-        thread: Thread,
-        bytes: u64,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if self.attached.is_some() {
-            return Err(self.refuse("a buffer is attached already", "MPI_Buffer_attach"));
-        }
-        self.attached = Some(Box::new(Attached { room: bytes, used: 0, detaching: None }));
-        push_return(thread, Reply::Done, out);
-        Ok(())
+impl Attached {
+    /// So many bytes of room.
+    pub(super) const fn new(room: u64) -> Self {
+        Self { room, used: 0, detaching: None }
     }
 
-    /// `MPI_Buffer_detach`: waits for every transfer out of the room.
-    pub(super) fn detach_buffer(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        match &mut self.attached {
-            None => return Err(self.refuse("no buffer is attached", "MPI_Buffer_detach")),
-            Some(attached) if attached.used > 0 => {
-                attached.detaching = Some(thread);
-                self.pending[usize::from(thread.0)] = Some(Pending::Detach);
-            }
-            Some(_) => {
-                self.attached = None;
-                push_return(thread, Reply::Done, out);
-            }
-        }
-        Ok(())
-    }
-
-    /// A message of so many bytes must fit into what is free of the room.
-    pub(super) fn check_room(&self, bytes: u64) -> Result<(), ProtocolError> {
-        let Some(attached) = &self.attached else {
-            return Err(self.refuse("no buffer is attached for a buffered send", bytes));
-        };
-        let free = attached.room - attached.used;
+    /// A message of so many bytes must fit into the free part of the room; `Err` says how much that is.
+    pub(super) fn check(&self, bytes: u64) -> Result<(), String> {
+        let free = self.room - self.used;
         if bytes > free {
-            let state = format!("{free} B are free of an attached buffer of {} B", attached.room);
-            let input = format!("a buffered send of {bytes} B (MPI_ERR_BUFFER)");
-            return Err(self.refuse(&state, input));
+            return Err(format!("{free} B are free of an attached buffer of {} B", self.room));
         }
         Ok(())
     }
 
-    /// A large buffered send: what it sends is the copy.
-    pub(super) fn send_buffered(
-        &mut self,
-        thread: Thread,
-        (route, offer): (Route, Option<Offer>),
-        header: MessageHeader,
-        buffer: Region,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Some(attached) = &mut self.attached else {
-            return Err(self.refuse("no buffer is attached for a buffered send", buffer.len));
-        };
-        attached.used += buffer.len;
-        let slot = self.requests.free_buffered();
-        let kept = Region::new(Space::Attached(slot), buffer.len);
-        out.emit(|| Action::Copy { from: buffer, to: kept });
-        // The program's own request is over: its buffer is free.
-        self.open(header.sender, Body::Complete(Outcome::Sent), thread)?;
-        self.complete(header.sender, Outcome::Sent, Some(buffer), None, out)?;
-        let header = MessageHeader { sender: Key::Buffered(slot), ..header };
-        self.send_rendezvous(thread, (route, offer), header, kept, out)
+    /// A message is copied into the room.
+    pub(super) const fn take(&mut self, bytes: u64) {
+        self.used += bytes;
     }
 
-    /// The transfer of a buffered message has ended: its room is free.
-    pub(super) fn buffered_over(
-        &mut self,
-        key: Key,
-        bytes: u64,
-        fact: Option<Observation>,
-        out: &mut Vec<LibraryAction>,
-    ) {
-        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer: None, fact });
-        self.requests.drop_buffered(key);
-        let Some(attached) = &mut self.attached else { return };
-        attached.used -= bytes;
-        if attached.used == 0
-            && let Some(thread) = attached.detaching
-        {
-            self.attached = None;
-            self.pending[usize::from(thread.0)] = None;
-            push_return(thread, Reply::Done, out);
+    /// The transfer of a message has ended; answers the thread that waited for the last one.
+    pub(super) const fn give_back(&mut self, bytes: u64) -> Option<Thread> {
+        self.used -= bytes;
+        if self.used == 0 { self.detaching } else { None }
+    }
+
+    /// A thread detaches the room; answers whether it must wait for transfers.
+    pub(super) const fn detach(&mut self, thread: Thread) -> bool {
+        if self.used > 0 {
+            self.detaching = Some(thread);
         }
+        self.used > 0
     }
 }

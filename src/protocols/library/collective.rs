@@ -15,28 +15,29 @@
 
 use std::sync::Arc;
 
-use super::device;
+use super::answers::{push_fact, push_return};
 use super::endpoints::Member;
-use super::requests::{Body, Pending};
+use super::messages::Messages;
+use super::messages::sends::Letter;
+#[cfg(feature = "mutants")]
+use super::schedule::{self, Standing};
 use super::{
-    Action, Key, Library, LibraryAction, MessageHeader, MessageId, Outcome, ProtocolError, Region,
-    Reply, Selection, Space, Thread, push_return,
+    Action, Key, LibraryAction, Note, Outcome, ProtocolError, Reply, Selection, Space, Thread,
 };
-use crate::call::{Comm, SendMode, Status};
+use crate::call::{Comm, Status};
 use crate::collectives::{At, Collective, Kind, Move, Round, Work};
-use crate::contract::{Emit, Step, Wait};
-use crate::eager;
+use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::envelope::Rank;
-use mpi::observation::{GroupFact, GroupId, Observation};
+use mpi::observation::{GroupFact, GroupId};
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Running {
     pub(super) call: Arc<Collective>,
     pub(super) of: GroupId,
-    rank: Rank,
+    pub(super) rank: Rank,
     size: u32,
     at: At,
     /// Moves of this round that are not complete.
@@ -94,150 +95,75 @@ impl Place {
     }
 }
 
-/// A message of the library's own.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Letter {
-    pub(super) comm: Comm,
-    pub(super) to: Rank,
-    pub(super) tag: i32,
-    pub(super) region: Region,
-    /// Where it stands for a message of the program: its number.
-    pub(super) outer: Option<MessageId>,
+/// What the collectives of one process have in common.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Collectives {
+    /// Room for the round that is looked at, kept from one to the next.
+    round: Note<Round>,
+    /// The barrier that was called last, for the next one.
+    barrier: Note<Option<Arc<Collective>>>,
 }
 
-impl Library {
-    pub(super) fn begin_barrier(
-        &mut self,
-        thread: Thread,
-        comm: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let barrier = match &self.barrier.0 {
+impl Collectives {
+    /// The collective of an `MPI_Barrier`.
+    pub(super) fn barrier(&mut self, comm: Comm) -> Arc<Collective> {
+        match &self.barrier.0 {
             Some(barrier) if barrier.comm == comm => Arc::clone(barrier),
             _ => Arc::clone(self.barrier.0.insert(Arc::new(Collective::barrier(comm)))),
-        };
-        self.begin_collective(thread, barrier, out)
+        }
     }
 
-    pub(super) fn begin_collective(
+    /// Goes through the rounds of a collective that its call waits for; the call returns after the
+    /// last one, else the collective is answered.
+    pub(super) fn go_on(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
-        call: Arc<Collective>,
+        mut running: Running,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let running = self.enter_collective(thread, call, Place::Inside(thread), out)?;
-        self.go_on(thread, running, out)
-    }
-
-    /// The calling rank takes part in a collective from now on.
-    pub(super) fn enter_collective(
-        &mut self,
-        thread: Thread,
-        call: Arc<Collective>,
-        place: Place,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<Running, ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let member = self.member(thread, call.comm)?;
-        let Member { context, rank, size, .. } = member;
-        if call.kind.has_root() && call.root.0 >= size {
-            return Err(self.refuse("the communicator has no such rank", call.root));
+    ) -> Result<Option<Running>, ProtocolError> {
+        if self.begin_rounds(messages, thread, &mut running, out)? {
+            end(thread, &running, out);
+            return Ok(None);
         }
-        if let Some(other) = self.inside(thread, call.comm, rank) {
-            let state = format!("another thread of rank {} is inside {other}", rank.0);
-            return Err(self.refuse(&state, place.function(&call)));
-        }
-        let first = self.route(call.comm, &member, Rank(0))?.peer.0;
-        let of = GroupId { context, first };
-        let function = place.function(&call);
-        tell(GroupFact::Entered { of, rank, size, function }, out);
-        for argument in call.arguments() {
-            tell(GroupFact::Gives { of, rank, argument }, out);
-        }
-        self.entered_since(of);
-        let comm = call.comm;
-        Ok(Running { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
-    }
-
-    /// The collective that another thread is inside as the same rank: a rank takes part once.
-    fn inside(&self, thread: Thread, comm: Comm, rank: Rank) -> Option<&'static str> {
-        let mut others = (0..).zip(&self.pending).filter(|&(other, _)| Thread(other) != thread);
-        others.find_map(|(_, pending)| {
-            let Some(Pending::Collective(running)) = pending else { return None };
-            let same = running.call.comm == comm && running.rank == rank;
-            same.then(|| running.call.function())
-        })
-    }
-
-    /// One of the moves that `thread` waits for is complete.
-    pub(super) fn part_complete(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let pending = &mut self.pending[usize::from(thread.0)];
-        let Some(Pending::Collective(running)) = pending else {
-            unreachable!("parts belong to a collective, not to {pending:?}")
-        };
-        running.remaining -= 1;
-        if running.remaining > 0 {
-            return Ok(());
-        }
-        let Some(Pending::Collective(mut running)) = pending.take() else {
-            unreachable!("it was looked at just now")
-        };
-        self.end_round(&mut running, out)?;
-        self.go_on(thread, running, out)
+        Ok(Some(running))
     }
 
     /// All moves of the round that a rank is in are complete.
     pub(super) fn end_round(
         &mut self,
+        messages: &mut Messages,
         running: &mut Running,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
         let found = running.ask(&mut round);
         #[cfg(feature = "mutants")]
-        self.bend_round(running, &mut round);
+        running.bend(messages, &mut round);
         debug_assert!(found, "a round that was begun is there");
-        let finished = self.finish_round(running, &round, out);
+        let finished = Self::finish_round(messages, running, &round, out);
         self.round.0 = round;
         finished?;
         running.at.round += 1;
         Ok(())
     }
 
-    /// Goes through the rounds until one must wait.
-    fn go_on(
-        &mut self,
-        thread: Thread,
-        mut running: Running,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if self.begin_rounds(thread, &mut running, out)? {
-            end(thread, &running, out);
-        } else {
-            self.pending[usize::from(thread.0)] = Some(Pending::Collective(running));
-        }
-        Ok(())
-    }
-
     /// Begins rounds until one must wait; answers whether the last one is over.
     pub(super) fn begin_rounds(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         running: &mut Running,
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
-        let ended = self.rounds(thread, running, &mut round, out);
+        let ended = Self::rounds(messages, thread, running, &mut round, out);
         self.round.0 = round;
         ended
     }
 
     fn rounds(
-        &mut self,
+        messages: &mut Messages,
         thread: Thread,
         running: &mut Running,
         round: &mut Round,
@@ -245,12 +171,12 @@ impl Library {
     ) -> Result<bool, ProtocolError> {
         while running.ask(round) {
             #[cfg(feature = "mutants")]
-            self.bend_round(running, round);
-            running.remaining = self.start_round(thread, running, round, out)?;
+            running.bend(messages, round);
+            running.remaining = Self::start_round(messages, thread, running, round, out)?;
             if running.remaining > 0 {
                 return Ok(false);
             }
-            self.finish_round(running, round, out)?;
+            Self::finish_round(messages, running, round, out)?;
             running.at.round += 1;
         }
         Ok(true)
@@ -258,7 +184,7 @@ impl Library {
 
     /// Starts the moves of a round; answers how many of them are not complete at once.
     fn start_round(
-        &mut self,
+        messages: &mut Messages,
         thread: Thread,
         running: &Running,
         round: &Round,
@@ -266,12 +192,14 @@ impl Library {
     ) -> Result<u32, ProtocolError> {
         if round.moves.len() > usize::from(u16::MAX) {
             let moves = round.moves.len();
-            return Err(self.refuse("65,535 messages of one rank at once are the most", moves));
+            return Err(messages
+                .site()
+                .refuse("65,535 messages of one rank at once are the most", moves));
         }
         let (comm, kind, place) = (running.comm, running.call.kind, running.place);
         let tag_of = |tag| place.tag(kind, tag);
         #[cfg(feature = "mutants")]
-        let equal = self.job.has(Mutant::EqualTags);
+        let equal = messages.site().job.has(Mutant::EqualTags);
         #[cfg(feature = "mutants")]
         let tag_of = |tag| if equal { i32::from(tag) } else { tag_of(tag) };
         // A rank that has one message only would call MPI_Send or MPI_Recv, one that has several
@@ -282,72 +210,38 @@ impl Library {
                 Move::Send { to, tag, region } => {
                     let tag = tag_of(tag);
                     let letter = Letter { comm, to, tag, region, outer: None };
-                    self.send_part(thread, (key, blocking), letter, out)?;
+                    messages.send_part(thread, (key, blocking), letter, out)?;
                 }
                 Move::Receive { from, tag, region } => {
-                    let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
+                    let Member { internal: context, rank: dest, .. } =
+                        messages.member(thread, comm)?;
                     let (source, tag) = (Some(from), Some(tag_of(tag)));
                     let selection = Selection { context, dest, source, tag };
-                    self.post(thread, (key, blocking), selection, region, out)?;
-                    self.offer(thread, key, comm, out)?;
+                    let posted = (key, blocking);
+                    messages.receive_part(thread, posted, comm, selection, region, out)?;
                 }
             }
         }
         let mut remaining = 0;
         let waiter = matches!(place, Place::Inside(_)).then_some(thread);
         for (key, _) in parts(place, round) {
-            if let Some(request) = self.requests.get_mut(key)
-                && !matches!(request.body, Body::Complete(_))
-            {
-                request.waiter = waiter;
-                remaining += 1;
-            }
+            remaining += u32::from(messages.await_end(key, waiter));
         }
         Ok(remaining)
     }
 
-    /// A message of the library's own. An eager one has left when this returns, and has no request.
-    pub(super) fn send_part(
-        &mut self,
-        thread: Thread,
-        (key, blocking): (Key, bool),
-        letter: Letter,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Letter { comm, to, tag, region, outer } = letter;
-        out.emit(|| Action::Work(Step::Control));
-        let member = self.member(thread, comm)?;
-        let context = if outer.is_some() { member.context } else { member.internal };
-        let (route, envelope) = self.address(comm, &member, context, to, tag)?;
-        let message = outer.unwrap_or_else(|| self.next_message());
-        let (bytes, sender) = (region.len, key);
-        let mode = SendMode::Standard;
-        let word = if outer.is_some() { device::number(message) } else { 0 };
-        let (offer, heard) = self.meet_offer(route.peer, &envelope);
-        let header =
-            MessageHeader { message, envelope, bytes, sender, mode, blocking, heard, word };
-        Self::observe_send(&header, route.peer, out);
-        let wire = self.wire(route, thread);
-        if bytes > self.job.eager_by(wire.via) {
-            return self.send_rendezvous(thread, (route, offer), header, region, out);
-        }
-        eager::send(wire, thread, header, region, out);
-        out.emit(|| Action::Observe(Observation::SendComplete { message }));
-        Ok(())
-    }
-
     /// All moves of a round are complete: closes their requests, and does the round's work.
     fn finish_round(
-        &mut self,
+        messages: &mut Messages,
         running: &Running,
         round: &Round,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         for (key, one) in parts(running.place, round) {
-            if self.requests.get(key).is_none() {
+            if messages.requests().get(key).is_none() {
                 continue;
             }
-            let outcome = self.close(key);
+            let outcome = messages.close(key);
             if let Move::Receive { from, region, .. } = one {
                 running.check(*from, region.len, outcome)?;
             }
@@ -364,20 +258,45 @@ impl Library {
         }
         Ok(())
     }
-
-    /// What the collective of `thread` waits for.
-    pub(super) fn collective_waits(&self, thread: Thread, running: &Running) -> Vec<Wait> {
-        let operation = running.call.function();
-        let place = running.standing();
-        let parts = self.requests.parts(thread);
-        let waits = parts.filter_map(|key| self.wait_on(key));
-        waits
-            .map(|wait| Wait { operation, detail: format!("{place}: {}", wait.detail), ..wait })
-            .collect()
-    }
 }
 
 impl Running {
+    /// The calling rank takes part in a collective from now on; `inside` knows the collective that
+    /// another thread is inside as the same rank: a rank takes part once.
+    pub(super) fn enter(
+        messages: &Messages,
+        thread: Thread,
+        (call, place): (Arc<Collective>, Place),
+        inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Self, ProtocolError> {
+        out.emit(|| Action::Work(Step::Query));
+        let (site, comm) = (messages.site(), call.comm);
+        let member = messages.member(thread, comm)?;
+        let Member { context, rank, size, .. } = member;
+        if call.kind.has_root() && call.root.0 >= size {
+            return Err(site.refuse("the communicator has no such rank", call.root));
+        }
+        if let Some(other) = inside(comm, rank) {
+            let state = format!("another thread of rank {} is inside {other}", rank.0);
+            return Err(site.refuse(&state, place.function(&call)));
+        }
+        let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
+        let of = GroupId { context, first };
+        let function = place.function(&call);
+        push_fact(GroupFact::Entered { of, rank, size, function }, out);
+        for argument in call.arguments() {
+            push_fact(GroupFact::Gives { of, rank, argument }, out);
+        }
+        Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
+    }
+
+    /// One of the moves of its round is complete; answers whether it was the last.
+    pub(super) const fn part_complete(&mut self) -> bool {
+        self.remaining -= 1;
+        self.remaining == 0
+    }
+
     /// The moves and the work of the round that this rank is in, or of the next one that there is;
     /// false after the last.
     fn ask(&mut self, round: &mut Round) -> bool {
@@ -394,12 +313,14 @@ impl Running {
         }
     }
 
-    /// Where the rank stands: for planted bugs.
+    /// A planted bug changes what the rank does in a round.
     #[cfg(feature = "mutants")]
-    pub(super) fn standing_in(&self) -> super::schedule::Standing {
+    fn bend(&self, messages: &Messages, round: &mut Round) {
+        let Some(mutant) = messages.site().job.mutant() else { return };
         let begun = matches!(self.place, Place::Background { .. });
-        let (rank, size, round) = (self.rank.0, self.size, self.at.round);
-        super::schedule::Standing { algorithm: self.call.algorithm, rank, size, round, begun }
+        let (algorithm, rank, size) = (self.call.algorithm, self.rank.0, self.size);
+        let standing = Standing { algorithm, rank, size, round: self.at.round, begun };
+        schedule::bend(mutant, &standing, round);
     }
 
     /// How far the rank is, in words.
@@ -446,14 +367,9 @@ fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     numbered.map(move |(index, one)| (place.part(index), one))
 }
 
-/// Tells the monitors a fact of communicators.
-pub(super) fn tell(fact: GroupFact, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Observe(Observation::Group(fact)));
-}
-
 /// The buffers belong to the program again, and the call returns.
 fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
-    tell(running.left(0), out);
+    push_fact(running.left(0), out);
     for buffer in running.call.buffers().into_iter().flatten() {
         out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });
     }

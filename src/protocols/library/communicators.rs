@@ -1,315 +1,381 @@
-//! Communicators of processes that a program makes while it runs.
+//! The communicators of one process, and its rank in each.
 //!
 //! ```text
-//!   MPI_Comm_dup           agree on a context                          ─▶ same group
-//!   MPI_Comm_split         agree on a context, gather colors and keys  ─▶ one group a color
-//!   MPI_Comm_create_group  the group alone agrees on a context         ─▶ that group
-//!   MPI_Intercomm_create   leaders swap contexts and groups, and tell  ─▶ two groups
-//!   MPI_Intercomm_merge    both groups agree on a context, gather high ─▶ one group after the other
-//!   MPI_Comm_free          local: the context is never used again
+//!   (thread, communicator) ──▶ Member: rank, size, contexts      of the job, made, or of endpoints
+//!   (member, rank)         ──▶ Route: process, lanes             between two groups, the other one
 //! ```
 //!
 //! Every process names the communicators that it makes itself: a number is free until it is given,
-//! and again after the free. The parts of one split have one context: no process is in two of them.
+//! and again after the free. How processes agree on a new one is in `agreements.rs`. Endpoints and
+//! intercommunicators are looked at only in a process that has one.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2. Left out: attributes, info, names,
-//! `MPI_Comm_create`, which a split does too.
+//! Source: MPI-3.1, Sec. 6.4, 6.6. Left out: attributes, info, names.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::agreeing::{Agreeing, Peering, Purpose};
-use super::collective::tell;
-use super::endpoints::{Caller, Member};
-use super::intercommunicators::Sides;
-use super::requests::Pending;
-use super::{Action, Library, LibraryAction, ProtocolError, Reply, Thread, push_return};
-use crate::call::{Comm, CommCall, GROUP_TAG_MAX};
-use crate::collectives::agreement::Agreement;
-use crate::collectives::coupling::Coupling;
-use crate::contract::Step;
-use mpi::communicator::Communicator;
-use mpi::envelope::{Context, Rank};
-use mpi::group::{Choice, Group};
-use mpi::observation::GroupFact;
+use super::contexts::Contexts;
+use super::endpoints::{EndpointTable, Member};
+use super::intercommunicators::{Intercommunicators, Sides};
+use super::lanes::Caller;
+use super::requests::RequestTable;
+use super::site::Site;
+use super::{Guard, Handle, Lanes, Process, ProtocolError, Route, Thread};
+use crate::call::{Call, Comm};
+use mpi::communicator::{Communicator, Comparison};
+use mpi::envelope::{Context, Rank, Selection};
+use mpi::group::Group;
 
-/// What a process made, by its own numbers.
-#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(super) struct Made {
-    pub(super) communicators: BTreeMap<Comm, Communicator>,
+/// The communicators of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Communicators {
+    /// The communicators that the process made, by its own numbers.
+    made: BTreeMap<Comm, Communicator>,
     /// The two groups of each intercommunicator; its entry above has both as one.
-    pub(super) sides: BTreeMap<Comm, Sides>,
+    between: Intercommunicators,
+    /// The contexts that this process may give to new communicators.
+    contexts: Contexts,
+    /// None in a process that never had an endpoint.
+    endpoints: Option<Box<EndpointTable>>,
 }
 
-impl Made {
-    pub(super) fn get(&self, comm: Comm) -> Option<&Communicator> {
-        self.communicators.get(&comm)
+impl Communicators {
+    /// The communicators of a process with so many threads at its start.
+    pub(super) fn new(site: &Site, threads: usize) -> Self {
+        Self {
+            made: BTreeMap::new(),
+            between: Intercommunicators::default(),
+            contexts: Contexts::of(&site.job, site.me),
+            endpoints: EndpointTable::at_start(&site.job, site.me, threads).map(Box::new),
+        }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Communicator> {
-        self.communicators.values()
+    /// A communicator of processes.
+    #[inline]
+    pub(super) fn get<'a>(
+        &'a self,
+        site: &'a Site,
+        comm: Comm,
+    ) -> Result<&'a Communicator, ProtocolError> {
+        let found = site.job.communicators.of(site.me.0, comm.0).or_else(|| self.made.get(&comm));
+        found.ok_or_else(|| site.refuse("there is no such communicator", comm))
     }
-}
 
-/// Numbers as the words of an agreement carry them.
-const WORDS: usize = 2;
+    /// The communicators of processes that this one can name.
+    pub(super) fn known<'a>(&'a self, site: &'a Site) -> impl Iterator<Item = &'a Communicator> {
+        site.job.communicators.all_of(site.me.0).chain(self.made.values())
+    }
 
-fn words(numbers: impl IntoIterator<Item = u32>) -> Vec<u16> {
-    let halves = |number: u32| [low(number), low(number >> 16)];
-    numbers.into_iter().flat_map(halves).collect()
-}
-
-fn numbers(words: &[u16]) -> Vec<u32> {
-    let number = |halves: &[u16]| u32::from(halves[0]) | u32::from(halves[1]) << 16;
-    words.chunks_exact(WORDS).map(number).collect()
-}
-
-fn low(number: u32) -> u16 {
-    u16::try_from(number & 0xFFFF).expect("masked to 16 bits")
-}
-
-/// A choice as two numbers: no color is negative, so that one bit pattern is left for undefined.
-fn encoded(Choice { color, key }: Choice) -> [u32; 2] {
-    [color.map_or(u32::MAX, i32::cast_unsigned), key.cast_unsigned()]
-}
-
-fn decoded(numbers: &[u32]) -> Choice {
-    let color = (numbers[0] != u32::MAX).then(|| numbers[0].cast_signed());
-    Choice { color, key: numbers[1].cast_signed() }
-}
-
-impl Library {
-    pub(super) fn communicators(
-        &mut self,
+    /// A thread as a member of a communicator.
+    #[inline]
+    pub(super) fn member(
+        &self,
+        site: &Site,
         thread: Thread,
-        call: CommCall,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.push(Action::Work(Step::Query));
-        match call {
-            CommCall::Dup { comm, new } => {
-                self.check_new(new, 1)?;
-                self.agree_on(thread, comm, &[], Purpose::Dup { new }, out)
-            }
-            CommCall::Split { comm, color, key, new } => {
-                if color.is_some_and(|color| color < 0) {
-                    return Err(self
-                        .refuse("a color is undefined, or 0 or more", color.unwrap_or_default()));
-                }
-                let new = color.map(|_| new);
-                if let Some(new) = new {
-                    self.check_new(new, 1)?;
-                }
-                let choice = words(encoded(Choice { color, key }));
-                self.agree_on(thread, comm, &choice, Purpose::Split { new }, out)
-            }
-            CommCall::CreateGroup { comm, group, tag, new } => {
-                self.create_group(thread, comm, (group, tag), new, out)
-            }
-            CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new } => {
-                let peer = Peering { comm: peer, says: tag, hears: tag };
-                self.create_intercomm(thread, (comm, leader), (peer, remote_leader), new, out)
-            }
-            CommCall::Merge { comm, high, new } => {
-                self.check_new(new, 1)?;
-                self.sides(comm)?;
-                self.agree_on(thread, comm, &[high.into()], Purpose::Merge { new }, out)
-            }
-            CommCall::Free { comm } => {
-                self.made.sides.remove(&comm);
-                let Some(communicator) = self.made.communicators.remove(&comm) else {
-                    return Err(self.refuse("the process made no such communicator", comm));
-                };
-                tell(GroupFact::Closed { context: communicator.context }, out);
-                self.keep_for_background(communicator);
-                push_return(thread, Reply::Done, out);
-                Ok(())
-            }
-            CommCall::Couple { comm, leader, over, own } => {
-                let over = over.map(|over| {
-                    let peer = Peering { comm: over.peer, says: over.says, hears: over.hears };
-                    (peer, over.remote)
-                });
-                self.couple(thread, (comm, leader), over, (0, &own), Purpose::Couple, out)
-            }
-            CommCall::Numbers { comm, own } => {
-                let own = words(own.iter().copied());
-                self.agree_on(thread, comm, &own, Purpose::Numbers, out)
-            }
+        comm: Comm,
+    ) -> Result<Member, ProtocolError> {
+        if let Some(member) = self.endpoint(site, thread, comm)? {
+            return Ok(member);
         }
+        process_in(site, self.get(site, comm)?, comm)
     }
 
-    /// The numbers of new communicators, or endpoints, must be free, and nobody may be about to
-    /// give them.
-    pub(super) fn check_new(&self, first: Comm, count: u16) -> Result<(), ProtocolError> {
-        let known = self.job.communicators.iter().len();
-        let mut all = (0..count).map(|index| first.0.checked_add(index).map(Comm));
-        let pending = |comm: Comm| {
-            let mut all = self.pending.iter().flatten();
-            all.any(|one| matches!(one, Pending::Agree(one) if one.purpose.gives(comm)))
-        };
-        let free = |comm: Comm| {
-            let taken = self.made.get(comm).is_some() || self.endpoints.has(comm);
-            usize::from(comm.0) >= known && !taken && !pending(comm)
-        };
-        if all.all(|comm| comm.is_some_and(free)) {
-            return Ok(());
-        }
-        Err(self.refuse("the numbers of the new communicators are in use", first))
-    }
-
-    /// The caller as a member of a communicator of processes.
-    pub(super) fn process_in(&self, thread: Thread, comm: Comm) -> Result<Member, ProtocolError> {
-        let member = self.member(thread, comm)?;
+    /// A thread as a member of a communicator of processes.
+    pub(super) fn process(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<Member, ProtocolError> {
+        let member = self.member(site, thread, comm)?;
         if member.caller != Caller::Process {
-            return Err(self.refuse("it is no communicator of processes", comm));
+            return Err(site.refuse("it is no communicator of processes", comm));
         }
         Ok(member)
     }
 
-    fn agree_on(
-        &mut self,
+    /// A thread as a member of a communicator of endpoints; `None` where it is one of processes.
+    #[inline]
+    fn endpoint(
+        &self,
+        site: &Site,
         thread: Thread,
-        parent: Comm,
-        values: &[u16],
-        purpose: Purpose,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Member { rank, size, .. } = self.process_in(thread, parent)?;
-        let context = if purpose == Purpose::Numbers { 0 } else { self.offer_context(rank)? };
-        let agreement = Agreement::of_values(rank, size, context, values);
-        self.agree(thread, Agreeing::of_all(parent, agreement, purpose), out)
-    }
-
-    fn create_group(
-        &mut self,
-        thread: Thread,
-        parent: Comm,
-        (group, tag): (Arc<[Rank]>, i32),
-        new: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        self.check_new(new, 1)?;
-        let Member { rank, .. } = self.process_in(thread, parent)?;
-        if !(0..=GROUP_TAG_MAX).contains(&tag) {
-            let state = format!("a group is made under a tag of 0 to {GROUP_TAG_MAX}");
-            return Err(self.refuse(&state, format!("tag {tag}")));
+        comm: Comm,
+    ) -> Result<Option<Member>, ProtocolError> {
+        let Some(endpoints) = &self.endpoints else { return Ok(None) };
+        let member = endpoints.member(thread, comm);
+        if member.is_none() && endpoints.is_static() {
+            return Err(site.refuse("the thread is attached to no endpoint", comm));
         }
-        self.group_of(parent, &group)?;
-        let Some(place) = group.iter().position(|member| *member == rank) else {
-            let state = format!("rank {} calls for a group that it is not in", rank.0);
-            return Err(self.refuse(&state, "MPI_Comm_create_group"));
-        };
-        let number = |count: usize| u32::try_from(count).expect("groups are of ranks");
-        let (place, size) = (Rank(number(place)), number(group.len()));
-        let context = self.offer_context(place)?;
-        let agreement = Agreement::new(place, size, context, None);
-        let purpose = Purpose::Group { new };
-        self.agree(thread, Agreeing::of_group(parent, agreement, (group, tag), purpose), out)
+        Ok(member)
     }
 
-    /// The processes behind these ranks of a communicator, each once.
-    fn group_of(&self, parent: Comm, ranks: &[Rank]) -> Result<Group, ProtocolError> {
-        let group = self.communicator(parent)?.group.incl(ranks);
-        group.map_err(|error| self.refuse("no group is made", error))
-    }
-
-    /// Begins the exchange of two groups; `context` and `numbers` are what a leader tells.
-    pub(super) fn couple(
-        &mut self,
+    /// A thread as a member that sends and receives the program's messages; the size is that of the
+    /// ranks that it may name.
+    #[inline]
+    pub(super) fn speaker(
+        &self,
+        site: &Site,
         thread: Thread,
-        (comm, leader): (Comm, Rank),
-        over: Option<(Peering, Rank)>,
-        (context, numbers): (u32, &[u32]),
-        purpose: Purpose,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Member { rank, size, .. } = self.process_in(thread, comm)?;
-        let (coupling, peer) = match over {
-            Some((peer, remote)) if rank == leader => {
-                // Away from the tags of other words, and as many.
-                let away = |tag: i32| i32::MIN + tag;
-                let peer = Peering { says: away(peer.says), hears: away(peer.hears), ..peer };
-                (Coupling::leader(leader, size, remote, context, numbers), peer)
-            }
-            None if rank == leader => {
-                return Err(self.refuse("a leader has a way to the other one", leader));
-            }
-            _ => (Coupling::member(leader), Peering { comm, says: 0, hears: 0 }),
-        };
-        self.agree(thread, Agreeing::of_two(comm, coupling, peer, purpose), out)
+        comm: Comm,
+    ) -> Result<Member, ProtocolError> {
+        let member = self.member(site, thread, comm)?;
+        if self.between.is_empty() {
+            return Ok(member);
+        }
+        let Some(Sides { local, remote }) = self.between.get(comm) else { return Ok(member) };
+        let rank = local.rank(site.me.0).expect("a process is in its own group");
+        Ok(Member { rank, size: remote.size(), ..member })
     }
 
-    /// All have agreed.
-    pub(super) fn communicator_made(
-        &mut self,
-        agreeing: &Agreeing,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<Reply, ProtocolError> {
-        let parent = agreeing.parent;
-        match agreeing.purpose {
-            Purpose::Dup { new } => {
-                let group = Arc::clone(&self.communicator(parent)?.group);
-                self.enter(new, agreeing.agreement().context(), group, out);
-            }
-            Purpose::Split { new } => {
-                let group = Arc::clone(&self.communicator(parent)?.group);
-                let said = numbers(&agreeing.agreement().values());
-                let choices: Vec<Choice> = said.chunks_exact(2).map(decoded).collect();
-                let parts = group.split(&choices);
-                let parts = parts.map_err(|error| self.refuse("nothing is split", error))?;
-                let own = parts.into_iter().find(|part| part.group.rank(self.me.0).is_some());
-                if let (Some(new), Some(own)) = (new, own) {
-                    self.enter(new, agreeing.agreement().context(), Arc::new(own.group), out);
-                }
-            }
-            Purpose::Group { new } => {
-                let among = agreeing.among.as_ref().expect("a group is some of its parent");
-                let group = self.group_of(parent, among)?;
-                self.enter(new, agreeing.agreement().context(), Arc::new(group), out);
-            }
-            Purpose::Intercomm { new } => {
-                self.couple_made(parent, new, agreeing.coupling(), out)?;
-            }
-            Purpose::Merge { new } => self.merged(parent, new, agreeing.agreement(), out)?,
-            Purpose::Couple => return Ok(Reply::Numbers(agreeing.coupling().numbers().into())),
-            Purpose::Numbers => {
-                let all = numbers(&agreeing.agreement().values());
-                return Ok(Reply::Numbers(all.into()));
-            }
-            Purpose::Create { .. } | Purpose::Free { .. } => {
-                unreachable!("{:?} is of endpoints", agreeing.purpose)
+    /// The sender of a message of the program, and its way to a rank.
+    #[inline]
+    pub(super) fn way(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+        dest: Rank,
+    ) -> Result<(Member, Route), ProtocolError> {
+        if self.between.is_empty() {
+            return self.inner_way(site, thread, comm, dest);
+        }
+        let member = self.speaker(site, thread, comm)?;
+        let Some(Sides { remote, .. }) = self.between.get(comm) else {
+            return Ok((member, self.route(site, comm, &member, dest)?));
+        };
+        let process = remote.process(dest);
+        let peer = process.ok_or_else(|| site.refuse("the other group has no such rank", dest))?;
+        Ok((member, Self::route_to(site, peer)))
+    }
+
+    /// The sender of a message of the library's own, and its way to a rank.
+    #[inline]
+    pub(super) fn inner_way(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+        dest: Rank,
+    ) -> Result<(Member, Route), ProtocolError> {
+        if let Some(member) = self.endpoint(site, thread, comm)? {
+            return Ok((member, self.route(site, comm, &member, dest)?));
+        }
+        let communicator = self.get(site, comm)?;
+        let member = process_in(site, communicator, comm)?;
+        let peer = communicator.process(dest).ok_or_else(|| no_rank(site, dest))?;
+        Ok((member, Self::route_to(site, peer)))
+    }
+
+    /// The way of a member to a rank of its communicator.
+    pub(super) fn route(
+        &self,
+        site: &Site,
+        comm: Comm,
+        member: &Member,
+        dest: Rank,
+    ) -> Result<Route, ProtocolError> {
+        let Some(endpoints) = self.endpoints.as_ref().filter(|_| member.is_endpoint()) else {
+            let peer = self.get(site, comm)?.process(dest).ok_or_else(|| no_rank(site, dest))?;
+            return Ok(Self::route_to(site, peer));
+        };
+        let located = endpoints.locate(member.context, dest);
+        let (peer, caller) = located.ok_or_else(|| no_rank(site, dest))?;
+        let [own, remote] = [member.caller, caller].map(|caller| site.job.endpoints.lane(caller));
+        Ok(Route { peer, own, remote })
+    }
+
+    #[inline]
+    fn route_to(site: &Site, peer: u32) -> Route {
+        let own = site.job.endpoints.lane(Caller::Process);
+        Route { own, ..Route::to(Process(peer)) }
+    }
+
+    /// The queues in which a message of this context to this rank is matched.
+    #[inline]
+    pub(super) fn queue(&self, site: &Site, context: Context, dest: Rank) -> usize {
+        let receiver = self.endpoints.as_ref().and_then(|table| table.receiver(context, dest));
+        site.job.endpoints.queue(receiver)
+    }
+
+    /// The pairs of queues that the process needs now.
+    pub(super) fn queues(&self, site: &Site) -> usize {
+        site.job.endpoints.queues_of(self.endpoints.as_ref().map_or(0, |table| table.locals()))
+    }
+
+    /// The processes that could send what is selected; a wildcard names all the others.
+    pub(super) fn sources(&self, site: &Site, selection: &Selection) -> Vec<Process> {
+        let endpoints = self.endpoints.as_ref().and_then(|table| table.sources(selection));
+        if let Some(processes) = endpoints {
+            return processes;
+        }
+        let named = |group: &Group, rank: Rank| group.process(rank).map(Process).into_iter();
+        if let Some(group) = self.other_group(selection.context) {
+            return match selection.source {
+                Some(rank) => named(group, rank).collect(),
+                None => group.members().iter().map(|&process| Process(process)).collect(),
+            };
+        }
+        let has = |one: &&Communicator| [one.context, one.internal].contains(&selection.context);
+        // Freed while the receive is open: no process can send to it any more.
+        let Some(communicator) = self.known(site).find(has) else { return Vec::new() };
+        if let Some(rank) = selection.source {
+            return named(&communicator.group, rank).collect();
+        }
+        let others = communicator.group.members().iter().filter(|&&process| process != site.me.0);
+        others.map(|&process| Process(process)).collect()
+    }
+
+    /// The group that sends the program's messages of this context, where two groups have it.
+    fn other_group(&self, context: Context) -> Option<&Group> {
+        let has = |comm: &Comm| self.made.get(comm).is_some_and(|made| made.context == context);
+        self.between.iter().find(|(comm, _)| has(comm)).map(|(_, sides)| &*sides.remote)
+    }
+
+    /// An intercommunicator has not every call.
+    #[inline]
+    pub(super) fn check(&self, site: &Site, call: &Call) -> Result<(), ProtocolError> {
+        if self.between.is_empty() || !self.between.refuses(call) {
+            return Ok(());
+        }
+        let state = "an intercommunicator has point-to-point messages, a merge and a free only";
+        Err(site.refuse(state, call))
+    }
+
+    /// The two groups of an intercommunicator.
+    pub(super) fn sides(&self, site: &Site, comm: Comm) -> Result<&Sides, ProtocolError> {
+        let found = self.between.get(comm);
+        found.ok_or_else(|| site.refuse("it is no intercommunicator", comm))
+    }
+
+    /// How two communicators compare when `thread` names them.
+    pub(super) fn compare(
+        &self,
+        site: &Site,
+        thread: Thread,
+        a: Comm,
+        b: Comm,
+    ) -> Result<Comparison, ProtocolError> {
+        let Some(endpoints) = &self.endpoints else {
+            return Ok(self.get(site, a)?.compare(self.get(site, b)?));
+        };
+        let Some(comparison) = endpoints.compare(thread, a, b) else {
+            return Ok(self.get(site, a)?.compare(self.get(site, b)?));
+        };
+        for comm in [a, b] {
+            if !endpoints.is_endpoint(thread, comm) {
+                self.get(site, comm)?;
             }
         }
-        Ok(Reply::Done)
+        Ok(comparison)
     }
 
-    pub(super) fn enter(
-        &mut self,
-        new: Comm,
-        context: u32,
-        group: Arc<Group>,
-        out: &mut Vec<LibraryAction>,
-    ) {
-        let (context, internal) = (Context(context), Context(context + 1));
-        tell(GroupFact::Opened { context }, out);
-        self.made.communicators.insert(new, Communicator { context, internal, group });
+    /// Whether a number names nothing yet.
+    pub(super) fn is_free(&self, site: &Site, comm: Comm) -> bool {
+        let has = |table: &EndpointTable| table.has(comm);
+        let taken = self.made.contains_key(&comm) || self.endpoints.as_deref().is_some_and(has);
+        usize::from(comm.0) >= site.job.communicators.iter().len() && !taken
+    }
+
+    /// The context that this process proposes for a new communicator as rank `rank` of the processes
+    /// that agree on it.
+    pub(super) fn take_context(&mut self, site: &Site, rank: Rank) -> Result<u32, ProtocolError> {
+        let taken = self.contexts.propose(rank);
+        taken.ok_or_else(|| site.refuse("no context is left for a new communicator", rank))
+    }
+
+    /// The process has made a communicator.
+    pub(super) fn add(&mut self, new: Comm, communicator: Communicator) {
+        self.made.insert(new, communicator);
+    }
+
+    /// The process has made an intercommunicator; `communicator` has both groups as one.
+    pub(super) fn add_sides(&mut self, new: Comm, sides: Sides, communicator: Communicator) {
+        self.between.insert(new, sides);
+        self.made.insert(new, communicator);
+    }
+
+    /// The program frees a communicator that it made.
+    pub(super) fn remove(&mut self, comm: Comm) -> Option<Communicator> {
+        self.between.remove(comm);
+        self.made.remove(&comm)
+    }
+
+    /// A number that no program gives.
+    pub(super) fn private_number(&self) -> Comm {
+        let mut private = (0..=u16::MAX).rev().map(Comm);
+        let number = private.find(|comm| !self.made.contains_key(comm));
+        number.expect("fewer than 2^16 communicators")
+    }
+
+    /// The table of endpoints, where the process has ever had one.
+    pub(super) fn endpoints(&self) -> Option<&EndpointTable> {
+        self.endpoints.as_deref()
+    }
+
+    /// The same to be changed.
+    pub(super) fn endpoints_mut(&mut self) -> Option<&mut EndpointTable> {
+        self.endpoints.as_deref_mut()
+    }
+
+    /// The table of endpoints of a process with so many threads that gets its first one.
+    pub(super) fn make_endpoints(&mut self, threads: usize) -> &mut EndpointTable {
+        self.endpoints.get_or_insert_with(|| Box::new(EndpointTable::new(threads)))
+    }
+
+    /// The rank or ranks that a thread acts as now.
+    #[inline]
+    pub(super) fn current(&self, thread: Thread) -> Caller {
+        self.endpoints.as_ref().map_or(Caller::Process, |table| table.current(thread))
+    }
+
+    /// The rank or ranks that `thread` makes a call as; `probed` knows the messages of matched probes.
+    pub(super) fn caller(
+        &self,
+        thread: Thread,
+        call: &Call,
+        requests: &RequestTable,
+        probed: impl Fn(Handle) -> Option<Caller>,
+    ) -> Caller {
+        let endpoints = self.endpoints.as_ref();
+        endpoints.map_or(Caller::Process, |table| table.caller(thread, call, requests, probed))
+    }
+
+    /// The library lock of a rank or ranks; none where no other thread uses what they use.
+    pub(super) fn lock_of(&self, site: &Site, caller: Caller) -> Option<Guard> {
+        let locals = self.endpoints.as_ref().map_or(0, |table| table.locals());
+        site.job.endpoints.lock(caller, locals)
+    }
+
+    /// The lanes that a thread polls.
+    #[inline]
+    pub(super) fn polled_by(&self, site: &Site, thread: Thread) -> Lanes {
+        site.job.endpoints.polled(self.current(thread))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_travel_as_words() {
-        let all = [0, 1, 65_535, 65_536, 4_000_000_000, u32::MAX];
-        assert_eq!(numbers(&words(all)), all);
-        for color in [None, Some(0), Some(i32::MAX)] {
-            for key in [0, -1, i32::MIN, i32::MAX] {
-                let choice = Choice { color, key };
-                assert_eq!(decoded(&encoded(choice)), choice);
-            }
-        }
+#[cfg(feature = "mutants")]
+impl Communicators {
+    /// The contexts that the process gives to new communicators.
+    pub(super) fn contexts_mut(&mut self) -> &mut Contexts {
+        &mut self.contexts
     }
+}
+
+impl Member {
+    fn is_endpoint(&self) -> bool {
+        matches!(self.caller, Caller::Endpoint(_))
+    }
+}
+
+/// This process as a member of a communicator.
+#[inline]
+fn process_in(site: &Site, found: &Communicator, comm: Comm) -> Result<Member, ProtocolError> {
+    let rank = found.rank(site.me.0);
+    let rank = rank.ok_or_else(|| site.refuse("not a member of the communicator", comm))?;
+    let Communicator { context, internal, .. } = *found;
+    Ok(Member { context, internal, rank, size: found.size(), caller: Caller::Process })
+}
+
+fn no_rank(site: &Site, rank: Rank) -> ProtocolError {
+    site.refuse("the communicator has no such rank", rank)
 }

@@ -1,9 +1,9 @@
-//! Contexts of new communicators: no two creations of a job are given the same one.
+//! Contexts of new communicators: no two creations of a job have the same one.
 //!
 //! ```text
 //!   process p of P has the numbers   p, p + P, p + 2P, …        each stands for a pair of contexts
-//!   rank 0 of those that agree       takes the next of its process, and tells it
-//!   all others                       tell none, and hear it
+//!   rank 0 of those that agree       takes the next of its process, and proposes it
+//!   all others                       propose none, and receive it
 //! ```
 //!
 //! The parts of a split have one number together: no process is in two of them, so that no message of
@@ -16,18 +16,20 @@
 //! MPI leaves to the library how contexts are agreed on; this rule is ours. Left out: reuse. A process
 //! has 2^31 / P numbers, and a creation that finds none left is refused.
 
-use super::{Job, Library, Process, ProtocolError};
+use super::{Job, Process};
+#[cfg(feature = "mutants")]
+use mpi::envelope::Context;
 use mpi::envelope::Rank;
 
 /// The numbers that one process gives.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Contexts {
-    pub(super) next: u32,
+    next: u32,
     /// From one number of this process to its next one.
-    pub(super) step: u32,
+    step: u32,
 }
 
-/// What tells no number: a greater one is always heard.
+/// The proposal of a rank that has no number: any other number is greater.
 const NONE: u32 = 0;
 
 impl Contexts {
@@ -43,6 +45,12 @@ impl Contexts {
         Self { next: first + 2 * me, step: 2 * processes.max(1) }
     }
 
+    /// The context that this process proposes as rank `rank` of the processes that agree; no context
+    /// is left where there is none.
+    pub(super) fn propose(&mut self, rank: Rank) -> Option<u32> {
+        if rank == Rank(0) { self.take() } else { Some(NONE) }
+    }
+
     /// The next context; its second one stands right behind.
     fn take(&mut self) -> Option<u32> {
         let after = self.next.checked_add(self.step)?;
@@ -52,14 +60,24 @@ impl Contexts {
     }
 }
 
-impl Library {
-    /// What this process tells of a new context as rank `rank` of those that agree on it.
-    pub(super) fn offer_context(&mut self, rank: Rank) -> Result<u32, ProtocolError> {
-        if rank != Rank(0) {
-            return Ok(NONE);
+#[cfg(feature = "mutants")]
+impl Contexts {
+    /// A context is in use now: where it is one of this process, the next one is after it.
+    pub(crate) fn count(&mut self, Context(context): Context) {
+        let Self { next, step } = *self;
+        if context >= next && (context - next).is_multiple_of(step) {
+            self.next = context + step;
         }
-        let taken = self.contexts.take();
-        taken.ok_or_else(|| self.refuse("no context is left for a new communicator", rank))
+    }
+
+    /// The newest context is free again.
+    pub(crate) fn give_back(&mut self) {
+        self.next = self.next.saturating_sub(self.step);
+    }
+
+    /// The next context is left out.
+    pub(crate) fn leave_gap(&mut self) {
+        self.next += self.step;
     }
 }
 

@@ -18,14 +18,15 @@
 
 use std::sync::Arc;
 
-use super::collective::Letter;
-use super::requests::{Body, Pending, Request};
+use super::messages::Messages;
+use super::messages::receives::NOTHING;
+use super::messages::sends::Letter;
 use super::{
-    Action, Key, Library, LibraryAction, MessageId, Outcome, ProtocolError, Region, Reply,
-    Selection, Space, Thread, Token, push_return,
+    Action, Key, LibraryAction, MessageId, Outcome, ProtocolError, Region, Selection, Space,
+    Thread, Token,
 };
 use crate::call::{Peer, Status};
-use crate::contract::{Emit, Step, Wait};
+use crate::contract::{Emit, Step};
 use crate::device::{DeviceBuffer, DeviceExchange};
 use crate::packing::Task;
 use mpi::envelope::Rank;
@@ -49,10 +50,10 @@ struct Outgoing {
     to: Rank,
     tag: i32,
     message: MessageId,
-    /// What the tags of later chunks are made of.
+    /// The number in the tags of later chunks.
     number: u64,
     packing: Packing,
-    /// Chunks that the program's data are needed for no more.
+    /// Chunks that need the program's data no more.
     over: u64,
 }
 
@@ -62,8 +63,6 @@ struct Incoming {
     packing: Packing,
     /// Chunks that are here.
     arrived: u64,
-    /// What the first chunk has said of the tags of the others.
-    number: Option<u64>,
     status: Option<Status>,
 }
 
@@ -133,8 +132,8 @@ fn key(thread: Thread, task: Task, chunk: u64) -> Key {
     Key::Part(thread, u16::try_from(part).expect("the number of chunks was checked"))
 }
 
-/// What the tags of a message's later chunks are made of; the first one carries it as its word.
-pub(super) fn number(message: MessageId) -> u64 {
+/// The number in the tags of a message's later chunks; the first chunk carries it as its word.
+fn number(message: MessageId) -> u64 {
     u64::from(message.serial & 0x3fff)
 }
 
@@ -150,11 +149,60 @@ pub(super) const fn is_device(token: Token) -> bool {
 }
 
 impl Exchanging {
-    fn half(&mut self, task: Task) -> Option<&mut Packing> {
-        match task {
-            Task::Pack => self.outgoing.as_mut().map(|half| &mut half.packing),
-            Task::Unpack => self.incoming.as_mut().map(|half| &mut half.packing),
+    /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory: begins to pack, and posts
+    /// the first receive.
+    pub(super) fn begin(
+        messages: &mut Messages,
+        thread: Thread,
+        call: Arc<DeviceExchange>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Self, ProtocolError> {
+        let buffers =
+            [call.send.as_ref().map(|half| &half.2), call.receive.as_ref().map(|half| &half.2)];
+        if let Some(long) = buffers.into_iter().flatten().find(|one| one.chunks() > 1 << 15) {
+            let state = "32,768 chunks of a message are the most";
+            return Err(messages.site().refuse(state, long.chunks()));
         }
+        let (mut outgoing, mut incoming) = (None, None);
+        if let Some((Peer::Rank(to), tag, buffer)) = &call.send {
+            out.emit(|| Action::Work(Step::Send));
+            let packing = Packing::new(Task::Pack, Arc::clone(buffer));
+            let message = messages.next_message();
+            let number = number(message);
+            outgoing = Some(Outgoing { to: *to, tag: *tag, message, number, packing, over: 0 });
+        }
+        let mut selection = None;
+        if let Some((source, tag, buffer)) = &call.receive {
+            out.emit(|| Action::Work(Step::Receive));
+            selection = messages.select(thread, *source, *tag, call.comm)?;
+            let packing = Packing::new(Task::Unpack, Arc::clone(buffer));
+            incoming = selection.map(|_| Incoming { packing, arrived: 0, status: None });
+        }
+        let mut exchanging = Self { call, outgoing, incoming };
+        if let Some(selection) = selection {
+            messages.carried_mut().await_chunk(thread);
+            exchanging.post_chunk(messages, thread, 0, selection, out)?;
+        }
+        if let Some(packing) = exchanging.half(Task::Pack) {
+            packing.ask_on(thread, out);
+            if packing.is_over() {
+                exchanging.send_chunks(messages, thread, None, out)?;
+            }
+        }
+        Ok(exchanging)
+    }
+
+    /// The call is over: its outcome is that of the receive, or of the send where nothing is received.
+    pub(super) fn end(&self, messages: &mut Messages, thread: Thread) -> Option<Outcome> {
+        if !self.is_over() {
+            return None;
+        }
+        messages.carried_mut().end_chunks(thread);
+        Some(match (&self.incoming, &self.call.receive) {
+            (Some(half), _) => Outcome::Received(half.status.unwrap_or(NOTHING)),
+            (None, Some(_)) => Outcome::Received(NOTHING),
+            (None, None) => Outcome::Sent,
+        })
     }
 
     fn is_over(&self) -> bool {
@@ -164,149 +212,76 @@ impl Exchanging {
             })
     }
 
-    /// The outcome of the receive, or of the send where nothing is received.
-    fn outcome(&self) -> Outcome {
-        let nothing = Status { source: None, tag: None, count: 0 };
-        match (&self.incoming, &self.call.receive) {
-            (Some(half), _) => Outcome::Received(half.status.unwrap_or(nothing)),
-            (None, Some(_)) => Outcome::Received(nothing),
-            (None, None) => Outcome::Sent,
+    fn half(&mut self, task: Task) -> Option<&mut Packing> {
+        match task {
+            Task::Pack => self.outgoing.as_mut().map(|half| &mut half.packing),
+            Task::Unpack => self.incoming.as_mut().map(|half| &mut half.packing),
         }
     }
-}
 
-impl Library {
-    /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
-    pub(super) fn begin_device(
-        &mut self,
-        thread: Thread,
-        call: Arc<DeviceExchange>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let buffers =
-            [call.send.as_ref().map(|half| &half.2), call.receive.as_ref().map(|half| &half.2)];
-        if let Some(long) = buffers.into_iter().flatten().find(|one| one.chunks() > 1 << 15) {
-            return Err(self.refuse("32,768 chunks of a message are the most", long.chunks()));
-        }
-        let (mut outgoing, mut incoming) = (None, None);
-        if let Some((Peer::Rank(to), tag, buffer)) = &call.send {
-            out.emit(|| Action::Work(Step::Send));
-            let packing = Packing::new(Task::Pack, Arc::clone(buffer));
-            let message = self.next_message();
-            let number = number(message);
-            outgoing = Some(Outgoing { to: *to, tag: *tag, message, number, packing, over: 0 });
-        }
-        let mut selection = None;
-        if let Some((source, tag, buffer)) = &call.receive {
-            out.emit(|| Action::Work(Step::Receive));
-            selection = self.select(thread, *source, *tag, call.comm)?;
-            let packing = Packing::new(Task::Unpack, Arc::clone(buffer));
-            let half = Incoming { packing, arrived: 0, number: None, status: None };
-            incoming = selection.map(|_| half);
-        }
-        let exchanging = Exchanging { call, outgoing, incoming };
-        self.pending[usize::from(thread.0)] = Some(Pending::Device(Box::new(exchanging)));
-        if let Some(selection) = selection {
-            self.post_chunk(thread, 0, selection, out)?;
-        }
-        if let Some(packing) = self.exchanging(thread).half(Task::Pack) {
-            packing.ask_on(thread, out);
-            if packing.is_over() {
-                self.send_chunks(thread, None, out)?;
-            }
-        }
-        self.end_device(thread, out);
-        Ok(())
-    }
-
-    fn exchanging(&mut self, thread: Thread) -> &mut Exchanging {
-        match &mut self.pending[usize::from(thread.0)] {
-            Some(Pending::Device(exchanging)) => exchanging,
-            other => unreachable!("a thread with data on a GPU is inside its call, not {other:?}"),
-        }
+    /// The function that the program called.
+    pub(super) fn function(&self) -> &'static str {
+        self.call.function()
     }
 
     /// The receive of a chunk is posted; it may find its message at once.
     fn post_chunk(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         chunk: u64,
         selection: Selection,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let exchanging = self.exchanging(thread);
-        let comm = exchanging.call.comm;
-        let packing = exchanging.half(Task::Unpack).expect("who posts receives");
+        let comm = self.call.comm;
+        let packing = self.half(Task::Unpack).expect("who posts receives");
         let (key, region) = (key(thread, Task::Unpack, chunk), packing.region(thread, chunk));
-        self.post(thread, (key, true), selection, region, out)?;
-        self.offer(thread, key, comm, out)?;
-        if self.is_waited_for(thread, key) {
+        messages.receive_part(thread, (key, true), comm, selection, region, out)?;
+        if messages.await_end(key, Some(thread)) {
             Ok(())
         } else {
-            self.chunk_arrives(thread, chunk, out)
+            self.chunk_arrives(messages, thread, chunk, out)
         }
     }
 
-    /// Whether a request is open still: then its end is heard of.
-    fn is_waited_for(&mut self, thread: Thread, key: Key) -> bool {
-        // Looking for one to change makes room for it, which would stay.
-        let open = |request: &Request| !matches!(request.body, Body::Complete(_));
-        let found = self.requests.get(key).is_some_and(open);
-        if found && let Some(request) = self.requests.get_mut(key) {
-            request.waiter = Some(thread);
-        }
-        found
-    }
-
-    /// A chunk's request is complete that `thread` waits for.
+    /// The request of a chunk that `thread` waits for is complete.
     pub(super) fn chunk_over(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         key: Key,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Key::Part(_, part) = key else { unreachable!("chunks are parts, not {key:?}") };
         if part % 2 == 1 {
-            self.chunk_arrives(thread, u64::from(part / 2), out)?;
-        } else {
-            self.close(key);
-            self.chunk_left(thread);
+            return self.chunk_arrives(messages, thread, u64::from(part / 2), out);
         }
-        self.end_device(thread, out);
+        messages.close(key);
+        self.chunk_left();
         Ok(())
     }
 
-    fn chunk_left(&mut self, thread: Thread) {
-        let half = self.exchanging(thread).outgoing.as_mut();
-        half.expect("who sends chunks").over += 1;
+    fn chunk_left(&mut self) {
+        self.outgoing.as_mut().expect("a call that sends chunks").over += 1;
     }
 
-    /// A receive is matched: the word of a first chunk tells of the others.
-    pub(super) fn hear_chunk(&mut self, key: Key, word: u64) {
-        if let Key::Part(thread, 1) = key
-            && let Some(Pending::Device(exchanging)) = &mut self.pending[usize::from(thread.0)]
-            && let Some(half) = &mut exchanging.incoming
-        {
-            half.number = Some(word);
-        }
-    }
-
-    /// A chunk is in pinned memory: the first one tells of the others, and it is unpacked as soon as
-    /// that can be done.
+    /// A chunk is in pinned memory: the receives of the others are posted after the first one, and it
+    /// is unpacked as soon as that can be done.
     fn chunk_arrives(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         chunk: u64,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let outcome = self.close(key(thread, Task::Unpack, chunk));
-        let half = self.exchanging(thread).incoming.as_mut().expect("who receives chunks");
+        let outcome = messages.close(key(thread, Task::Unpack, chunk));
+        let half = self.incoming.as_mut().expect("a call that receives chunks");
         let (expected, bytes) =
             (half.packing.buffer.part(chunk).bytes, half.packing.buffer.bytes());
         let status = match outcome {
             Outcome::Received(status) if status.count == expected => status,
             Outcome::Received(_) | Outcome::Truncated(_) | Outcome::Sent | Outcome::Cancelled => {
-                return Err(self.refuse_chunk(expected, outcome));
+                return Err(refuse_chunk(messages, expected, outcome));
             }
         };
         half.arrived += 1;
@@ -320,24 +295,25 @@ impl Library {
             half.packing.ask_on(thread, out);
         }
         if chunk == 0 && chunks > 1 {
-            let number = half.number.expect("it was told before it was complete");
-            self.post_later_chunks(thread, number, status, out)?;
+            let number = messages.carried().chunk(thread);
+            let number = number.expect("the first chunk brought it before it was complete");
+            self.post_later_chunks(messages, thread, number, status, out)?;
         }
         Ok(())
     }
 
     fn post_later_chunks(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         number: u64,
         status: Status,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let exchanging = self.exchanging(thread);
-        let comm = exchanging.call.comm;
-        let packing = exchanging.half(Task::Unpack).expect("who posts receives");
+        let comm = self.call.comm;
+        let packing = self.half(Task::Unpack).expect("a call that posts receives");
         let chunks = packing.buffer.chunks();
-        let member = self.member(thread, comm)?;
+        let member = messages.member(thread, comm)?;
         for chunk in 1..chunks {
             let selection = Selection {
                 context: member.internal,
@@ -345,106 +321,100 @@ impl Library {
                 source: status.source,
                 tag: Some(tag(number, chunk)),
             };
-            self.post_chunk(thread, chunk, selection, out)?;
+            self.post_chunk(messages, thread, chunk, selection, out)?;
         }
         Ok(())
     }
 
-    fn refuse_chunk(&self, expected: u64, outcome: Outcome) -> ProtocolError {
-        let found = match outcome {
-            Outcome::Received(Status { count, .. }) => format!("{count} B"),
-            Outcome::Truncated(_) => format!("more than {expected} B"),
-            Outcome::Sent | Outcome::Cancelled => "nothing".to_owned(),
-        };
-        let state = format!(
-            "rank {} waits for {expected} B of data in GPU memory (both sides of a message must have \
-             as many bytes, in as many chunks)",
-            self.me.0
-        );
-        ProtocolError { machine: "library::device", state, input: found }
-    }
-
-    /// An operation of the GPU has ended.
-    pub(super) fn device_done(
+    /// An operation of the GPU has ended; `Err` says why it cannot have.
+    pub(super) fn operation_done(
         &mut self,
-        token: Token,
+        messages: &mut Messages,
+        Operation { thread, task, index }: Operation,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let masked = |raw: u64, bits: u32| raw & ((1 << bits) - 1);
-        let thread = u16::try_from(masked(token.0 >> 40, 16)).expect("masked to 16 bits");
-        let (thread, index) = (Thread(thread), masked(token.0, 40));
-        let task = if masked(token.0 >> 56, 1) == 1 { Task::Unpack } else { Task::Pack };
-        let Some(Some(Pending::Device(exchanging))) = self.pending.get_mut(usize::from(thread.0))
-        else {
-            return Err(self.defect("no thread waits for this operation of the GPU", token));
-        };
-        let Some(packing) = exchanging.half(task).filter(|packing| packing.done < packing.asked)
-        else {
-            return Err(self.defect("this operation of the GPU was not asked for", token));
+        let Some(packing) = self.half(task).filter(|packing| packing.done < packing.asked) else {
+            let state = "this operation of the GPU was not asked for";
+            return Err(messages.site().defect(state, index));
         };
         packing.done += 1;
         let (over, in_parts) = (packing.is_over(), packing.buffer.is_packed_in_parts());
         if task == Task::Pack && in_parts {
-            self.send_chunks(thread, Some(index), out)?;
+            self.send_chunks(messages, thread, Some(index), out)?;
         } else if task == Task::Pack && over {
-            self.send_chunks(thread, None, out)?;
+            self.send_chunks(messages, thread, None, out)?;
         }
         // Chunks are unpacked as they come.
         if (task == Task::Pack || !in_parts)
-            && let Some(packing) = self.exchanging(thread).half(task)
+            && let Some(packing) = self.half(task)
         {
             packing.ask_on(thread, out);
         }
-        self.end_device(thread, out);
         Ok(())
     }
 
     /// One chunk, or all of them, leave.
     fn send_chunks(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         only: Option<u64>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let exchanging = self.exchanging(thread);
-        let comm = exchanging.call.comm;
-        let half = exchanging.outgoing.as_ref().expect("who packs sends");
+        let comm = self.call.comm;
+        let half = self.outgoing.as_ref().expect("a call that packs sends");
         let Outgoing { to, message, number, packing, tag: first_tag, .. } = half.clone();
         let chunks = only.map_or(0..packing.buffer.chunks(), |chunk| chunk..chunk + 1);
         for chunk in chunks {
             let key = key(thread, Task::Pack, chunk);
-            let (outer, tag) =
-                if chunk == 0 { (Some(message), first_tag) } else { (None, tag(number, chunk)) };
+            let (outer, tag) = if chunk == 0 {
+                (Some((message, number)), first_tag)
+            } else {
+                (None, tag(number, chunk))
+            };
             let letter = Letter { comm, to, tag, region: packing.region(thread, chunk), outer };
-            self.send_part(thread, (key, true), letter, out)?;
-            if !self.is_waited_for(thread, key) {
+            messages.send_part(thread, (key, true), letter, out)?;
+            if !messages.await_end(key, Some(thread)) {
                 // An eager message that has left has no request.
-                if self.requests.get(key).is_some() {
-                    self.close(key);
+                if messages.requests().get(key).is_some() {
+                    messages.close(key);
                 }
-                self.chunk_left(thread);
+                self.chunk_left();
             }
         }
         Ok(())
     }
+}
 
-    /// The call returns, if all of it is over.
-    fn end_device(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
-        let pending = &mut self.pending[usize::from(thread.0)];
-        if let Some(Pending::Device(exchanging)) = pending
-            && exchanging.is_over()
-        {
-            let outcome = exchanging.outcome();
-            *pending = None;
-            push_return(thread, Reply::Outcome(outcome), out);
-        }
-    }
+fn refuse_chunk(messages: &Messages, expected: u64, outcome: Outcome) -> ProtocolError {
+    let found = match outcome {
+        Outcome::Received(Status { count, .. }) => format!("{count} B"),
+        Outcome::Truncated(_) => format!("more than {expected} B"),
+        Outcome::Sent | Outcome::Cancelled => "nothing".to_owned(),
+    };
+    let state = format!(
+        "rank {} waits for {expected} B of data in GPU memory (both sides of a message must have \
+         as many bytes, in as many chunks)",
+        messages.site().me.0
+    );
+    ProtocolError { machine: "library::device", state, input: found }
+}
 
-    /// What a thread with data on a GPU waits for.
-    pub(super) fn device_waits(&self, thread: Thread, exchanging: &Exchanging) -> Vec<Wait> {
-        let operation = exchanging.call.function();
-        let waits = self.requests.parts(thread).filter_map(|key| self.wait_on(key));
-        waits.map(|wait| Wait { operation, ..wait }).collect()
+/// An operation of a GPU that a token names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    pub(super) thread: Thread,
+    task: Task,
+    index: u64,
+}
+
+impl Operation {
+    /// The operation of a token of [`Packing::ask`].
+    pub(super) fn of(token: Token) -> Self {
+        let masked = |raw: u64, bits: u32| raw & ((1 << bits) - 1);
+        let thread = u16::try_from(masked(token.0 >> 40, 16)).expect("masked to 16 bits");
+        let task = if masked(token.0 >> 56, 1) == 1 { Task::Unpack } else { Task::Pack };
+        Self { thread: Thread(thread), task, index: masked(token.0, 40) }
     }
 }
 

@@ -2,14 +2,19 @@
 
 use std::fmt::Debug;
 
-use super::requests::{Body, Pending, Request};
-use super::{Key, Library, Process, Thread, WaitSet, in_words};
+use super::background::Background;
+use super::endpoints::EndpointTable;
+use super::messages::Messages;
+use super::one_sided::OneSided;
+use super::queues::Longest;
+use super::requests::{Body, Request};
+use super::threads::{Pending, Threads};
+use super::words::in_words;
+use super::{Key, Process, Thread, WaitSet};
 use crate::call::Requests;
 use crate::collectives::Kind;
 use crate::contract::{Awaited, Wait};
-use mpi::communicator::Communicator;
-use mpi::envelope::{Envelope, Rank, Selection};
-use mpi::matching::MatchingEngine;
+use mpi::envelope::{Envelope, Selection};
 
 /// Where a role stands: its protocol, its side and the name of its state, `RPut sender in WaitCts`.
 fn standing(role: &impl Debug) -> String {
@@ -21,9 +26,18 @@ fn standing(role: &impl Debug) -> String {
     [first.map(str::to_owned), sides, state].into_iter().flatten().collect()
 }
 
-impl Library {
-    pub(super) fn diagnose(&self, thread: Thread) -> Option<WaitSet> {
-        let pending = self.pending[usize::from(thread.0)].as_ref()?;
+/// The parts of a library that a report looks at.
+pub(super) struct Diagnosis<'a> {
+    pub(super) messages: &'a Messages,
+    pub(super) threads: &'a Threads,
+    pub(super) background: Option<&'a Background>,
+    pub(super) windows: &'a OneSided,
+}
+
+impl Diagnosis<'_> {
+    /// What a thread waits for.
+    pub(super) fn waits(&self, thread: Thread) -> Option<WaitSet> {
+        let pending = self.threads.get(thread)?;
         Some(match pending {
             Pending::One(key) => WaitSet::All(self.wait_on(*key).into_iter().collect()),
             Pending::All { requests, .. } | Pending::TestAll(requests) => {
@@ -38,7 +52,7 @@ impl Library {
                 peers: self.sources(selection),
                 thread: None,
                 detail: format!("for a message of {}; {}", in_words(selection), self.queues()),
-                origin: self.calls.0[usize::from(thread.0)] - 1,
+                origin: self.messages.call_of(thread),
             }]),
             Pending::Agree(agreeing) => {
                 let inner = self.wait_on(Key::Inner(thread));
@@ -46,17 +60,33 @@ impl Library {
                 WaitSet::All(inner.map(wait).into_iter().collect())
             }
             Pending::Detach => {
-                let open = self.requests.buffered().filter_map(|key| self.wait_on(key));
+                let open = self.messages.requests().buffered().filter_map(|key| self.wait_on(key));
                 let wait = |wait: Wait| Wait { operation: "MPI_Buffer_detach", ..wait };
                 WaitSet::All(open.map(wait).collect())
             }
             Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
-                let origin = self.calls.0[usize::from(thread.0)] - 1;
-                WaitSet::All(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
+                let origin = self.messages.call_of(thread);
+                WaitSet::All(self.windows.waits(thread, origin)?)
             }
-            Pending::Collective(running) => WaitSet::All(self.collective_waits(thread, running)),
-            Pending::Device(exchanging) => WaitSet::All(self.device_waits(thread, exchanging)),
+            Pending::Collective(running) => {
+                let (operation, place) = (running.call.function(), running.standing());
+                let wait = |wait: Wait| {
+                    let detail = format!("{place}: {}", wait.detail);
+                    Wait { operation, detail, ..wait }
+                };
+                WaitSet::All(self.parts(thread).map(wait).collect())
+            }
+            Pending::Device(exchanging) => {
+                let operation = exchanging.function();
+                let wait = |wait: Wait| Wait { operation, ..wait };
+                WaitSet::All(self.parts(thread).map(wait).collect())
+            }
         })
+    }
+
+    /// The waits for messages of a thread's collective, or of its data on a GPU.
+    fn parts(&self, thread: Thread) -> impl Iterator<Item = Wait> {
+        self.messages.requests().parts(thread).filter_map(|key| self.wait_on(key))
     }
 
     fn waits_on(&self, requests: &Requests) -> Vec<Wait> {
@@ -64,9 +94,9 @@ impl Library {
         keys.filter_map(|key| self.wait_on(key)).collect()
     }
 
-    /// The first wait of [`Self::diagnose`], without words.
+    /// The first wait of [`Self::waits`], without words.
     pub(super) fn first_wait(&self, thread: Thread) -> Option<Awaited> {
-        let pending = self.pending[usize::from(thread.0)].as_ref()?;
+        let pending = self.threads.get(thread)?;
         match pending {
             Pending::One(key) => self.first_of([*key]),
             Pending::Test(handle) => self.first_of([Key::User(*handle)]),
@@ -76,7 +106,11 @@ impl Library {
             Pending::Collective(running) => {
                 let operation = running.function();
                 let mut peers = Vec::new();
-                let open = self.requests.parts(thread).filter_map(|key| self.requests.get(key));
+                let open = self
+                    .messages
+                    .requests()
+                    .parts(thread)
+                    .filter_map(|key| self.messages.requests().get(key));
                 let waits = open.filter(|open| operation_of(&open.body).is_some());
                 let waits = waits.map(|open| self.add_peers(&open.body, &mut peers)).count();
                 (waits > 0).then_some(Awaited { operation, peers })
@@ -87,13 +121,15 @@ impl Library {
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
-            | Pending::Device(_) => self.diagnose(thread)?.first(),
+            | Pending::Device(_) => self.waits(thread)?.first(),
         }
     }
 
     fn first_of(&self, keys: impl IntoIterator<Item = Key>) -> Option<Awaited> {
         let mut first: Option<Awaited> = None;
-        for body in keys.into_iter().filter_map(|key| Some(&self.requests.get(key)?.body)) {
+        for body in
+            keys.into_iter().filter_map(|key| Some(&self.messages.requests().get(key)?.body))
+        {
             let Some(operation) = operation_of(body) else { continue };
             let first = first.get_or_insert(Awaited { operation, peers: Vec::new() });
             if first.operation == operation {
@@ -104,8 +140,8 @@ impl Library {
     }
 
     /// The wait for one request; `None` if it is complete or not open.
-    pub(super) fn wait_on(&self, key: Key) -> Option<Wait> {
-        let Request { body, origin, .. } = self.requests.get(key)?;
+    fn wait_on(&self, key: Key) -> Option<Wait> {
+        let Request { body, origin, .. } = self.messages.requests().get(key)?;
         let operation = operation_of(body)?;
         let mut peers = Vec::new();
         self.add_peers(body, &mut peers);
@@ -123,10 +159,15 @@ impl Library {
         match body {
             Body::Complete(_) | Body::OneSided => {}
             Body::Unmatched { to, .. } | Body::Sending { to, .. } => peers.push(to.peer),
-            Body::Posted { selection, .. } => self.add_sources(selection, peers),
+            Body::Posted { selection, .. } => peers.extend(self.sources(selection)),
             Body::Receiving { from, .. } => peers.push(from.peer),
             Body::Background { slot, .. } => {
-                for part in self.requests.later(*slot).filter_map(|key| self.requests.get(key)) {
+                for part in self
+                    .messages
+                    .requests()
+                    .later(*slot)
+                    .filter_map(|key| self.messages.requests().get(key))
+                {
                     self.add_peers(&part.body, peers);
                 }
             }
@@ -161,55 +202,23 @@ impl Library {
         }
     }
 
-    /// The communicators of processes that this one knows.
-    fn known(&self) -> impl Iterator<Item = &Communicator> {
-        self.job.communicators.all_of(self.me.0).chain(self.made.iter())
-    }
-
     /// The processes that could send what is selected; a wildcard names all the others.
     fn sources(&self, selection: &Selection) -> Vec<Process> {
-        let mut sources = Vec::new();
-        self.add_sources(selection, &mut sources);
-        sources
-    }
-
-    fn add_sources(&self, selection: &Selection, sources: &mut Vec<Process>) {
-        if let Some(processes) = self.endpoint_sources(selection) {
-            return sources.extend(processes);
-        }
-        if let Some(group) = self.other_group(selection.context) {
-            let named = |rank: Rank| group.process(rank).into_iter().collect();
-            let processes: Vec<u32> =
-                selection.source.map_or_else(|| group.members().to_vec(), named);
-            return sources.extend(processes.into_iter().map(Process));
-        }
-        let communicator = self.known().find(|communicator| {
-            communicator.context == selection.context || communicator.internal == selection.context
-        });
-        // Freed while the receive is open: nobody can send to it any more.
-        let Some(communicator) = communicator else { return };
-        if let Some(rank) = selection.source {
-            sources.extend(communicator.process(rank).map(Process));
-        } else {
-            let members = communicator.group.members().iter();
-            let others = members.filter(|&&process| process != self.me.0);
-            sources.extend(others.map(|&process| Process(process)));
-        }
+        self.messages.communicators().sources(self.messages.site(), selection)
     }
 
     /// The collective whose message this is.
     fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
-        self.known().find(|communicator| communicator.internal == envelope.context)?;
+        let mut known = self.messages.communicators().known(self.messages.site());
+        known.find(|communicator| communicator.internal == envelope.context)?;
         Kind::function_of_tag(envelope.tag)
     }
 
     fn queues(&self) -> String {
-        let posted: usize = self.matching.iter().map(MatchingEngine::posted_len).sum();
-        let waiting: usize = self.matching.iter().map(MatchingEngine::unexpected_len).sum();
-        let unexpected: Vec<String> = self
-            .matching
-            .iter()
-            .flat_map(MatchingEngine::unexpected)
+        let queues = self.messages.queues();
+        let Longest { posted, unexpected: waiting } = queues.lengths();
+        let unexpected: Vec<String> = queues
+            .unexpected()
             .take(4)
             .map(|message| {
                 let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
@@ -237,6 +246,7 @@ impl Library {
         format!("{posted} posted, {waiting} unexpected{list}")
     }
 
+    /// What the program has not ended.
     pub(super) fn open_ends(&self) -> Vec<String> {
         let name = |key| match key {
             Key::User(handle) => format!("request {}", handle.0),
@@ -247,7 +257,7 @@ impl Library {
             }
             Key::Later(slot, part) => format!("message {part} of collective {slot} under way"),
         };
-        let requests = self.requests.iter().map(|(key, request)| match request.body {
+        let requests = self.messages.requests().iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
             Body::OneSided
             | Body::Unmatched { .. }
@@ -256,7 +266,7 @@ impl Library {
             | Body::Background { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
-        let unexpected = self.matching.iter().flat_map(MatchingEngine::unexpected).map(|message| {
+        let unexpected = self.messages.queues().unexpected().map(|message| {
             let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
             let source = envelope.source.0;
             match self.collective_of(envelope) {
@@ -269,12 +279,21 @@ impl Library {
                 }
             }
         });
-        let probed = self.probed.iter().map(|(handle, ..)| {
-            format!("the message of matched probe {} was never received", handle.0)
-        });
-        let windows = self.rma.iter().flat_map(|rma| rma.open_ends(&self.job.rma));
-        let handles = self.endpoints.open_ends();
+        let probed = self
+            .messages
+            .probed()
+            .map(|handle| format!("the message of matched probe {} was never received", handle.0));
+        let windows = self.windows.open_ends(&self.messages.site().job.rma);
+        let endpoints = self.messages.communicators().endpoints();
+        let handles = endpoints.into_iter().flat_map(EndpointTable::open_ends);
         requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
+    }
+
+    /// What a collective under way waits for, in words.
+    fn background_detail(&self, slot: u16) -> String {
+        let place = self.background.map_or(String::new(), |all| all.standing(slot));
+        let first = self.messages.requests().later(slot).find_map(|key| self.wait_on(key));
+        first.map_or_else(|| place.clone(), |wait| format!("{place}: {}", wait.detail))
     }
 }
 

@@ -2,9 +2,12 @@
 //!
 //! ```text
 //!   create   agree on a context and all counts ─▶ one table of ranks, a handle for each endpoint
-//!   act      handle (or the thread's attached endpoint) ─▶ rank, lane, queue, guard
+//!   act      handle (or the thread's attached endpoint) ─▶ rank, lane, queue, library lock
 //!   free     each handle once; the last one of a process ─▶ agree with all other processes
 //! ```
+//!
+//! Here is the table: a process has one from its first endpoint on. `lanes.rs` says what a rank uses,
+//! `agreements.rs` how processes agree.
 //!
 //! Source: `endpoints` Sec. 3.1 (static), 3.2 (dynamic), 3.3 (attach), 3.4 (progress), 4.1 to 4.3.
 //! Left out: endpoints of endpoints (the parent is a communicator of processes). A wait for requests
@@ -14,82 +17,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::agreeing::{Agreeing, Purpose};
-use super::collective::tell;
-use super::{
-    Action, Guard, Job, Key, Lanes, Library, LibraryAction, MatchingEngine, Process, ProtocolError,
-    Reply, Route, Thread, push_return, push_walk,
-};
+use super::lanes::Caller;
+use super::requests::RequestTable;
+use super::{Handle, Job, Key, Process, Thread};
 use crate::call::{Call, Comm, Requests};
-use crate::collectives::agreement::Agreement;
-use crate::contract::{Emit, Lane, Step};
-use crate::job::{Endpoints, Progress, Queues, Threading};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
 use mpi::communicator::Comparison;
 use mpi::endpoints::EndpointGroup;
-use mpi::envelope::{Context, Envelope, Rank, Selection};
-use mpi::observation::{GroupFact, GroupId};
-
-/// As whom a thread acts in a call.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub(super) enum Caller {
-    /// As the process, in a communicator of processes.
-    #[default]
-    Process,
-    /// As this endpoint of the process.
-    Endpoint(u16),
-    /// As several of them.
-    Several,
-}
-
-impl Endpoints {
-    fn lane_count(&self) -> u16 {
-        self.lanes.max(1)
-    }
-
-    /// The lane of an endpoint.
-    pub(super) fn lane(&self, caller: Caller) -> Lane {
-        match caller {
-            Caller::Process | Caller::Several => Lane(0),
-            Caller::Endpoint(local) => Lane(local % self.lane_count()),
-        }
-    }
-
-    fn queue(&self, local: Option<u16>) -> usize {
-        match (self.queues, local) {
-            (Queues::Shared, _) | (Queues::Own, None) => 0,
-            (Queues::Own, Some(local)) => 1 + usize::from(local),
-        }
-    }
-
-    /// Matching engines of a process with these endpoints.
-    pub(super) fn queues_of(&self, table: &EndpointTable) -> usize {
-        1 + self.queue(table.locals.checked_sub(1))
-    }
-
-    /// What a caller polls.
-    fn polled(&self, caller: Caller) -> Lanes {
-        let all = Lanes { first: Lane(0), count: self.lane_count() };
-        match (self.progress, caller) {
-            (Progress::Process, _) | (_, Caller::Several) => all,
-            (Progress::Independent, caller) => Lanes::one(self.lane(caller)),
-        }
-    }
-
-    /// The lock of what a caller uses, in a process with `locals` endpoints; none where nobody
-    /// else uses it.
-    fn guard(&self, caller: Caller, locals: u16) -> Option<Guard> {
-        let shared = self.progress == Progress::Process || self.queues == Queues::Shared;
-        let Caller::Endpoint(_) = caller else { return Some(Guard(0)) };
-        if shared {
-            return Some(Guard(0));
-        }
-        let alone = locals <= self.lane_count();
-        let lockless = alone && self.threading == Threading::One;
-        (!lockless).then(|| Guard(self.lane(caller).0))
-    }
-}
+use mpi::envelope::{Context, Rank, Selection};
 
 /// A communicator of endpoints.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -120,16 +54,14 @@ pub(super) struct EndpointTable {
     handles: BTreeMap<Comm, Own>,
     /// The most endpoints that one communicator has here.
     locals: u16,
-    pub(super) next_id: u32,
+    next_id: u32,
     /// Static jobs: the endpoint of each thread.
     attached: Option<Vec<Option<u16>>>,
-    /// As whom each thread made its last call.
+    /// The rank or ranks that each thread acted as in its last call.
     current: Vec<Caller>,
-    /// The word that each thread's inner receive brought.
-    heard: Vec<u64>,
 }
 
-/// As whom, and where, a thread speaks in a communicator.
+/// The rank of a thread in a communicator, and the contexts of its messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Member {
     pub(super) context: Context,
@@ -139,138 +71,120 @@ pub(super) struct Member {
     pub(super) caller: Caller,
 }
 
+/// An endpoint that its process has freed.
+pub(super) enum Freed {
+    /// Other endpoints of this process are in use in its communicator.
+    One,
+    /// All of this process: those with endpoints agree that the communicator is gone.
+    Last {
+        /// The communicator's context.
+        context: Context,
+        /// The communicator that the endpoints were made from.
+        parent: Comm,
+        /// The ranks of the parent that have endpoints, and the place of this process among them.
+        owners: (Arc<[Rank]>, Rank),
+    },
+}
+
 impl EndpointTable {
-    pub(super) fn new(job: &Job, me: Process, threads: usize) -> Self {
-        let mut table = Self {
+    /// A process with so many threads, before its first endpoint.
+    pub(super) fn new(threads: usize) -> Self {
+        Self {
             comms: BTreeMap::new(),
             handles: BTreeMap::new(),
             locals: 0,
             next_id: 0,
             attached: None,
             current: vec![Caller::Process; threads],
-            heard: vec![0; threads],
-        };
-        if let Some(counts) = &job.endpoints.at_start {
-            let processes = (0..).take(counts.len()).collect();
-            let group = EndpointGroup::new(counts.iter().copied(), processes);
-            let group = Arc::new(group.expect("a job has ranks"));
-            let world = job.communicators.get(0).expect("every job has a world");
-            table.open(world.context.0, Comm(0), Rank(me.0), group, counts[me.0 as usize]);
-            table.attached = Some(vec![None; threads]);
         }
-        table
+    }
+
+    /// The endpoints of a process whose job has them from its start.
+    pub(super) fn at_start(job: &Job, me: Process, threads: usize) -> Option<Self> {
+        let counts = job.endpoints.at_start.as_ref()?;
+        let processes = (0..).take(counts.len()).collect();
+        let group = EndpointGroup::new(counts.iter().copied(), processes);
+        let group = Arc::new(group.expect("a job has ranks"));
+        let world = job.communicators.get(0).expect("every job has a world");
+        let mut table = Self::new(threads);
+        table.open(world.context, Comm(0), Rank(me.0), group, counts[me.0 as usize]);
+        table.attached = Some(vec![None; threads]);
+        Some(table)
     }
 
     fn open(
         &mut self,
-        context: u32,
+        context: Context,
         parent: Comm,
         parent_rank: Rank,
         group: Arc<EndpointGroup>,
         open: u16,
     ) {
-        let (context, internal) = (Context(context), Context(context + 1));
+        let internal = Context(context.0 + 1);
         let comm = EndpointComm { context, internal, group, parent, parent_rank, open };
         self.comms.insert(context, comm);
         self.locals = self.locals.max(open);
     }
 
-    /// As whom `thread` acts now.
+    /// All processes have told their counts: this one has `count` endpoints, with handles from `first`
+    /// on.
+    pub(super) fn create(
+        &mut self,
+        context: Context,
+        (parent, parent_rank): (Comm, Rank),
+        group: Arc<EndpointGroup>,
+        (first, count): (Comm, u16),
+    ) {
+        self.open(context, parent, parent_rank, group, count);
+        for local in 0..count {
+            let own = Own { context, local, id: self.next_id };
+            self.next_id += 1;
+            self.handles.insert(Comm(first.0 + local), own);
+        }
+    }
+
+    /// The most endpoints that one communicator has here.
+    pub(super) const fn locals(&self) -> u16 {
+        self.locals
+    }
+
+    /// The name of the next endpoint.
+    pub(super) const fn next_id(&self) -> u32 {
+        self.next_id
+    }
+
+    /// Whether the job has endpoints from its start, to which threads attach.
+    pub(super) const fn is_static(&self) -> bool {
+        self.attached.is_some()
+    }
+
+    /// The rank or ranks that a thread acts as now.
     pub(super) fn current(&self, thread: Thread) -> Caller {
         self.current[usize::from(thread.0)]
     }
 
-    /// The word of a message of the library's own, where a thread waits for one.
-    pub(super) fn hear(&mut self, key: Key, word: u64) {
-        if let Key::Inner(thread) = key {
-            self.heard[usize::from(thread.0)] = word;
-        }
-    }
-
-    /// The endpoint that `comm` means when `thread` says it.
-    fn own(&self, thread: Thread, comm: Comm) -> Option<(&EndpointComm, u16)> {
-        if comm.0 == 0
-            && let Some(attached) = &self.attached
-        {
-            let local = attached[usize::from(thread.0)]?;
-            return Some((self.comms.values().next()?, local));
-        }
-        let own = self.handles.get(&comm)?;
-        Some((&self.comms[&own.context], own.local))
-    }
-
-    /// The endpoint that a message with this envelope is for; `None`: the process.
-    fn receiver(&self, context: Context, dest: Rank) -> Option<u16> {
+    /// A thread makes a call; answers whether its endpoint must be looked up for it.
+    pub(super) fn enter(&mut self, thread: Thread, call: &Call, caller: Caller) -> bool {
         if self.comms.is_empty() {
-            return None;
+            return false;
         }
-        // Internal contexts stand right behind those of the program.
-        let comm = self.comms.range(..=context).next_back()?.1;
-        let named = comm.context == context || comm.internal == context;
-        named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
+        self.current[usize::from(thread.0)] = caller;
+        self.is_static() && !matches!(call, Call::Attach { .. })
     }
 
-    /// The word that a thread's inner receive brought.
-    pub(super) fn heard(&self, thread: Thread) -> u64 {
-        self.heard[usize::from(thread.0)]
-    }
-
-    /// All processes have freed their endpoints of a communicator.
-    pub(super) fn close(&mut self, context: Context) {
-        self.comms.remove(&context);
-    }
-
-    /// Frees a handle whose communicator is gone; false where that is there.
-    #[cfg(feature = "mutants")]
-    pub(super) fn free_orphan(&mut self, handle: Comm) -> bool {
-        let gone = |own: &Own| !self.comms.contains_key(&own.context);
-        let orphan = self.handles.get(&handle).is_some_and(gone);
-        orphan && self.handles.remove(&handle).is_some()
-    }
-
-    /// Whether a communicator is the handle of an endpoint.
-    pub(super) fn has(&self, comm: Comm) -> bool {
-        self.handles.contains_key(&comm)
-    }
-
-    /// Handles that nobody freed.
-    pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
-        self.handles.iter().map(|(handle, own)| {
-            format!("endpoint {} (communicator {}) was never freed", own.id, handle.0)
-        })
-    }
-}
-
-impl Library {
-    /// Whether a communicator is an endpoint's when `thread` says it.
-    pub(super) fn is_endpoint(&self, thread: Thread, comm: Comm) -> bool {
-        self.endpoints.own(thread, comm).is_some()
-    }
-
-    /// Notes as whom the thread acts in this call.
-    pub(super) fn enter_endpoint(
-        &mut self,
+    /// The rank or ranks that `thread` makes a call as; `probed` knows the messages of matched probes.
+    pub(super) fn caller(
+        &self,
         thread: Thread,
         call: &Call,
-        out: &mut Vec<LibraryAction>,
-    ) {
-        if self.endpoints.comms.is_empty() {
-            return;
-        }
-        let caller = self.caller(thread, call);
-        self.endpoints.current[usize::from(thread.0)] = caller;
-        if self.endpoints.attached.is_some() && !matches!(call, Call::Attach { .. }) {
-            out.emit(|| Action::Work(Step::Lookup));
-        }
-    }
-
-    /// As whom `thread` makes this call.
-    pub(super) fn caller(&self, thread: Thread, call: &Call) -> Caller {
-        let table = &self.endpoints;
-        if table.comms.is_empty() {
+        requests: &RequestTable,
+        probed: impl Fn(Handle) -> Option<Caller>,
+    ) -> Caller {
+        if self.comms.is_empty() {
             return Caller::Process;
         }
-        let request = |key| self.requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        let request = |key| requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
             | Call::AttachBuffer { .. }
@@ -283,16 +197,14 @@ impl Library {
             Call::Wait { request: handle }
             | Call::Test { request: handle }
             | Call::Cancel { request: handle } => request(Key::User(*handle)),
-            Call::WaitAll { requests, .. }
-            | Call::WaitAny { requests }
-            | Call::TestAll { requests } => self.caller_of(requests),
+            Call::WaitAll { requests: set, .. }
+            | Call::WaitAny { requests: set }
+            | Call::TestAll { requests: set } => caller_of(set, requests),
             Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
-                let mut probed = self.probed.iter();
-                let found = probed.find(|(handle, ..)| handle == message);
-                found.map_or(Caller::Process, |(.., caller)| *caller)
+                probed(*message).unwrap_or_default()
             }
-            Call::Typed(typed) => self.caller(thread, &typed.call),
-            Call::Isend { .. }
+            Call::Typed(_)
+            | Call::Isend { .. }
             | Call::Send { .. }
             | Call::Irecv { .. }
             | Call::Recv { .. }
@@ -305,78 +217,59 @@ impl Library {
             | Call::Icollective { .. }
             | Call::Device(_)
             | Call::Compare { .. } => {
-                let own = call.comm().and_then(|comm| table.own(thread, comm));
+                let own = call.comm().and_then(|comm| self.own(thread, comm));
                 own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))
             }
         }
     }
 
-    fn caller_of(&self, requests: &Requests) -> Caller {
-        let keys = (0..requests.len()).map(|index| Key::User(requests.at(index)));
-        let mut callers = keys.filter_map(|key| self.requests.get(key)).map(|open| open.endpoint);
-        let Some(first) = callers.next() else { return Caller::Process };
-        if callers.all(|caller| caller == first) { first } else { Caller::Several }
-    }
-
-    pub(super) fn guard_of(&self, caller: Caller) -> Option<Guard> {
-        self.job.endpoints.guard(caller, self.endpoints.locals)
-    }
-
-    #[inline]
-    pub(super) fn polled_by(&self, thread: Thread) -> Lanes {
-        let caller = self.endpoints.current(thread);
-        self.job.endpoints.polled(caller)
-    }
-
-    /// The queues in which a message of this context to this rank is matched.
-    pub(super) fn queue(&self, context: Context, dest: Rank) -> usize {
-        self.job.endpoints.queue(self.endpoints.receiver(context, dest))
-    }
-
-    /// The thread's rank in a communicator.
-    pub(super) fn member(&self, thread: Thread, comm: Comm) -> Result<Member, ProtocolError> {
-        if let Some((own, local)) = self.endpoints.own(thread, comm) {
-            let rank = own.group.rank(own.parent_rank, local);
-            return Ok(Member {
-                context: own.context,
-                internal: own.internal,
-                rank: rank.expect("handles are made for ranks that exist"),
-                size: own.group.size(),
-                caller: Caller::Endpoint(local),
-            });
+    /// The endpoint that `comm` means when `thread` names it.
+    fn own(&self, thread: Thread, comm: Comm) -> Option<(&EndpointComm, u16)> {
+        if comm.0 == 0
+            && let Some(attached) = &self.attached
+        {
+            let local = attached[usize::from(thread.0)]?;
+            return Some((self.comms.values().next()?, local));
         }
-        if self.endpoints.attached.is_some() {
-            return Err(self.refuse("the thread is attached to no endpoint", comm));
-        }
-        let communicator = self.communicator(comm)?;
-        let rank = communicator.rank(self.me.0);
-        let rank = rank.ok_or_else(|| self.refuse("not a member of the communicator", comm))?;
-        let (context, internal) = (communicator.context, communicator.internal);
-        Ok(Member { context, internal, rank, size: communicator.size(), caller: Caller::Process })
+        let own = self.handles.get(&comm)?;
+        Some((&self.comms[&own.context], own.local))
     }
 
-    /// The way to a rank of a communicator.
-    pub(super) fn route(
-        &self,
-        comm: Comm,
-        member: &Member,
-        dest: Rank,
-    ) -> Result<Route, ProtocolError> {
-        let own = self.job.endpoints.lane(member.caller);
-        let nobody = || self.refuse("the communicator has no such rank", dest);
-        if let Caller::Endpoint(_) = member.caller {
-            let group = &self.endpoints.comms[&member.context].group;
-            let (peer, local) = group.locate(dest).ok_or_else(nobody)?;
-            let remote = self.job.endpoints.lane(Caller::Endpoint(local));
-            return Ok(Route { peer: Process(peer), own, remote });
-        }
-        let peer = self.communicator(comm)?.process(dest).ok_or_else(nobody)?;
-        Ok(Route { own, ..Route::to(Process(peer)) })
+    /// Whether a communicator is an endpoint's when `thread` names it.
+    pub(super) fn is_endpoint(&self, thread: Thread, comm: Comm) -> bool {
+        self.own(thread, comm).is_some()
+    }
+
+    /// A thread as a member of a communicator of endpoints.
+    pub(super) fn member(&self, thread: Thread, comm: Comm) -> Option<Member> {
+        let (own, local) = self.own(thread, comm)?;
+        let rank = own.group.rank(own.parent_rank, local);
+        Some(Member {
+            context: own.context,
+            internal: own.internal,
+            rank: rank.expect("handles are made for ranks that exist"),
+            size: own.group.size(),
+            caller: Caller::Endpoint(local),
+        })
+    }
+
+    /// The process of a rank of a communicator of endpoints, and which endpoint there it is.
+    pub(super) fn locate(&self, context: Context, rank: Rank) -> Option<(Process, Caller)> {
+        let (process, local) = self.comms[&context].group.locate(rank)?;
+        Some((Process(process), Caller::Endpoint(local)))
+    }
+
+    /// The endpoint that a message with this context and destination is for; `None`: the process.
+    pub(super) fn receiver(&self, context: Context, dest: Rank) -> Option<u16> {
+        // Internal contexts stand right behind those of the program.
+        let comm = self.comms.range(..=context).next_back()?.1;
+        let named = comm.context == context || comm.internal == context;
+        named.then(|| comm.group.parent(dest)).flatten().map(|(_, local)| local)
     }
 
     /// The processes that could send what is selected in a communicator of endpoints.
-    pub(super) fn endpoint_sources(&self, selection: &Selection) -> Option<Vec<Process>> {
-        let mut comms = self.endpoints.comms.values();
+    pub(super) fn sources(&self, selection: &Selection) -> Option<Vec<Process>> {
+        let mut comms = self.comms.values();
         let comm = comms.find(|comm| [comm.context, comm.internal].contains(&selection.context))?;
         Some(match selection.source {
             Some(rank) => {
@@ -386,184 +279,92 @@ impl Library {
         })
     }
 
-    pub(super) fn create_endpoints(
-        &mut self,
-        thread: Thread,
-        parent: Comm,
-        count: u16,
-        first: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        if self.endpoints.attached.is_some() {
-            return Err(self.refuse("the endpoints of a static job are made at its start", parent));
+    /// Frees the handle of an endpoint; `None` where there is none. With `at_first` the first endpoint
+    /// of a process that is freed counts as its last.
+    pub(super) fn free(&mut self, handle: Comm, at_first: bool) -> Option<Freed> {
+        let context = self.handles.remove(&handle)?.context;
+        let comm = self.comms.get_mut(&context).expect("a handle has a communicator");
+        comm.open -= 1;
+        if comm.open > 0 && !at_first {
+            return Some(Freed::One);
         }
-        if count == 0 && !self.job.endpoints.allow_none {
-            return Err(self.refuse("a process makes at least one endpoint", count));
-        }
-        self.check_new(first, count)?;
-        let member = self.member(thread, parent)?;
-        if member.caller != Caller::Process {
-            return Err(self.refuse("endpoints are made from a communicator of processes", parent));
-        }
-        let context = self.offer_context(member.rank)?;
-        let agreement = Agreement::new(member.rank, member.size, context, Some(count));
-        let purpose = Purpose::Create { first, count };
-        self.agree(thread, Agreeing::of_all(parent, agreement, purpose), out)
-    }
-
-    pub(super) fn free_endpoint(
-        &mut self,
-        thread: Thread,
-        comm: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let Some(own) = self.endpoints.handles.remove(&comm) else {
-            return Err(self.refuse("no endpoint has this handle: it may be freed already", comm));
-        };
-        let context = own.context;
-        let open = self.endpoints.comms.get_mut(&context).expect("a handle has a communicator");
-        open.open -= 1;
-        let left = open.open;
-        #[cfg(feature = "mutants")]
-        let left = if self.job.has(Mutant::FreesFirst) { 0 } else { left };
-        if left > 0 {
-            // Others of this process are still in use: nobody outside is told.
-            push_return(thread, Reply::Done, out);
-            return Ok(());
-        }
-        let (parent, me) = (open.parent, open.parent_rank);
         // Processes without endpoints have nothing to free.
-        let among: Arc<[Rank]> = open.group.owners().collect();
-        let place = among.binary_search(&me).expect("this process has endpoints");
-        let number = |count: usize| u32::try_from(count).expect("parents are ranks");
-        let agreement = Agreement::new(Rank(number(place)), number(among.len()), 0, None);
-        let purpose = Purpose::Free { context };
-        self.agree(thread, Agreeing::among(parent, agreement, among, purpose), out)
+        let owners: Arc<[Rank]> = comm.group.owners().collect();
+        let place = owners.binary_search(&comm.parent_rank).expect("this process has endpoints");
+        let place = Rank(u32::try_from(place).expect("parents are ranks"));
+        Some(Freed::Last { context, parent: comm.parent, owners: (owners, place) })
     }
 
-    /// All processes of the parent have told their counts.
-    pub(super) fn created(
-        &mut self,
-        agreeing: &Agreeing,
-        first: Comm,
-        count: u16,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let parent = self.communicator(agreeing.parent)?;
-        let parent_rank = parent.rank(self.me.0).expect("a member made the call");
-        let members = parent.group.members().iter().copied().collect();
-        let agreement = agreeing.agreement();
-        let (counts, context) = (agreement.counts(), agreement.context());
-        #[cfg(feature = "mutants")]
-        let counts = self.counted(counts, count);
-        let group = EndpointGroup::new(counts, members);
-        let group = group.map_err(|error| self.refuse("no endpoints are made", error))?;
-        tell(GroupFact::Opened { context: Context(context) }, out);
-        self.tell_names(&group, (parent_rank, count), Context(context), out);
-        self.endpoints.open(context, agreeing.parent, parent_rank, Arc::new(group), count);
-        for local in 0..count {
-            let own = Own { context: Context(context), local, id: self.endpoints.next_id };
-            self.endpoints.next_id += 1;
-            self.endpoints.handles.insert(Comm(first.0 + local), own);
-        }
-        let engines = self.job.endpoints.queues_of(&self.endpoints).max(self.matching.len());
-        self.matching.resize_with(engines, MatchingEngine::default);
-        self.sort_early(Context(context), out);
-        Ok(())
+    /// All processes have freed their endpoints of a communicator.
+    pub(super) fn close(&mut self, context: Context) {
+        self.comms.remove(&context);
     }
 
-    fn tell_names(
-        &self,
-        group: &EndpointGroup,
-        (parent, count): (Rank, u16),
-        context: Context,
-        out: &mut Vec<LibraryAction>,
-    ) {
-        let (all, own) = (group.locate(Rank(0)), group.rank(parent, 0));
-        if let (Some((process, _)), Some(first)) = (all, own) {
-            let (of, id) = (GroupId { context, first: process }, self.endpoints.next_id);
-            let (count, size) = (count.into(), group.size());
-            tell(GroupFact::Named { of, parent, first, count, size, id }, out);
-        }
-    }
-
-    /// Others may know the new communicator before this process does, and their messages wait in the
-    /// process's own queue: each goes to the queue of its endpoint.
-    fn sort_early(&mut self, context: Context, out: &mut Vec<LibraryAction>) {
-        if self.job.endpoints.queues == Queues::Shared {
-            return;
-        }
-        let new = [context, Context(context.0 + 1)];
-        let walk = self.matching[0].extract(|envelope| new.contains(&envelope.context));
-        push_walk(&walk, None, out);
-        for early in walk.matched.into_iter().flatten() {
-            let queue = self.queue_of_arrival(&early.envelope);
-            let posted = self.matching[queue].arrive(early.envelope, early.payload);
-            debug_assert!(posted.matched.is_none(), "nobody could post a receive before");
-        }
-    }
-
-    pub(super) fn attach(
-        &mut self,
-        thread: Thread,
-        id: u16,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let locals = self.endpoints.locals;
-        let Some(attached) = &mut self.endpoints.attached else {
-            return Err(
-                self.refuse("only a job with endpoints from its start attaches threads", id)
-            );
-        };
+    /// `MPI_Endpoint_attach`: the thread acts as endpoint `id` in the world; `Err` says why not.
+    pub(super) fn attach(&mut self, thread: Thread, id: u16) -> Result<(), String> {
+        let locals = self.locals;
         if id >= locals {
-            let state = format!("the process has {locals} endpoints, numbered from 0");
-            return Err(self.refuse(&state, format!("MPI_Endpoint_attach of {id}")));
+            return Err(format!("the process has {locals} endpoints, numbered from 0"));
         }
+        let attached = self.attached.as_mut().expect("a job with endpoints from its start");
         attached[usize::from(thread.0)] = Some(id);
-        push_return(thread, Reply::Done, out);
         Ok(())
     }
 
-    pub(super) fn compare(
-        &mut self,
-        thread: Thread,
-        a: Comm,
-        b: Comm,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let own = |comm| self.endpoints.own(thread, comm);
-        let comparison = match (own(a), own(b)) {
-            (Some((one, local)), Some((other, second))) => {
-                match (one.context == other.context, local == second) {
-                    (true, true) => Comparison::Ident,
-                    (true, false) => Comparison::Aliased,
-                    // Endpoints that were made apart are different members.
-                    (false, _) => Comparison::Unequal,
-                }
+    /// How two communicators compare when `thread` names them; `None` where neither is an endpoint's.
+    pub(super) fn compare(&self, thread: Thread, a: Comm, b: Comm) -> Option<Comparison> {
+        match (self.own(thread, a), self.own(thread, b)) {
+            (None, None) => None,
+            (Some((one, local)), Some((other, second))) if one.context == other.context => {
+                Some(if local == second { Comparison::Ident } else { Comparison::Aliased })
             }
-            (None, None) => self.communicator(a)?.compare(self.communicator(b)?),
-            (Some(_), None) => self.communicator(b).map(|_| Comparison::Unequal)?,
-            (None, Some(_)) => self.communicator(a).map(|_| Comparison::Unequal)?,
-        };
-        push_return(thread, Reply::Compared(comparison), out);
-        Ok(())
+            // Endpoints that were made apart are different members.
+            (Some(_), Some(_) | None) | (None, Some(_)) => Some(Comparison::Unequal),
+        }
     }
 
-    /// The queues of an arriving message.
-    pub(super) fn queue_of_arrival(&self, envelope: &Envelope) -> usize {
-        self.queue(envelope.context, envelope.dest)
+    /// Whether a communicator is the handle of an endpoint.
+    pub(super) fn has(&self, comm: Comm) -> bool {
+        self.handles.contains_key(&comm)
     }
+
+    /// Handles that the program has not freed.
+    pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
+        self.handles.iter().map(|(handle, own)| {
+            format!("endpoint {} (communicator {}) was never freed", own.id, handle.0)
+        })
+    }
+}
+
+#[cfg(feature = "mutants")]
+impl EndpointTable {
+    /// Frees a handle whose communicator is gone; false where that is there.
+    pub(super) fn free_orphan(&mut self, handle: Comm) -> bool {
+        let gone = |own: &Own| !self.comms.contains_key(&own.context);
+        let orphan = self.handles.get(&handle).is_some_and(gone);
+        orphan && self.handles.remove(&handle).is_some()
+    }
+
+    /// The name of the newest endpoint is free again.
+    pub(super) fn give_name_back(&mut self) {
+        self.next_id -= 1;
+    }
+}
+
+/// The rank or ranks whose calls made these requests.
+fn caller_of(set: &Requests, requests: &RequestTable) -> Caller {
+    let keys = (0..set.len()).map(|index| Key::User(set.at(index)));
+    let mut callers = keys.filter_map(|key| requests.get(key)).map(|open| open.endpoint);
+    let Some(first) = callers.next() else { return Caller::Process };
+    if callers.all(|caller| caller == first) { first } else { Caller::Several }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Input, Machine};
-    use crate::library::SharedJob;
+    use crate::contract::{Input, Machine as _};
+    use crate::job::{Endpoints, SharedJob};
+    use crate::library::Library;
     use crate::rendezvous::Protocol;
     use mpi::communicator::Communicators;
     use units::Bytes;
@@ -597,9 +398,10 @@ mod tests {
         for first in [100, 200] {
             library.handle(Thread(0), Input::Call(create(first)), &mut Vec::new()).unwrap();
         }
-        assert_eq!(library.endpoints.handles.len(), 200);
-        assert_eq!(library.endpoints.comms.len(), 2, "one table a call");
-        for comm in library.endpoints.comms.values() {
+        let table = library.messages.communicators().endpoints().unwrap();
+        assert_eq!(table.handles.len(), 200);
+        assert_eq!(table.comms.len(), 2, "one table a call");
+        for comm in table.comms.values() {
             assert_eq!(Arc::strong_count(&comm.group), 1, "and one copy of it");
             assert_eq!(comm.group.size(), 100);
         }

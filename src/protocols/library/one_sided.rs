@@ -2,221 +2,201 @@
 
 use std::sync::Arc;
 
-use super::requests::{Body, Pending};
-use super::{
-    Handle, Key, Library, LibraryAction, Outcome, ProtocolError, Region, Reply, Route, Thread,
-    Token, push_return,
-};
+use super::messages::Messages;
+use super::requests::Body;
+use super::{Handle, Key, LibraryAction, ProtocolError, Region, Route, Thread, Token};
 use crate::call::Comm;
-use crate::contract::{ASKED, Action, Process, Space};
+use crate::contract::{ASKED, Action, Process, Space, Wait};
 use crate::rma::call::{RmaCall, Win};
 use crate::rma::packet::RmaPacket;
 use crate::rma::port::Port;
 use crate::rma::setup::Members;
-use crate::rma::{Called, Rma};
+use crate::rma::{Called, Rma, Settings};
 
-impl Library {
-    /// The windows of this process.
-    pub fn rma(&self) -> Option<&Rma> {
+/// The requests that the windows have completed.
+pub(super) type Completed = Vec<Handle>;
+
+/// The windows of one process.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct OneSided {
+    /// None in most processes.
+    rma: Option<Box<Rma>>,
+}
+
+impl OneSided {
+    /// The windows, where the process has ever had one.
+    #[inline]
+    pub(super) fn rma(&self) -> Option<&Rma> {
         self.rma.as_deref()
     }
 
-    pub(super) fn one_sided(
+    /// A call of the program; `Err` inside says in words why it is refused.
+    pub(super) fn call(
         &mut self,
+        messages: &mut Messages,
         thread: Thread,
         call: &RmaCall,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<(Result<Called, String>, Completed), ProtocolError> {
         if let RmaCall::Operate { request: Some(request), .. } = call {
-            self.open(Key::User(*request), Body::OneSided, thread)?;
+            messages.open(Key::User(*request), Body::OneSided, thread)?;
         }
         let members = if let RmaCall::Create { comm, .. } = call {
-            Some(self.members(thread, *comm)?)
+            Some(members(messages, thread, *comm)?)
         } else {
             None
         };
         let members = || members.ok_or_else(|| "only a new window needs its members".to_owned());
-        let called = self.with_rma(thread, out, |rma, port| rma.call(call, members, port));
-        let (called, completed) = called?;
-        self.requests_complete(completed, out)?;
-        let called = called.map_err(|words| self.refuse(&words, call.name()))?;
-        match called {
-            Called::Returns => push_return(thread, Reply::Done, out),
-            Called::Tested(flag) => push_return(thread, Reply::Flag(flag), out),
-            Called::Polls => self.pend(thread, Pending::WindowTest(call.win())),
-            Called::Passes => self.pend(thread, Pending::WindowPass),
-            Called::Waits => self.pend(thread, Pending::Window),
-        }
-        // A lock that this call has left may be what another thread waits for.
-        self.look_at_goals(thread, out)?;
-        if matches!(called, Called::Polls | Called::Passes) {
-            out.push(Action::Poll(Token(u64::from(thread.0))));
-        }
-        Ok(())
-    }
-
-    fn pend(&mut self, thread: Thread, pending: Pending) {
-        self.pending[usize::from(thread.0)] = Some(pending);
-    }
-
-    /// What a window must know of the communicator that it is made over.
-    fn members(&self, thread: Thread, comm: Comm) -> Result<Members, ProtocolError> {
-        if self.sides(comm).is_ok() {
-            return Err(self.refuse("no window is made over an intercommunicator", comm));
-        }
-        let member = self.member(thread, comm)?;
-        let group = &self.communicator(comm)?.group;
-        let processes = group.members().iter().map(|&process| Process(process)).collect();
-        Ok(Members { rank: member.rank.0, context: member.internal.0, processes })
-    }
-
-    /// HCAs touch memory of windows where a window has it; elsewhere messages agreed on it.
-    pub(super) fn check_exposed(&self, region: Region) -> Result<(), ProtocolError> {
-        let Space::Window(memory) = region.space else { return Ok(()) };
-        let windows = self.rma.as_ref().ok_or_else(|| "there is no window here".to_owned());
-        let checked = windows.and_then(|rma| rma.exposes(memory, region));
-        checked.map_err(|words| self.refuse(&words, "an access of an HCA"))
+        self.act(messages, thread, out, |rma, port| rma.call(call, members, port))
     }
 
     /// Lets the windows act; answers the requests that are complete then.
-    fn with_rma<T>(
+    fn act<T>(
         &mut self,
+        messages: &Messages,
         thread: Thread,
         out: &mut Vec<LibraryAction>,
         act: impl FnOnce(&mut Rma, &mut Port<'_>) -> T,
-    ) -> Result<(T, Vec<Handle>), ProtocolError> {
-        let Self { job, me, rma, .. } = self;
-        let rma = rma.get_or_insert_default();
+    ) -> Result<(T, Completed), ProtocolError> {
+        let site = messages.site();
+        let rma = self.rma.get_or_insert_default();
         let mut port = Port {
-            me: *me,
+            me: site.me,
             thread,
-            job,
+            job: &site.job,
             out,
             completed: Vec::new(),
             refused: None,
             #[cfg(feature = "mutants")]
-            mutant: job.1,
+            mutant: site.job.mutant(),
         };
         let result = act(rma, &mut port);
         let Port { completed, refused, .. } = port;
         match refused {
-            Some(words) => Err(self.refuse(&words, "a one-sided packet")),
+            Some(words) => Err(site.refuse(&words, "a one-sided packet")),
             None => Ok((result, completed)),
         }
     }
 
-    fn requests_complete(
+    /// A packet about a window.
+    pub(super) fn packet(
         &mut self,
-        completed: Vec<Handle>,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        for request in completed {
-            self.complete(Key::User(request), Outcome::Sent, None, None, out)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn one_sided_packet(
-        &mut self,
+        messages: &Messages,
         thread: Thread,
-        from: Route,
-        packet: &Arc<RmaPacket>,
+        (from, packet): (Route, &Arc<RmaPacket>),
         landing: Option<Region>,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let (told, completed) =
-            self.with_rma(thread, out, |rma, port| rma.packet(from, packet, landing, port))?;
-        told.map_err(|words| self.refuse(&words, packet))?;
-        self.requests_complete(completed, out)?;
-        self.look_at_goals(thread, out)
+    ) -> Result<Completed, ProtocolError> {
+        let (known, completed) =
+            self.act(messages, thread, out, |rma, port| rma.packet(from, packet, landing, port))?;
+        known.map_err(|words| messages.site().refuse(&words, packet))?;
+        Ok(completed)
     }
 
-    pub(super) fn one_sided_done(
+    /// An RDMA operation of a window is over.
+    pub(super) fn done(
         &mut self,
+        messages: &Messages,
         thread: Thread,
         token: Token,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let (known, completed) = self.with_rma(thread, out, |rma, port| rma.done(token, port))?;
-        known.ok_or_else(|| self.defect("no RDMA operation of a window has this name", token))?;
-        self.requests_complete(completed, out)?;
-        self.look_at_goals(thread, out)
+    ) -> Result<Completed, ProtocolError> {
+        let (known, completed) =
+            self.act(messages, thread, out, |rma, port| rma.done(token, port))?;
+        let state = "no RDMA operation of a window has this name";
+        known.ok_or_else(|| messages.site().defect(state, token))?;
+        Ok(completed)
     }
 
     /// The numbers of a window's lock were read.
-    pub(super) fn one_sided_numbers(
+    pub(super) fn numbers(
         &mut self,
+        messages: &Messages,
         thread: Thread,
-        token: Token,
-        values: [u32; ASKED],
+        (token, values): (Token, [u32; ASKED]),
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<Completed, ProtocolError> {
         let (known, completed) =
-            self.with_rma(thread, out, |rma, port| rma.numbers(token, values, port))?;
-        known.ok_or_else(|| self.defect("no lock of a window has this name", token))?;
-        self.requests_complete(completed, out)?;
-        self.look_at_goals(thread, out)
+            self.act(messages, thread, out, |rma, port| rma.numbers(token, values, port))?;
+        known.ok_or_else(|| messages.site().defect("no lock of a window has this name", token))?;
+        Ok(completed)
     }
 
-    /// Threads whose goals are reached return.
-    fn look_at_goals(
+    /// The threads whose goals are reached, and the requests that are complete then.
+    pub(super) fn reached(
         &mut self,
+        messages: &Messages,
         thread: Thread,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let (reached, completed) = self.with_rma(thread, out, Rma::reached)?;
-        self.requests_complete(completed, out)?;
-        for thread in reached {
-            self.pending[usize::from(thread.0)] = None;
-            push_return(thread, Reply::Done, out);
-        }
-        reads_last(out);
-        Ok(())
+    ) -> Result<(Vec<Thread>, Completed), ProtocolError> {
+        self.act(messages, thread, out, Rma::reached)
     }
 
-    /// The pass of `MPI_Win_test` is over.
-    pub(super) fn window_tested(
+    /// The pass of `MPI_Win_test` is over: its flag.
+    pub(super) fn test_again(
         &mut self,
+        messages: &Messages,
         thread: Thread,
         win: Win,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let (flag, _) = self.with_rma(thread, out, |rma, port| rma.test_again(win, port))?;
-        push_return(thread, Reply::Flag(flag), out);
-        Ok(())
+    ) -> Result<bool, ProtocolError> {
+        self.act(messages, thread, out, |rma, port| rma.test_again(win, port)).map(|(flag, _)| flag)
     }
 
     /// A wait for the request of an operation is a local flush of its target.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one test, where there are no windows")]
     pub(super) fn flush_for(
         &mut self,
+        messages: &Messages,
         thread: Thread,
         key: Key,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if self.rma.is_none() { Ok(()) } else { self.flush_one_sided(thread, key, out) }
+    ) -> Result<Completed, ProtocolError> {
+        let Key::User(request) = key else { return Ok(Completed::new()) };
+        let open = messages.requests().get(key);
+        if !open.is_some_and(|open| open.body == Body::OneSided) {
+            return Ok(Completed::new());
+        }
+        let flushed = self.act(messages, thread, out, |rma, port| rma.waited_for(request, port));
+        flushed.map(|((), completed)| completed)
     }
 
-    fn flush_one_sided(
-        &mut self,
-        thread: Thread,
-        key: Key,
-        out: &mut Vec<LibraryAction>,
+    /// HCAs touch memory of windows where a window has it; elsewhere messages agreed on it.
+    pub(super) fn check_exposed(
+        &self,
+        messages: &Messages,
+        region: Region,
     ) -> Result<(), ProtocolError> {
-        let Key::User(request) = key else { return Ok(()) };
-        let one_sided = self.requests.get(key).is_some_and(|open| open.body == Body::OneSided);
-        if !one_sided {
-            return Ok(());
-        }
-        let ((), completed) =
-            self.with_rma(thread, out, |rma, port| rma.waited_for(request, port))?;
-        self.requests_complete(completed, out)
+        let Space::Window(memory) = region.space else { return Ok(()) };
+        let windows = self.rma.as_ref().ok_or_else(|| "there is no window here".to_owned());
+        let checked = windows.and_then(|rma| rma.exposes(memory, region));
+        checked.map_err(|words| messages.site().refuse(&words, "an access of an HCA"))
+    }
+
+    /// The waits of a thread inside a one-sided call, whose call is the `origin`-th.
+    pub(super) fn waits(&self, thread: Thread, origin: u32) -> Option<Vec<Wait>> {
+        Some(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
+    }
+
+    /// Windows that the program has not freed.
+    pub(super) fn open_ends<'a>(&'a self, settings: &'a Settings) -> Vec<String> {
+        self.rma.iter().flat_map(|rma| rma.open_ends(settings)).collect()
     }
 }
 
+/// What a window must know of the communicator that it is made over.
+fn members(messages: &Messages, thread: Thread, comm: Comm) -> Result<Members, ProtocolError> {
+    let (site, communicators) = (messages.site(), messages.communicators());
+    if communicators.sides(site, comm).is_ok() {
+        return Err(site.refuse("no window is made over an intercommunicator", comm));
+    }
+    let member = messages.member(thread, comm)?;
+    let group = &communicators.get(site, comm)?.group;
+    let processes = group.members().iter().map(|&process| Process(process)).collect();
+    Ok(Members { rank: member.rank.0, context: member.internal.0, processes })
+}
+
 /// A reading of counters ends its list.
-fn reads_last(out: &mut [LibraryAction]) {
+pub(super) fn reads_last(out: &mut [LibraryAction]) {
     let reads = |action: &LibraryAction| matches!(action, Action::Consult { .. });
     if let Some(place) = out.iter().position(reads) {
         out[place..].rotate_left(1);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! To matching, requests and protocols the buffer of such a message is the staging buffer,
-//! [`Space::Packed`]. What they ask for passes [`Library::carry_typed`], which puts the pieces in its
+//! [`Space::Packed`]. Their actions pass [`Typed::carry`], which puts the pieces in its
 //! place. So an eager message is packed into its eager buffer and unpacked out of it or, where it came
 //! unexpected, out of the library's; cells of shared memory are packed and unpacked one by one; a buffered
 //! message is packed into the room that is attached; and RDMA and copies through the kernel move packed
@@ -24,12 +24,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::calls::region;
 use super::staging::Staging;
-use super::{
-    Action, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread, push_return,
-};
-use crate::call::{Call, Peer, TypedCall};
+use super::{Action, LibraryAction, Region, Space, Thread};
 use crate::contract::Emit;
 use crate::packing::Task;
 use crate::typed::{Elements, TypedCopy};
@@ -87,121 +83,55 @@ fn reached(action: &LibraryAction) -> Option<u32> {
     if let Space::Packed(slot) = region.space { Some(slot) } else { None }
 }
 
-impl Library {
-    /// A send or a receive of a datatype; what lies in one piece is sent as it is.
-    pub(super) fn call_typed(
-        &mut self,
-        thread: Thread,
-        typed: &TypedCall,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let Some((buffer, task)) = typed.buffer() else {
-            return Err(self.refuse("only messages have a datatype", &typed.call));
-        };
-        let packed = if typed.elements.is_one_piece() {
-            region(buffer)
-        } else if self.moves(&typed.call) {
-            self.stage(thread, (buffer.id, task), &typed.elements)
-        } else {
-            typed.elements.data(buffer.id)
-        };
-        let begun = if let Call::Isend { request, .. }
-        | Call::Irecv { request, .. }
-        | Call::Imrecv { request, .. } = typed.call
-        {
-            Some(request)
-        } else {
-            None
-        };
-        let key = begun.map_or(Key::Inner(thread), Key::User);
-        if let Call::Isend { to, tag, comm, mode, .. } | Call::Send { to, tag, comm, mode, .. } =
-            typed.call
-        {
-            self.send(thread, key, to, tag, comm, packed, mode, out)?;
-        } else if let Call::Irecv { source, tag, comm, .. } | Call::Recv { source, tag, comm, .. } =
-            typed.call
-        {
-            self.receive(thread, key, source, tag, comm, packed, out)?;
-        } else if let Call::Mrecv { message, .. } | Call::Imrecv { message, .. } = typed.call {
-            self.matched_receive(thread, key, message, packed, out)?;
-        }
-        if begun.is_none() {
-            return self.wait_one(thread, key, out);
-        }
-        push_return(thread, Reply::Done, out);
-        Ok(())
-    }
-
-    /// Whether the call has a message: one with `MPI_PROC_NULL` has none.
-    fn moves(&self, call: &Call) -> bool {
-        if let Call::Mrecv { message, .. } | Call::Imrecv { message, .. } = *call {
-            return self.probed.iter().any(|(handle, ..)| *handle == message);
-        }
-        let (Call::Isend { to: peer, .. }
-        | Call::Send { to: peer, .. }
-        | Call::Irecv { source: peer, .. }
-        | Call::Recv { source: peer, .. }) = *call
-        else {
-            return false;
-        };
-        peer != Peer::Null
-    }
-
+impl Typed {
     /// A staging buffer for a message of this thread.
-    fn stage(
+    pub(super) fn stage(
         &mut self,
         thread: Thread,
         (buffer, task): (u32, Task),
         elements: &Arc<Elements>,
     ) -> Region {
-        let typed = self.typed.get_or_insert_default();
         let (elements, done) = (Arc::clone(elements), false);
         let packed = elements.packed();
-        let slot = typed.staging.take(thread);
-        typed.open.insert(slot, Message { task, buffer, elements, done });
+        let slot = self.staging.take(thread);
+        self.open.insert(slot, Message { task, buffer, elements, done });
         Region::new(Space::Packed(slot), packed)
     }
 
     /// Whether a message in pieces is open.
     pub(super) fn has_pieces(&self) -> bool {
-        self.typed.as_ref().is_some_and(|typed| !typed.open.is_empty())
+        !self.open.is_empty()
     }
 
-    /// Puts the pieces of messages in the place of their staging buffers in what was asked of this
-    /// thread from `first` on.
-    pub(super) fn carry_typed(
+    /// Puts the pieces of messages in the place of their staging buffers in the actions of this thread
+    /// from `first` on; `shared` says whether another thread may ask for a staging buffer before this
+    /// one is through with it. Answers whether a staging buffer is still in use.
+    pub(super) fn carry(
         &mut self,
         thread: Thread,
+        shared: bool,
         first: usize,
         out: &mut Vec<LibraryAction>,
-    ) {
-        let Some(mut typed) = self.typed.take() else { return };
-        typed.staging.is_through(thread);
-        let by = self.shares_staging().then_some(thread);
+    ) -> bool {
+        self.staging.is_through(thread);
+        let by = shared.then_some(thread);
         for action in out.split_off(first) {
-            typed.carry(action, by, out);
+            self.carry_one(action, by, out);
         }
-        self.typed = (!typed.staging.is_idle()).then_some(typed);
+        !self.staging.is_idle()
     }
-}
 
-impl Library {
-    /// Whether another thread may ask for a staging buffer before this one is through with it.
-    fn shares_staging(&self) -> bool {
-        let shares = self.pending.len() > 1;
-        #[cfg(feature = "mutants")]
-        let shares = shares && !self.job.has(crate::mutant::Mutant::StagesInUse);
-        shares
-    }
-}
-
-impl Typed {
     fn message(&mut self, slot: u32) -> &mut Message {
         self.open.get_mut(&slot).expect("a staging buffer is named while its message is open")
     }
 
     /// One action; `by` empties staging buffers, where others run beside it.
-    fn carry(&mut self, action: LibraryAction, by: Option<Thread>, out: &mut Vec<LibraryAction>) {
+    fn carry_one(
+        &mut self,
+        action: LibraryAction,
+        by: Option<Thread>,
+        out: &mut Vec<LibraryAction>,
+    ) {
         if let Some((slot, task, other, first)) = copied(&action) {
             let message = self.message(slot);
             if task == Task::Pack && message.done {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Key, MessageHeader, Packet, in_words};
+use super::{Key, MessageHeader, Packet, Selection};
 use crate::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
 use crate::collectives::Collective;
 use crate::contract::Handle;
@@ -12,6 +12,14 @@ use mpi::communicator::Communicators;
 use mpi::endpoints::EndpointsError;
 use mpi::envelope::Rank;
 use mpi::group::{RepeatedProcess, SelectionError, SplitError};
+
+/// What a selection is called in reports.
+pub(super) fn in_words(selection: &Selection) -> String {
+    let source =
+        selection.source.map_or("any source".to_owned(), |rank| format!("rank {}", rank.0));
+    let tag = selection.tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+    format!("{source}, {tag}, context {}", selection.context.0)
+}
 
 /// A call with its arguments.
 pub(super) fn call(call: &Call) -> String {

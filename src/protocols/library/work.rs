@@ -1,4 +1,4 @@
-//! Work on large messages that a thread has begun and not ended: chunks to copy, counters to ask.
+//! Work on large messages that a thread has begun and not ended: chunks to copy, counters to read.
 //!
 //! ```text
 //!   a role copies a chunk ──Poll──▶ what is found is handled ──Polled──▶ the next chunk …
@@ -20,20 +20,22 @@
 
 use std::collections::VecDeque;
 
-use super::requests::{Body, Pending, Request};
-use super::{Action, Key, Library, LibraryAction, ProtocolError, Reply, Thread, Token};
-use crate::contract::{ASKED, Emit};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
+use super::answers::push_return;
+use super::{Action, Key, LibraryAction, Reply, Thread, Token};
+use crate::contract::Emit;
 use crate::rendezvous::scheme::Calls;
-use crate::rendezvous::{Cooperation, RoleInput};
 
 /// The token of the polls between chunks; those of tests are numbers of threads.
 const BETWEEN_CHUNKS: Token = Token(1 << 40);
 
-/// What a thread has begun.
+/// Whether a pass is one between chunks.
+pub(super) fn is_between_chunks(token: Token) -> bool {
+    token == BETWEEN_CHUNKS
+}
+
+/// The work of one thread.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(super) struct Works {
+pub(super) struct Work {
     /// Messages with chunks left, in the order of their turns; a receive and a send of one name
     /// cannot both be open.
     copies: VecDeque<Key>,
@@ -45,15 +47,24 @@ pub(super) struct Works {
     asking: bool,
     /// Whether the pass of a test is over whose answer waits for the copies.
     tested: bool,
-    /// What the call returns when all this is ended.
+    /// The reply of the call, held until all this is ended.
     held: Option<Reply>,
 }
 
-impl Works {
-    fn is_idle(&self) -> bool {
-        self.copies.is_empty() && self.asks.is_empty() && self.held.is_none() && !self.tested
-    }
+/// The next step of a thread's work.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Next {
+    /// No work is left, or an input that is awaited will bring the next step.
+    Nothing,
+    /// A receive reads the counters of its node.
+    Ask(Key),
+    /// A pass between two chunks.
+    Poll,
+    /// The copies are over, and the call returns; with `true`, a test is answered before.
+    Return(bool),
+}
 
+impl Work {
     /// A role goes on after a poll.
     pub(super) fn copies_on(&mut self, key: Key) {
         self.copies.push_back(key);
@@ -63,160 +74,73 @@ impl Works {
     pub(super) fn asks(&mut self, key: Key, calls: Calls) {
         self.asks.push_back((key, calls));
     }
-}
 
-/// Whether a pass is one between chunks.
-pub(super) fn is_between_chunks(token: Token) -> bool {
-    token == BETWEEN_CHUNKS
-}
+    fn is_idle(&self) -> bool {
+        self.copies.is_empty() && self.asks.is_empty() && self.held.is_none() && !self.tested
+    }
 
-impl Library {
-    /// What a list must still end with, after an input was handled.
-    pub(super) fn arrange(
+    /// The next step after an input; `in_test` says whether the thread is in the pass of a test. A
+    /// return in the list is held while there is work.
+    pub(super) fn next(
         &mut self,
         thread: Thread,
+        in_test: bool,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if self.begun(thread).is_none_or(Works::is_idle) {
-            return Ok(());
+    ) -> Next {
+        if self.is_idle() {
+            return Next::Nothing;
         }
         self.hold_reply(thread, out);
-        let in_test = self.is_testing(thread);
-        let works = self.works(thread);
-        if let Some(&(key, _)) = works.asks.front()
-            && !works.asking
+        if let Some(&(key, _)) = self.asks.front()
+            && !self.asking
         {
-            works.asking = true;
-            return self.ask(key, out);
+            self.asking = true;
+            return Next::Ask(key);
         }
-        if works.asking || works.polling || (in_test && !works.tested) {
-            return Ok(());
+        if self.asking || self.polling || (in_test && !self.tested) {
+            return Next::Nothing;
         }
-        if !works.copies.is_empty() {
-            works.polling = true;
+        if !self.copies.is_empty() {
+            self.polling = true;
             out.emit(|| Action::Poll(BETWEEN_CHUNKS));
-            return Ok(());
+            return Next::Poll;
         }
-        if std::mem::take(&mut works.tested) {
-            self.polled(thread, out)?;
-            self.hold_reply(thread, out);
-        }
-        if let Some(reply) = self.works(thread).held.take() {
-            super::push_return(thread, reply, out);
-        }
-        Ok(())
+        Next::Return(std::mem::take(&mut self.tested))
     }
 
-    /// The work of a thread.
-    pub(super) fn works(&mut self, thread: Thread) -> &mut Works {
-        let (threads, worker) = (self.pending.len(), self.worker(thread));
-        let all = self.works.get_or_insert_with(|| vec![Works::default(); threads].into());
-        &mut all[worker]
-    }
-
-    /// The work of a thread, where any of this process ever had some.
-    fn begun(&self, thread: Thread) -> Option<&Works> {
-        self.works.as_ref().map(|all| &all[self.worker(thread)])
-    }
-
-    /// Whose list of work a thread adds to and takes from: its own.
-    #[cfg_attr(
-        not(feature = "mutants"),
-        expect(clippy::unused_self, reason = "a planted bug asks")
-    )]
-    fn worker(&self, thread: Thread) -> usize {
-        #[cfg(feature = "mutants")]
-        let thread = if self.job.has(Mutant::SharesWorks) { Thread(0) } else { thread };
-        usize::from(thread.0)
+    /// The call returns, where its reply was held.
+    pub(super) fn give_back(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
+        if let Some(reply) = self.held.take() {
+            push_return(thread, reply, out);
+        }
     }
 
     /// Takes the return of this thread's call out of a list: there is work left.
-    fn hold_reply(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
+    pub(super) fn hold_reply(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
         let own = |action: &LibraryAction| matches!(action, Action::Return { thread: whose, .. } if *whose == thread);
         if let Some(place) = out.iter().position(own) {
             let Action::Return { reply, .. } = out.remove(place) else {
                 unreachable!("the place of a return was looked for")
             };
-            self.works(thread).held = Some(reply);
+            self.held = Some(reply);
         }
     }
 
-    /// Whether this thread is in the pass of a test or of a probe with a flag.
-    fn is_testing(&self, thread: Thread) -> bool {
-        matches!(
-            self.pending[usize::from(thread.0)],
-            Some(
-                Pending::Test(_)
-                    | Pending::TestAll(_)
-                    | Pending::Probe { flag: true, .. }
-                    | Pending::WindowTest(_)
-                    | Pending::WindowPass
-            )
-        )
+    /// The pass of a test is over; answers whether its answer waits for copies.
+    pub(super) fn test_waits(&mut self) -> bool {
+        self.tested |= !self.copies.is_empty();
+        !self.copies.is_empty()
     }
 
-    /// The pass of a test is over: it is answered when no copy is under way.
-    pub(super) fn test_polled(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        if self.begun(thread).is_some_and(|works| !works.copies.is_empty()) {
-            self.works(thread).tested = true;
-            return Ok(());
-        }
-        self.polled(thread, out)
+    /// The poll between two chunks is over: the copy that has its turn.
+    pub(super) fn next_copy(&mut self) -> Option<Key> {
+        self.polling = false;
+        self.copies.pop_front()
     }
 
-    /// The poll between two chunks is over: the next copy has its turn.
-    pub(super) fn next_chunk(
-        &mut self,
-        thread: Thread,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let works = self.works(thread);
-        works.polling = false;
-        let Some(key) = works.copies.pop_front() else {
-            return Err(self.refuse("no copy is under way", "the end of a poll between chunks"));
-        };
-        if self.is_sending(key) {
-            self.drive_sender(thread, key, None, RoleInput::Continue, out)
-        } else {
-            self.drive_receiver(thread, key, RoleInput::Continue, out)
-        }
-    }
-
-    /// Reads the counters that a receive's choice depends on.
-    fn ask(&self, key: Key, out: &mut Vec<LibraryAction>) -> Result<(), ProtocolError> {
-        let Some(Request { body: Body::Receiving { from, .. }, .. }) = self.requests.get(key)
-        else {
-            return Err(self.refuse("only a matched receive asks for counters", key));
-        };
-        let counters = Cooperation::question(from.peer, self.me, self.node());
-        let token = key.token();
-        out.emit(|| Action::Consult { counters, token });
-        Ok(())
-    }
-
-    /// The counters are read: the receive that asked for them goes on.
-    pub(super) fn counters(
-        &mut self,
-        thread: Thread,
-        token: Token,
-        values: [u32; ASKED],
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
-        let works = self.works(thread);
-        works.asking = false;
-        match works.asks.pop_front() {
-            Some((key, calls)) if key.token() == token => {
-                self.choose(thread, (key, calls), values, out)
-            }
-            other => Err(self.defect("these counters were not asked for", other)),
-        }
-    }
-
-    pub(super) fn node(&self) -> u32 {
-        self.job.node_of[self.me.0 as usize]
+    /// The counters are read: the receive that asked for them.
+    pub(super) fn answered(&mut self) -> Option<(Key, Calls)> {
+        self.asking = false;
+        self.asks.pop_front()
     }
 }

@@ -66,14 +66,14 @@ impl Flawed {
             Some(Mutant::OtherSource) => Flaw::OtherSource,
             _ => return,
         };
-        self.library.plant_in_engines(flaw);
+        self.library.messages_mut().plant_in_engines(flaw);
     }
 
     /// The end of a call that the library would not survive: a bug made two communicators of
     /// endpoints one, or freed one before its time.
     fn frees_an_orphan(&mut self, input: &LibraryInput) -> bool {
         let Input::Call(Call::FreeEndpoint { comm }) = input else { return false };
-        self.library.free_orphan(*comm)
+        self.library.messages_mut().free_orphan(*comm)
     }
 
     /// Changes what the library has counted, by what it was asked for and what it did.
@@ -83,15 +83,15 @@ impl Flawed {
                 (
                     Mutant::ReadsCounter,
                     Action::Observe(Observation::Group(GroupFact::Opened { context })),
-                ) => self.library.count_context(*context),
+                ) => self.library.messages_mut().contexts_mut().count(*context),
                 (
                     Mutant::ContextGaps,
                     Action::Observe(Observation::Group(GroupFact::Opened { .. })),
-                ) => self.library.leave_context_gap(),
+                ) => self.library.messages_mut().contexts_mut().leave_gap(),
                 (
                     Mutant::ContextAgain,
                     Action::Observe(Observation::Group(GroupFact::Closed { .. })),
-                ) => self.library.give_context_back(),
+                ) => self.library.messages_mut().contexts_mut().give_back(),
                 _ => {}
             }
         }
@@ -123,7 +123,9 @@ impl Machine for Flawed {
     }
 
     fn polls(&self, thread: Thread) -> Lanes {
-        if self.mutant == Some(Mutant::FirstPolls) && self.library.is_later_endpoint(thread) {
+        if self.mutant == Some(Mutant::FirstPolls)
+            && self.library.messages().is_later_endpoint(thread)
+        {
             return Lanes { first: Lane(0), count: 0 };
         }
         self.library.polls(thread)
@@ -136,7 +138,7 @@ impl Machine for Flawed {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         if let Input::Resume(_) = input
-            && self.library.appends_late(thread)
+            && self.library.messages_mut().appends_late(thread)
         {
             return Ok(());
         }
@@ -147,17 +149,17 @@ impl Machine for Flawed {
         }
         let begins = matches!(input, Input::Call(_));
         let frees = matches!(input, Input::Call(Call::FreeEndpoint { .. }));
-        let contexts = self.library.contexts();
+        let contexts = *self.library.messages_mut().contexts_mut();
         messages::bend_input(mutant, &mut self.messages, &mut input);
         let told = windows::bend_input(mutant, &mut self.answers, &mut input);
         let mut list = Vec::new();
         self.library.handle(thread, input, &mut list)?;
         windows::bend_answers(mutant, told, &mut list);
         if begins && mutant == Mutant::ReadsCounter {
-            self.library.count_contexts_as(contexts);
+            *self.library.messages_mut().contexts_mut() = contexts;
         }
         if frees && mutant == Mutant::IdAgain {
-            self.library.give_name_back();
+            self.library.messages_mut().give_name_back();
         }
         self.plant_in_engines(self.mutant);
         self.bend(mutant, thread, &mut list);
@@ -184,9 +186,9 @@ impl Machine for Flawed {
     ) -> Result<(), ProtocolError> {
         match self.mutant {
             Some(Mutant::NicExactFirst) => {
-                self.library.plant_in_engines(Flaw::ExactFirst);
+                self.library.messages_mut().plant_in_engines(Flaw::ExactFirst);
                 let handled = self.handle(Thread(0), input, out);
-                self.library.heal_engines();
+                self.library.messages_mut().heal_engines();
                 handled
             }
             Some(Mutant::NicFinFirst) => {

@@ -297,7 +297,7 @@ impl Messages {
 
     fn fin_of(&mut self, library: &Library, route: Route, token: Token) -> Vec<LibraryAction> {
         let own = Key::from_token(token);
-        let Some(to) = library.sender_by_rget(own) else { return Vec::new() };
+        let Some(to) = library.messages().sender_by_rget(own) else { return Vec::new() };
         self.fin_sent.insert(own);
         let packet = Packet::Rendezvous { to, from: own, word: Word::Fin };
         control(library, route, packet).into()

@@ -1,0 +1,55 @@
+//! Numbers that messages of the library's own carry in their headers, kept for the thread that waits.
+
+use std::collections::BTreeMap;
+
+use super::{Key, Thread};
+
+/// The numbers that messages have brought to the threads of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Carried {
+    /// By each thread's inner receive.
+    inner: Vec<u64>,
+    /// By the first chunks of messages to GPU memory, for each thread that receives one.
+    chunks: BTreeMap<Thread, Option<u64>>,
+}
+
+impl Carried {
+    /// For so many threads.
+    pub(super) fn new(threads: usize) -> Self {
+        Self { inner: vec![0; threads], chunks: BTreeMap::new() }
+    }
+
+    /// A receive is matched with a message that carries `word`.
+    #[inline]
+    pub(super) fn receive(&mut self, key: Key, word: u64) {
+        match key {
+            Key::Inner(thread) => self.inner[usize::from(thread.0)] = word,
+            Key::Part(thread, 1) => {
+                if let Some(number) = self.chunks.get_mut(&thread) {
+                    *number = Some(word);
+                }
+            }
+            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) => {}
+        }
+    }
+
+    /// The number that a thread's inner receive brought.
+    pub(super) fn inner(&self, thread: Thread) -> u64 {
+        self.inner[usize::from(thread.0)]
+    }
+
+    /// A thread receives a message to GPU memory: its first chunk is [`Key::Part`] 1.
+    pub(super) fn await_chunk(&mut self, thread: Thread) {
+        self.chunks.insert(thread, None);
+    }
+
+    /// The number that the first chunk brought.
+    pub(super) fn chunk(&self, thread: Thread) -> Option<u64> {
+        *self.chunks.get(&thread)?
+    }
+
+    /// The message to GPU memory is complete.
+    pub(super) fn end_chunks(&mut self, thread: Thread) {
+        self.chunks.remove(&thread);
+    }
+}

@@ -1,0 +1,149 @@
+//! What the call of each thread waits for.
+
+use super::agreeing::Agreeing;
+use super::collective::Running;
+use super::device::Exchanging;
+use super::{Handle, Key, Selection, Thread};
+use crate::call::{Comm, Requests};
+use crate::rma::call::Win;
+use mpi::envelope::Rank;
+
+/// What a thread's call waits for.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Pending {
+    /// One request: `MPI_Wait` and the blocking operations.
+    One(Key),
+    /// All of a set; `remaining` are not complete yet.
+    All { requests: Requests, statuses: bool, remaining: u32 },
+    /// Any of a set.
+    Any(Requests),
+    /// `MPI_Test`, during its pass.
+    Test(Handle),
+    /// `MPI_Testall`, during its pass.
+    TestAll(Requests),
+    /// A probe; `take` names the message of a matched one; `flag` ends with its pass.
+    Probe { selection: Selection, take: Option<Handle>, flag: bool },
+    /// A collective.
+    Collective(Running),
+    /// Messages with buffers in GPU memory.
+    Device(Box<Exchanging>),
+    /// A one-sided call: the windows know its goal.
+    Window,
+    /// `MPI_Win_test`, during its pass.
+    WindowTest(Win),
+    /// A flush with nothing to do, during its pass.
+    WindowPass,
+    /// `MPI_Buffer_detach`.
+    Detach,
+    /// An agreement: making communicators, or freeing endpoints.
+    Agree(Box<Agreeing>),
+}
+
+/// The threads of one process.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Threads(Vec<Option<Pending>>);
+
+impl Threads {
+    /// So many threads, none of them in a call.
+    pub(super) fn new(count: usize) -> Self {
+        Self(vec![None; count])
+    }
+
+    /// How many threads there are.
+    #[inline]
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What a thread waits for.
+    #[inline]
+    pub(super) fn get(&self, thread: Thread) -> Option<&Pending> {
+        self.0[usize::from(thread.0)].as_ref()
+    }
+
+    /// What a thread waits for, to be changed.
+    #[inline]
+    pub(super) fn get_mut(&mut self, thread: Thread) -> Option<&mut Pending> {
+        self.0.get_mut(usize::from(thread.0))?.as_mut()
+    }
+
+    /// A thread waits from now on.
+    #[inline]
+    pub(super) fn wait(&mut self, thread: Thread, pending: Pending) {
+        self.0[usize::from(thread.0)] = Some(pending);
+    }
+
+    /// A thread waits no more; answers what it waited for.
+    #[inline]
+    pub(super) fn take(&mut self, thread: Thread) -> Option<Pending> {
+        self.0[usize::from(thread.0)].take()
+    }
+
+    /// A thread waits no more.
+    #[inline]
+    pub(super) fn end(&mut self, thread: Thread) {
+        self.0[usize::from(thread.0)] = None;
+    }
+
+    /// Whether a thread is in the pass of a test or of a probe with a flag.
+    pub(super) fn is_testing(&self, thread: Thread) -> bool {
+        matches!(
+            self.get(thread),
+            Some(
+                Pending::Test(_)
+                    | Pending::TestAll(_)
+                    | Pending::Probe { flag: true, .. }
+                    | Pending::WindowTest(_)
+                    | Pending::WindowPass
+            )
+        )
+    }
+
+    /// The probe that a thread waits in: its selection, and the message handle of a matched one.
+    pub(super) fn probe(&self, thread: Thread) -> Option<(Selection, Option<Handle>)> {
+        match self.get(thread)? {
+            Pending::Probe { selection, take, flag: false } => Some((*selection, *take)),
+            Pending::One(_)
+            | Pending::All { .. }
+            | Pending::Any(_)
+            | Pending::Test(_)
+            | Pending::TestAll(_)
+            | Pending::Probe { .. }
+            | Pending::Collective(_)
+            | Pending::Device(_)
+            | Pending::Window
+            | Pending::WindowTest(_)
+            | Pending::WindowPass
+            | Pending::Detach
+            | Pending::Agree(_) => None,
+        }
+    }
+
+    /// What the threads beside this one wait for.
+    fn others(&self, thread: Thread) -> impl Iterator<Item = &Pending> {
+        let numbered = (0..).zip(&self.0);
+        let others = numbered.filter(move |&(other, _)| Thread(other) != thread);
+        others.filter_map(|(_, pending)| pending.as_ref())
+    }
+
+    /// The collective that another thread is inside as the same rank of a communicator.
+    pub(super) fn inside(&self, thread: Thread, comm: Comm, rank: Rank) -> Option<&'static str> {
+        self.others(thread).find_map(|pending| {
+            let Pending::Collective(running) = pending else { return None };
+            let same = running.call.comm == comm && running.rank == rank;
+            same.then(|| running.call.function())
+        })
+    }
+
+    /// Whether another thread agrees by messages that could be taken for those of `agreeing`.
+    pub(super) fn clashes(&self, thread: Thread, agreeing: &Agreeing) -> bool {
+        let clash = |one: &Pending| matches!(one, Pending::Agree(one) if one.clashes(agreeing));
+        self.others(thread).any(clash)
+    }
+
+    /// Whether an agreement under way will give this number to a communicator.
+    pub(super) fn give(&self, comm: Comm) -> bool {
+        let gives = |one: &Pending| matches!(one, Pending::Agree(one) if one.purpose.gives(comm));
+        self.0.iter().flatten().any(gives)
+    }
+}
