@@ -51,8 +51,8 @@ pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outco
         let build = |size| Some(entry.subject(size, *planted));
         explore::smallest(&mut found, *size, entry.least, &options, build);
     }
-    let own = job.protocol.as_ref().map_or(&[][..], |(entry, _, size)| (entry.reaches)(*size));
-    let reaches = [own, &options.faults.reaches()].concat();
+    let own = job.protocol.as_ref().map(|(entry, _, size)| (entry.reaches)(*size));
+    let reaches = [own.unwrap_or_default(), options.faults.reaches()].concat();
     let verdict = judge(&found, &options, &reaches);
     let tokens = found.failures.iter().map(|failed| token(&job, &options, failed)).collect();
     let report = Report { job: &job, options: &options, found: &found, reaches, verdict, tokens };
@@ -199,7 +199,7 @@ fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
         Err(Failure::from(Problem::new(&codes::USAGE, what)))
     };
     within("ranks", size.ranks, entry.least, entry.most)?;
-    within("ops", size.ops, 1, registry::MOST_OPS)?;
+    within("ops", size.ops, 1, explore::MOST_OPS)?;
     Ok(size)
 }
 

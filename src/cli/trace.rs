@@ -6,7 +6,7 @@ use super::args::Trace;
 use super::goal;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::{goal as schedules, measured};
+use experiment::{measured, run};
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use workloads::goal::write;
@@ -25,7 +25,7 @@ pub(super) fn trace(terminal: Terminal, what: &Trace) -> Outcome {
         }
         Trace::Export { scenario, changes } => {
             let plan = load(terminal, &request(scenario, changes, None)?)?;
-            let schedule = schedules::written(&plan).map_err(|why| {
+            let schedule = run::goal::schedule(&plan).map_err(|why| {
                 let what = format!("`{}` cannot be written in GOAL: {why}", quote(scenario));
                 let help = "one value for each swept field is given by `--set PATH=VALUE`";
                 Failure::from(Problem::new(&codes::NOT_IN_GOAL, what).help(help))

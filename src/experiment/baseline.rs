@@ -16,6 +16,7 @@ use super::inputs::Numbers;
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
 use super::results::{ClaimStatus, Metric, PointResult, RunResult, unit};
+use super::schema::PRESENTATION;
 use super::store::{StoreError, create_folder_of, write_atomically};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
@@ -29,8 +30,6 @@ const FOLDER: &str = "traces/baselines";
 const FORMAT: u32 = 1;
 /// Where a definition keeps the options that changed its scenario.
 const OVERRIDES: &str = "--set";
-/// Keys of a scenario that change nothing of what runs.
-pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
 
 /// The results of one scenario as they were saved.
 #[derive(Clone, Debug, Deserialize, PartialEq)]

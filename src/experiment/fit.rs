@@ -10,10 +10,8 @@
 //! from the measurement: it stays as it was, and is called assumed.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use super::library::Library;
 use form::diagnostic::Diagnostics;
 
 pub mod bench;
@@ -21,60 +19,16 @@ pub mod candidates;
 pub mod hwloc;
 mod least_squares;
 pub mod profile;
+mod request;
 pub mod search;
 pub mod table;
 
 use bench::Runner;
 pub use bench::{Bench, BenchError, Row};
 pub use candidates::{Between, Candidate};
+pub use request::{Request, Role};
 pub use search::{Fitted, Kept, Number};
 pub use table::{Benchmark, Table};
-
-/// What a row is used for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Role {
-    /// Numbers are fitted on it.
-    Fitted,
-    /// So they are, and by a second search that does not see it, so that its error there tells what
-    /// to expect between the rows.
-    HeldOut,
-    /// A row of a table that is only compared.
-    Predicted,
-}
-
-impl Role {
-    /// The word for it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Fitted => "fitted",
-            Self::HeldOut => "held out",
-            Self::Predicted => "predicted",
-        }
-    }
-}
-
-/// What a fit needs to know.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The machine that it begins with: a model's name.
-    pub machine: String,
-    /// Tables that numbers are fitted on, each as `[KIND=]FILE`.
-    pub measured: Vec<String>,
-    /// Tables that are only compared.
-    pub predicted: Vec<String>,
-    /// Where the processes of a pair are.
-    pub between: Between,
-    /// `path=value` of each `--set`.
-    pub overrides: Vec<String>,
-    /// Where models are.
-    pub library: Library,
-    /// Numbers of the machine that are not searched.
-    pub keep: Vec<&'static str>,
-    /// Every so many rows of a fitted table one is held out; 0: none.
-    pub hold_out: usize,
-    /// Topology of the machine: a file of `lstopo --of xml`.
-    pub hwloc: Option<PathBuf>,
-}
 
 /// What a fit has found.
 #[derive(Clone, Debug)]

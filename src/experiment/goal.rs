@@ -1,12 +1,10 @@
-//! Schedules from files: what is wrong with them is told as for any input.
+//! Schedules from files; mistakes in them are reported as those of any input.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use super::library;
-use super::plan::Plan;
-use super::run::job;
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::recognise;
@@ -14,7 +12,6 @@ use form::shape::nearest;
 use runtime::loggops::schedule::Schedule;
 use workloads::goal;
 use workloads::goal::read::{Fault, ReadError};
-use workloads::goal::record::record;
 
 /// The end of the name of a schedule.
 pub const EXTENSION: &str = "goal";
@@ -24,7 +21,7 @@ const BUFFER: usize = 1 << 16;
 /// A schedule and the hash of its text.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub schedule: Schedule,
     /// Hash of the bytes: 32 hexadecimal digits.
     pub digest: String,
@@ -36,7 +33,7 @@ pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Loaded> {
     let file = library::open(diagnostics, path)?;
     let mut text =
         BufReader::with_capacity(BUFFER, Hashing { file, hasher: blake3::Hasher::new() });
-    // What cannot be read at all is told by the reader.
+    // The reader below reports a file that cannot be read at all.
     let start = text.fill_buf().unwrap_or_default();
     if let Some((found, (_, help), code)) = recognise(start) {
         let source = diagnostics.add_source(name, "");
@@ -65,28 +62,6 @@ pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Loaded> {
             None
         }
     }
-}
-
-/// What the processes of `plan` do, as a schedule.
-///
-/// # Errors
-///
-/// Why GOAL cannot say it.
-pub fn written(plan: &Plan) -> Result<Schedule, String> {
-    let [point] = &plan.points[..] else {
-        let points = plan.points.len();
-        return Err(format!("it has a sweep of {points} points, and a schedule is of one"));
-    };
-    if let Some(schedule) = point.workload.schedule()? {
-        return Ok(schedule);
-    }
-    if point.progress_thread {
-        return Err("its ranks have progress threads, and a schedule has none".to_owned());
-    }
-    if point.threads > 1 {
-        return Err(format!("its processes have {} threads, and a rank has one", point.threads));
-    }
-    record(job::build(point).programs).map_err(|why| why.to_string())
 }
 
 /// A file whose bytes are hashed as they are read.

@@ -9,22 +9,35 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::plan::Limits;
+use engine::LimitReached;
 use units::Bytes;
 
-/// The least of what bounds this process.
+/// The tightest bound on the memory of this process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Bound {
     /// How much.
     pub bytes: Bytes,
-    /// What says so.
+    /// Its origin, in words.
     pub of: &'static str,
 }
 
-/// What a point with these limits may hold, and what of this host says so, if it is not the scenario.
+/// The memory that a point with these limits may hold, and the bound of this host that sets it, if it is not the
+/// scenario.
 pub fn memory_of(limits: Limits) -> (Bytes, Option<Bound>) {
     static HERE: OnceLock<Option<Bound>> = OnceLock::new();
     let here = *HERE.get_or_init(|| bound(Path::new("/")));
     allowed(limits, here)
+}
+
+/// A limit that a point reached, and the bound of this host that set it, if it did.
+pub fn limit_in_words(limits: Limits, reached: &LimitReached) -> String {
+    let LimitReached::Memory { .. } = reached else { return reached.to_string() };
+    match memory_of(limits).1 {
+        Some(Bound { of, .. }) => {
+            format!("{reached}; the limit is {of}, as the scenario gives none")
+        }
+        None => reached.to_string(),
+    }
 }
 
 fn allowed(limits: Limits, here: Option<Bound>) -> (Bytes, Option<Bound>) {

@@ -20,6 +20,7 @@ pub mod conform;
 pub mod diff;
 pub mod document;
 pub mod explore;
+mod faults;
 pub mod fit;
 pub mod fresh;
 pub mod goal;

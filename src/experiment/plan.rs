@@ -1,34 +1,25 @@
-//! What is meant: a scenario with all defaults filled in, every point checked.
+//! Plans: a scenario with all defaults filled in and every point of its sweep checked.
 //!
 //! [`load`] goes from a file and the options of a command line to a [`Plan`]: read, override,
 //! check against the tables, expand the sweep, resolve the machine of each point and check what
-//! its fields say together. Everything that is wrong is reported; nothing has run by then.
+//! its fields say together. It reports every mistake before anything runs.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::claim::figures::{Figure, Measures};
-use super::claim::{Binder, Claim};
+use super::claim::Binder;
+use super::claim::figures::Measures;
 use super::library::{self, Library};
 use super::model_file::Models;
 use super::overrides::{self, Spelling};
-use super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO, SCHEMA, metrics};
+use super::schema::{SCENARIO, SCHEMA, metrics};
 use super::sweep::{self, Sweep};
 use form::codes;
-use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::{Node, Value};
-use form::machine::Machine;
 use form::shape::check::check;
 use form::shape::{Shape, path};
-use protocols::rendezvous::{Cooperation, Protocol};
-use protocols::rma;
-use runtime::faults::FaultPlan;
-use runtime::memory::Payload;
-use runtime::timed::{Kernel, LockOrder};
-use units::{Bytes, TimeDelta};
-use workloads::kind::Schedules;
-use workloads::replayed::Replayed;
 
+pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology};
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 
@@ -36,172 +27,15 @@ mod addressing;
 pub mod assumed;
 pub mod connections;
 mod cooperation;
-mod faults;
 mod goal;
 mod noise;
 mod one_sided;
 mod point;
 mod progress;
 pub mod sources;
+mod values;
 
-use connections::Connected;
-
-/// A scenario that can be run.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The scenario's path under `scenarios/` without `.json`, or its file's name.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// Document and figure that it reproduces.
-    pub source: Option<String>,
-    /// Its note.
-    pub note: Option<String>,
-    /// The bytes that were read.
-    pub bytes: Vec<u8>,
-    /// Hash of the text (line ends as `\n`) and of the overrides: 32 hexadecimal digits.
-    pub digest: String,
-    /// `path=value` of each `--set`, in order.
-    pub overrides: Vec<String>,
-    /// The axes.
-    pub sweep: Sweep,
-    /// Every point, in sweep order.
-    pub points: Vec<Point>,
-    /// Numbers of the scenario that have a source.
-    pub sourced: Vec<sources::Sourced>,
-    /// What is drawn.
-    pub figures: Vec<Figure>,
-    /// What is expected.
-    pub claims: Vec<Claim>,
-    /// The scenario's file, where it is one.
-    pub file: Option<PathBuf>,
-    /// The files that it was read from, that one first.
-    pub files: Vec<PathBuf>,
-}
-
-/// One point of a sweep: everything that a run needs.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Index in sweep order, from 0.
-    pub index: usize,
-    /// Swept path and value, in axis order.
-    pub params: Vec<(String, String)>,
-    /// The machine of every node; points that do not differ in it share it.
-    pub machine: Arc<Machine>,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// Which process runs where.
-    pub placement: Placement,
-    /// Threads of each process.
-    pub threads: u16,
-    /// Whether each process has a progress thread besides.
-    pub progress_thread: bool,
-    /// How messages find their thread.
-    pub addressing: Addressing,
-    /// The network.
-    pub topology: Topology,
-    /// The choices of the MPI library.
-    pub mpi: MpiOptions,
-    /// What the processes do.
-    pub workload: Arc<dyn Workload>,
-    /// Whether the metrics tell where the time of a message went.
-    pub account: bool,
-    /// Random disturbances.
-    pub noise: Noise,
-    /// What goes wrong.
-    pub faults: FaultPlan,
-    /// Where the run stops.
-    pub limits: Limits,
-    /// The seed of all random streams.
-    pub seed: u64,
-}
-
-impl Point {
-    /// Its ranks.
-    pub const fn ranks(&self) -> Ranks {
-        let Self { nodes, placement, threads, addressing, seed, .. } = *self;
-        Ranks { nodes, placement, threads, addressing, seed }
-    }
-
-    /// The word of its kind of workload.
-    pub fn kind(&self) -> &'static str {
-        self.workload.kind().name
-    }
-}
-
-/// The network.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Topology {
-    /// One switch.
-    Crossbar,
-    /// Switches in levels.
-    FatTree {
-        /// Nodes of a leaf switch, children of a switch further up.
-        arity: u32,
-        /// Levels of switches.
-        levels: u32,
-        /// Links downwards for each link upwards.
-        oversubscription: u32,
-    },
-}
-
-/// The choices of the MPI library.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct MpiOptions {
-    /// How a large message moves between nodes.
-    pub rendezvous: Protocol,
-    /// How large messages move inside a node.
-    pub cooperation: Cooperation,
-    /// How processes of a node copy from each other's memory.
-    pub kernel: Kernel,
-    /// How late the counter of a node's large RDMA operations is read.
-    pub counter_lag: TimeDelta,
-    /// Largest message sent eagerly between nodes.
-    pub eager_threshold: Bytes,
-    /// Largest message sent eagerly inside a node.
-    pub eager_threshold_intra: Bytes,
-    /// Whether the bytes of messages exist.
-    pub payload: Payload,
-    /// How processes are connected.
-    pub connections: Connected,
-    /// Who gets the library lock.
-    pub lock: LockOrder,
-    /// How windows work.
-    pub rma: rma::Settings,
-}
-
-/// Random disturbances; none by default.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Noise {
-    /// Each process starts after a uniform time up to this.
-    pub start_skew: TimeDelta,
-    /// Interruptions of each core.
-    pub os_noise: Option<OsNoise>,
-}
-
-/// Interruptions of a core.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct OsNoise {
-    /// Mean time between two.
-    pub period: TimeDelta,
-    /// How long one takes.
-    pub length: TimeDelta,
-}
-
-/// Where a run stops.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Limits {
-    /// Events.
-    pub events: u64,
-    /// Simulated time.
-    pub time: TimeDelta,
-    /// What it may hold, as [`runtime::memory_use`] counts it.
-    pub memory: Bytes,
-    /// Whether the scenario says so: otherwise it may hold no more than this host has.
-    pub memory_given: bool,
-}
-
-/// What a command asks for.
+/// The scenario and the options of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The scenario: a path, or the name of one that ships.
@@ -353,7 +187,7 @@ fn check_tree(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
         None => forgive_swept(&mut first),
     }
     check(diagnostics, &first, &Shape::Object(&SCENARIO), "");
-    // Not only what was found here: what the reader of the text reported is no value either.
+    // Errors of the reader of the text count, too: a part that it reported has no value.
     sweep.filter(|_| !diagnostics.has_errors())
 }
 
@@ -430,7 +264,7 @@ fn check_swept_machine(
     }
 }
 
-/// The tree without what does not differ between points and may be long.
+/// The tree without the lists that do not differ between points and may be long.
 fn without_lists(tree: &Node) -> Node {
     let mut out = tree.clone();
     if let Value::Object(members) = &mut out.value {
@@ -439,9 +273,4 @@ fn without_lists(tree: &Node) -> Node {
         });
     }
     out
-}
-
-/// The place of the field at `path`, or of what holds it.
-fn place(tree: &Node, path: &str) -> Span {
-    path::at(tree, path).map_or_else(|| tree.span, |node| node.span)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::host::{self, Bound};
+use super::host;
 use super::judge;
 use super::plan::{Plan, Point};
 use super::results::{PointResult, RunResult};
@@ -24,6 +24,7 @@ pub mod account;
 pub mod end;
 pub mod events;
 pub mod explain;
+pub mod goal;
 pub mod job;
 pub mod metrics;
 pub mod timeline;
@@ -60,7 +61,7 @@ pub enum RunError {
         index: usize,
         /// Its swept values.
         params: String,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
     /// A point could not be kept.
@@ -81,7 +82,7 @@ pub enum PointError {
 
 /// Runs all points that `done` does not hold and judges the claims.
 ///
-/// `keep` is told each new point as soon as it is there, in the order of completion.
+/// `keep` receives each new point as soon as it is complete.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ pub fn run(
 
 /// Runs points; those that were not begun when it was stopped are left out.
 ///
-/// `keep` is told each as soon as it is there, in the order of completion.
+/// `keep` receives each point as soon as it is complete.
 ///
 /// # Errors
 ///
@@ -166,7 +167,7 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
     }
 }
 
-/// Runs one point and answers what was asked to be kept of its causes.
+/// Runs one point; returns its result, and its causes where `keep` asks for them.
 ///
 /// # Errors
 ///
@@ -187,24 +188,13 @@ pub fn run_point(
 fn refused(point: &Point, limit: LimitReached) -> PointResult {
     PointResult {
         digest: Digest::of_digests([]).to_string(),
-        failure: Some(limit_in_words(point, &limit)),
+        failure: Some(host::limit_in_words(point.limits, &limit)),
         limited: true,
         ..PointResult::at(point.index, point.params.clone())
     }
 }
 
-/// A limit that was reached, and what of this host has set it, if it did.
-pub(super) fn limit_in_words(point: &Point, limit: &LimitReached) -> String {
-    let LimitReached::Memory { .. } = limit else { return limit.to_string() };
-    match host::memory_of(point.limits).1 {
-        Some(Bound { of, .. }) => {
-            format!("{limit}; the limit is {of}, as the scenario gives none")
-        }
-        None => limit.to_string(),
-    }
-}
-
-/// What the limit of simulated time says where it ends a point before its first event after time zero.
+/// The message of the limit of simulated time where it ends a point before the first event after time zero.
 pub fn ends_at_once(point: &Point) -> Option<String> {
     let mut probe = point.clone();
     probe.limits.events = probe.limits.events.min(PROBE);

@@ -2,7 +2,6 @@
 
 mod claims;
 mod cooperation;
-mod faults;
 mod figures;
 mod one_sided;
 mod sources;
@@ -22,6 +21,9 @@ pub const SCHEMA: u64 = 1;
 pub const MAX_THREADS: u64 = 1_024;
 /// The seed where the scenario names none.
 pub const DEFAULT_SEED: u64 = 1;
+
+/// Keys of a scenario that change nothing of what runs.
+pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
 /// The most points of a sweep where the scenario sets no limit.
 pub const DEFAULT_POINTS: u64 = 100_000;
 /// The most events of a point where the scenario sets no limit.
@@ -297,10 +299,10 @@ pub static SCENARIO: [Field; 20] = [
     optional("noise", &NOISE, "Random disturbances; off where it is missing."),
     optional(
         "faults",
-        &faults::FAULTS,
+        &super::faults::FAULTS,
         "What goes wrong, where and when; nothing where it is missing.",
     ),
-    optional("transport", &faults::TRANSPORT, "What HCAs do where the faults lose packets."),
+    optional("transport", &super::faults::TRANSPORT, "What HCAs do where the faults lose packets."),
     optional("limits", &LIMITS, "Where a run stops."),
     default(
         "seed",

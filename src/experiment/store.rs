@@ -28,7 +28,9 @@ use std::path::{Path, PathBuf};
 use super::results::{PointResult, RunResult};
 
 pub use error::StoreError;
-pub use files::{OutputFile, check_writable, create_folder_of, place, write_atomically};
+pub use files::{
+    JOURNAL, LOCK, MANIFEST, OutputFile, check_writable, create_folder_of, place, write_atomically,
+};
 pub use manifest::{FileEntry, Manifest, RunIdentity};
 pub use spread::{Asked, Spread};
 
@@ -37,13 +39,6 @@ pub use manifest::first_difference;
 use files::{TEMPORARY, read_if_exists, sync_directory};
 use journal::{Journal, Recovered};
 use lock::Lock;
-
-/// Name of the manifest.
-pub const MANIFEST: &str = "manifest.json";
-/// Name of the journal of a run that is not finished.
-pub const JOURNAL: &str = "points.journal";
-/// Name of the lock file of a run that is at work.
-pub const LOCK: &str = "run.lock";
 
 /// Whether points of an interrupted run are kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::baseline;
-use super::schema::{DEFAULT_POINTS, SCENARIO};
+use super::schema::{DEFAULT_POINTS, PRESENTATION, SCENARIO};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::{Member, Node, Number, Value};
@@ -231,7 +230,7 @@ pub(super) fn target(
 fn axis(diagnostics: &mut Diagnostics, tree: &Node, member: &Member) -> Option<Axis> {
     let at = check::join("sweep", &member.key);
     let target = target(diagnostics, tree, member, &at)?;
-    if baseline::PRESENTATION.contains(&member.key.split(['.', '[']).next().unwrap_or_default()) {
+    if PRESENTATION.contains(&member.key.split(['.', '[']).next().unwrap_or_default()) {
         let found = format!("`{}` changes nothing of what runs", quote(&member.key));
         let allowed = "fields that decide about results are swept";
         let one = Diagnostic::error(&codes::UNKNOWN_PATH, member.key_span, at, found, allowed);

@@ -67,9 +67,11 @@ impl Place {
 /// The order in which processes fill nodes and sockets.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Scheme {
-    /// Node after node, and inside a node socket after socket.
+    /// Node after node in equal parts, and inside a node socket after socket.
     #[default]
     Block,
+    /// As `Block`, but each node takes so many processes before the next one has any.
+    Fill(u32),
     /// Round-robin over nodes, and inside a node round-robin over sockets.
     Cyclic,
 }
@@ -128,7 +130,7 @@ impl Placement {
     ///
     /// # Panics
     ///
-    /// Without nodes, processes or threads; validation refuses such a job.
+    /// Without nodes, processes or threads, or with nodes that take too few; validation refuses such a job.
     pub fn new(
         cpu: &Cpu,
         nodes: u32,
@@ -137,7 +139,14 @@ impl Placement {
         scheme: Scheme,
     ) -> Result<Self, PlacementError> {
         assert!(nodes > 0 && processes > 0 && threads > 0, "a job runs somewhere");
-        let per_node = processes.div_ceil(nodes);
+        let per_node = match scheme {
+            Scheme::Block | Scheme::Cyclic => processes.div_ceil(nodes),
+            Scheme::Fill(per_node) => per_node.min(processes),
+        };
+        assert!(
+            processes.div_ceil(per_node) <= nodes,
+            "{nodes} nodes take {per_node} processes each"
+        );
         let needed = u64::from(per_node) * u64::from(threads);
         let cores = u64::from(cpu.sockets) * u64::from(cpu.cores_per_socket);
         let available = cores * u64::from(cpu.smt);
@@ -173,7 +182,7 @@ impl Placement {
     pub fn place(&self, process: u32, thread: u32) -> Place {
         assert!(thread < self.threads, "thread {thread} of a process with {}", self.threads);
         let (node, local) = match self.scheme {
-            Scheme::Block => (process / self.per_node, process % self.per_node),
+            Scheme::Block | Scheme::Fill(_) => (process / self.per_node, process % self.per_node),
             Scheme::Cyclic => (process % self.nodes, process / self.nodes),
         };
         assert!(node < self.nodes && local < self.per_node, "process {process} is of this job");
@@ -186,7 +195,9 @@ impl Placement {
             Pinning::Tiles => (in_turn(slot % cores, self.cores_per_tile, cores), slot / cores),
         };
         let (socket, core) = match self.scheme {
-            Scheme::Block => (core / self.cores_per_socket, core % self.cores_per_socket),
+            Scheme::Block | Scheme::Fill(_) => {
+                (core / self.cores_per_socket, core % self.cores_per_socket)
+            }
             Scheme::Cyclic => (core % self.sockets, core / self.sockets),
         };
         Place { node, socket, core, thread }
@@ -420,6 +431,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_node_is_full_before_the_next_one_has_processes() {
+        let nodes = |scheme| {
+            let placement = Placement::new(&cpu(2, 4, 1, 1_000_000), 2, 5, 1, scheme).unwrap();
+            [0, 1, 2, 3, 4].map(|process| placement.place(process, 0).node)
+        };
+        assert_eq!(nodes(Scheme::Fill(4)), [0, 0, 0, 0, 1]);
+        assert_eq!(nodes(Scheme::Block), [0, 0, 0, 1, 1]);
+        assert_eq!(nodes(Scheme::Cyclic), [0, 1, 0, 1, 0]);
     }
 
     #[test]

@@ -114,6 +114,23 @@ impl Call {
         }
     }
 
+    /// The buffer that a send reads, or a receive fills.
+    pub fn buffer(&self) -> Option<Buffer> {
+        if let Self::Typed(typed) = self {
+            return typed.call.buffer();
+        }
+        let (Self::Isend { buffer, .. }
+        | Self::Send { buffer, .. }
+        | Self::Irecv { buffer, .. }
+        | Self::Recv { buffer, .. }
+        | Self::Mrecv { buffer, .. }
+        | Self::Imrecv { buffer, .. }) = self
+        else {
+            return None;
+        };
+        Some(*buffer)
+    }
+
     /// The sender that a receive or a probe names.
     pub fn source(&self) -> Option<Peer> {
         if let Self::Typed(typed) = self {

@@ -295,6 +295,29 @@ impl<P> Job<P> {
     }
 }
 
+impl<P: Clone> Job<P> {
+    /// The job in the untimed runtime with machines of any kind, before its first step.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError`] where it does not fit the machine.
+    pub fn untimed_on<M>(
+        &self,
+        machine: impl Fn(SharedJob, Process) -> M,
+    ) -> Result<World<M, P>, JobError>
+    where
+        M: Machine<Call: Lends>,
+        P: Program<M>,
+    {
+        let job = self.library(&self.places()?);
+        let threads = usize::from(self.threads);
+        let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
+        let processes = (0..self.processes()).map(|me| machine(job.clone(), Process(me)));
+        let world = World::new(processes.zip(programs).collect(), self.payload);
+        Ok(world.with_adapters(self.profile.hca.matching_on_nic))
+    }
+}
+
 impl<P: Program<Library>> Job<P> {
     /// The job in the timed runtime.
     ///
@@ -312,10 +335,7 @@ impl<P: Program<Library>> Job<P> {
     ///
     /// [`JobError`] where it does not fit the machine.
     pub fn untimed(&self) -> Result<World<Library, P>, JobError> {
-        let threads = usize::from(self.threads);
-        let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
-        let world = World::new(self.machines()?.into_iter().zip(programs).collect(), self.payload);
-        Ok(world.with_adapters(self.profile.hca.matching_on_nic))
+        self.untimed_on(Library::new)
     }
 
     /// Runs the job.

@@ -27,6 +27,7 @@ pub mod gpu;
 pub mod graph500;
 pub mod grid;
 pub mod halo;
+pub mod incast;
 pub mod job;
 pub mod kind;
 pub mod linked_list;
@@ -43,6 +44,7 @@ pub mod program;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
+pub mod sendrecv_ring;
 pub mod statements;
 pub mod stencil;
 pub mod team;
@@ -59,11 +61,12 @@ use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 21] = [
+pub static KINDS: [&Kind; 23] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
     &message_rate::KIND,
+    &incast::KIND,
     &collective::BLOCKING,
     &collective::NONBLOCKING,
     &tiles::KIND,
@@ -72,6 +75,7 @@ pub static KINDS: [&Kind; 21] = [
     &gpu::ping_pong::KIND,
     &gpu::stencil::KIND,
     &stencil::KIND,
+    &sendrecv_ring::KIND,
     &graph500::KIND,
     &comd::KIND,
     &minighost::KIND,

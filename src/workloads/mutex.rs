@@ -8,10 +8,12 @@
 
 mod byte_vector;
 mod mcs;
+mod steps;
 mod test_and_set;
 
 #[cfg(feature = "mutants")]
 pub use mcs::Flaw;
+pub use steps::Pauses;
 
 use std::sync::Arc;
 
@@ -28,28 +30,18 @@ use form::fields::{LONG, POSITIVE, time};
 use form::shape::Shape;
 use form::typed::{Object as _, default, required};
 use form::workload_field;
-use mpi::observation::{LockId, Observation};
-use mpi::operator::Datatype;
-use mpi::rma::update::Effect;
+use mpi::observation::Observation;
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
 use protocols::rma::Transport;
-use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
+use protocols::rma::call::{Flavor, RmaCall, Spacing};
+use steps::{HOST, LOCK, Me, Steps, Turn, WINDOW, WORD};
 use units::TimeDelta;
 
 /// Where a contender enters the critical section.
 pub const ENTERED: u32 = 2;
 /// Where it is about to leave it.
 pub const LEAVES: u32 = 3;
-
-/// The rank that the mutex lives on.
-pub(super) const HOST: u32 = 0;
-const WINDOW: Win = Win(0);
-const WORD: u64 = 4;
-/// The one lock of the job, for its monitor.
-pub(super) const LOCK: LockId = LockId(0);
-/// No rank.
-const NOBODY: u64 = u32::MAX as u64;
 
 form::words! {
     /// A mutex, by its published name.
@@ -130,7 +122,7 @@ pub static KIND: Kind = Kind {
 pub struct Contention {
     /// Which one.
     pub algorithm: Algorithm,
-    /// How often, and what for.
+    /// The cycles of each process.
     pub asked: Cycles,
 }
 
@@ -199,9 +191,18 @@ impl Algorithm {
         matches!(self, Self::Mcs | Self::McsCasFirst)
     }
 
-    /// Whether everybody holds a shared lock of all the time.
+    /// Whether every rank holds a shared lock of all windows throughout.
     const fn locks_all(self) -> bool {
         !matches!(self, Self::ByteVector)
+    }
+
+    /// Rank `rank` of `size`.
+    fn member(self, rank: u32, size: u32, shared: bool) -> Me {
+        // Parts of memory that all map follow each other.
+        let before = if shared { 0..rank } else { 0..0 };
+        let offset = before.map(|rank| self.bytes(rank, size)).sum();
+        let space = if shared { Space::Shared(0) } else { Space::Window(0) };
+        Me { rank, size, part: Region { space, offset, len: 0 } }
     }
 
     fn mutex(self, me: Me, pauses: Pauses) -> Mutex {
@@ -212,76 +213,6 @@ impl Algorithm {
             Self::TestAndSet => Mutex::TestAndSet(test_and_set::TestAndSet::new(pauses)),
         }
     }
-}
-
-/// Who contends.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Me {
-    pub(super) rank: u32,
-    pub(super) size: u32,
-    /// Its part of the window, of no bytes yet.
-    part: Region,
-}
-
-impl Me {
-    fn new(algorithm: Algorithm, rank: u32, size: u32, shared: bool) -> Self {
-        // Parts of memory that all map follow each other.
-        let before = if shared { 0..rank } else { 0..0 };
-        let offset = before.map(|rank| algorithm.bytes(rank, size)).sum();
-        let space = if shared { Space::Shared(0) } else { Space::Window(0) };
-        Self { rank, size, part: Region { space, offset, len: 0 } }
-    }
-
-    /// `bytes` of this rank's own part of the window.
-    pub(super) const fn own(self, offset: u64, bytes: u64) -> Region {
-        self.part.part(offset, bytes)
-    }
-}
-
-/// What a mutex does next.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Turn {
-    /// One more step.
-    Step(Next<Call>),
-    /// The lock is acquired, or released.
-    Done,
-}
-
-impl Turn {
-    fn rma(call: RmaCall) -> Self {
-        Self::Step(Next::Call(Call::Rma(Arc::new(call))))
-    }
-
-    fn operate(target: u32, at: At, does: Operation) -> Self {
-        let target = Some(target);
-        Self::rma(RmaCall::Operate { win: WINDOW, target, at, does, request: None })
-    }
-
-    fn flush(target: u32) -> Self {
-        Self::rma(RmaCall::Flush { win: WINDOW, target, local: false })
-    }
-
-    const fn load(region: Region) -> Self {
-        Self::Step(Next::Load(region))
-    }
-
-    /// Reads what an operation brought, once.
-    const fn consume(region: Region) -> Self {
-        Self::Step(Next::Take(region))
-    }
-
-    const fn store(region: Region, value: u64) -> Self {
-        Self::Step(Next::Store(region, value))
-    }
-}
-
-/// Acquire and release; both are asked again and again until they are done.
-trait Steps {
-    /// The next step of acquiring the lock; `value` is what the last load read.
-    fn acquire(&mut self, value: u64) -> Turn;
-
-    /// The next step of releasing it.
-    fn release(&mut self, value: u64) -> Turn;
 }
 
 /// Any mutex.
@@ -302,7 +233,7 @@ impl Mutex {
     }
 }
 
-/// What a contender is asked to do.
+/// The cycles of a contender.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Cycles {
@@ -317,28 +248,12 @@ pub struct Cycles {
     /// Whether others may come between entering and leaving, and before the first cycle, where time
     /// does not exist.
     pub lingers: bool,
-    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    /// Whether no rank asks for a lock that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
     /// Whether all ranks map the memory of the window (`MPI_Win_allocate_shared`).
     pub shared: bool,
     /// How long test-and-set waits before it tries again.
     pub pauses: Pauses,
-}
-
-/// The pauses of test-and-set, each twice as long as the one before.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Pauses {
-    /// The first, in picoseconds; at most 1 ms.
-    pub first: u64,
-    /// How often it doubles, at most 16.
-    pub doublings: u32,
-}
-
-impl Default for Pauses {
-    /// About a round trip on the machines modelled, and the round trips of 64 contenders; assumed.
-    fn default() -> Self {
-        Self { first: 2_000_000, doublings: 6 }
-    }
 }
 
 /// A rank that contends for the mutex.
@@ -380,7 +295,7 @@ enum Stage {
 impl Contender {
     /// Rank `rank` of `size`.
     pub fn new(algorithm: Algorithm, rank: u32, size: u32, asked: Cycles) -> Self {
-        let me = Me::new(algorithm, rank, size, asked.shared);
+        let me = algorithm.member(rank, size, asked.shared);
         let mutex = algorithm.mutex(me, asked.pauses);
         Self { me, algorithm, asked, mutex, stage: Stage::Create, done: 0, value: 0 }
     }
@@ -485,7 +400,7 @@ impl Contender {
         step
     }
 
-    /// What this rank writes into its own memory before anybody begins.
+    /// The word that this rank writes into its own memory before any rank begins.
     fn preparation(&self, step: u8) -> Option<(Region, u64)> {
         match &self.mutex {
             Mutex::Mcs(_) => mcs::preparation(step, self.me),
@@ -516,31 +431,4 @@ fn compute(work: u64) -> Option<Next<Call>> {
 /// All contenders for one mutex.
 pub fn contenders(algorithm: Algorithm, size: u32, asked: Cycles) -> Vec<Contender> {
     (0..size).map(|rank| Contender::new(algorithm, rank, size, asked)).collect()
-}
-
-/// The program's buffer number `id`.
-const fn buffer(id: u32, bytes: u64) -> Region {
-    Region::new(Space::User(id), bytes)
-}
-
-/// Reads an element as it is.
-const fn read(into: Region) -> Operation {
-    let update = Effect::NoOp(Datatype::Int32);
-    Operation::Update { update, origin: None, result: Some(into) }
-}
-
-/// Replaces an element; `result`, if any, gets the old one.
-const fn swap(origin: Region, result: Option<Region>) -> Operation {
-    Operation::Update { update: Effect::Replace(Datatype::Int32), origin: Some(origin), result }
-}
-
-/// Replaces an element that is the first of `operands` by the second.
-const fn compare_and_swap(operands: Region, result: Region) -> Operation {
-    let update = Effect::CompareAndSwap(Datatype::Int32);
-    Operation::Update { update, origin: Some(operands), result: Some(result) }
-}
-
-/// The exclusive epoch around what a byte-vector mutex does.
-const fn exclusive(target: u32) -> RmaCall {
-    RmaCall::Lock { win: WINDOW, target, kind: LockKind::Exclusive, no_check: false }
 }

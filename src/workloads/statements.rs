@@ -4,10 +4,10 @@ mod communicators;
 pub(crate) mod form;
 mod groups;
 mod pieces;
+mod statement;
 pub mod workload;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen};
 use ::form::codes;
@@ -21,43 +21,7 @@ use mpi::envelope::Rank;
 use pieces::{Place, Types};
 use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
-use units::TimeDelta;
-
-/// What one rank does, statement by statement.
-pub type RankProgram = Arc<[Statement]>;
-
-/// One statement, and where it stands.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Statement {
-    /// What is done.
-    pub step: Step,
-    /// The line of the scenario file.
-    pub line: usize,
-}
-
-/// What a statement does.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Step {
-    /// A call into the library.
-    Call(Call),
-    /// A collective.
-    Collective(Chosen),
-    /// A collective that is only begun, with its request.
-    Begun(Chosen, Handle),
-    /// Work outside the library.
-    Compute(TimeDelta),
-    /// One end of the measured time.
-    Timer(Timer),
-}
-
-/// Which end of the measured time it is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Timer {
-    /// The beginning.
-    Start,
-    /// The end.
-    Stop,
-}
+pub use statement::{RankProgram, Statement, Step, Timer};
 
 /// The first rank that receives from any source where more than one may send: the order of arrivals decides
 /// what it gets.
@@ -70,7 +34,7 @@ pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
     first.filter(|_| ranks.len() > 2)
 }
 
-/// What is known of a request or a matched message at a place of the program.
+/// The state of a request or a matched message at a place of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Open {
     /// It is open.
@@ -97,7 +61,7 @@ struct Reader<'a> {
     attached: Option<Span>,
 }
 
-/// Reads a checked program workload; what is wrong is reported.
+/// Reads a checked program workload, and reports mistakes.
 ///
 /// # Panics
 ///
@@ -303,7 +267,7 @@ impl Reader<'_> {
         self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
     }
 
-    /// What is attached must be detached: nobody completes its transfers after the end.
+    /// An attached buffer must be detached: its transfers complete by then, and not after the end.
     fn end(&mut self) {
         let Some(first) = self.attached else { return };
         let path = format!("workload.ranks[{}]", self.rank);

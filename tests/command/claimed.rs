@@ -35,7 +35,7 @@ fn run(name: &str, set: &[&str]) -> Points {
 
 /// The only point's metric.
 #[track_caller]
-fn one(name: &str, set: &[&str], metric: &str) -> f64 {
+pub(crate) fn one(name: &str, set: &[&str], metric: &str) -> f64 {
     let points = run(name, set);
     assert_eq!(points.len(), 1, "{name} {set:?}");
     points[0].1[metric]

@@ -4,14 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory that is gone after the test.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    /// An empty directory, named after the test.
+    /// An empty directory, named after the test; tests that run beside each other get their own of one name.
     pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("mpisim-{name}-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("mpisim-{name}-{process}-{count}"));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Self(path)

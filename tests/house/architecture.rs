@@ -72,9 +72,9 @@ impl Source {
         text.split(|letter| !is_part(letter)).any(|word| words.contains(&word))
     }
 
-    /// Files `tests.rs` belong to a test module elsewhere.
+    /// Files `tests.rs`, and those in a folder `tests`, belong to a test module elsewhere.
     pub(super) fn is_test(&self) -> bool {
-        self.path.ends_with("/tests.rs")
+        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
 
     pub(super) fn layer(&self) -> &str {

@@ -62,6 +62,7 @@ const LIMITS: &[Row] = &[
         &["LONGEST_LINE", "LONGEST_SHOWN", "MOST_ERRORS", "MOST_OF_A_CIRCLE"],
     ),
     ("workloads/goal/record.rs", &["MOST_STEPS"]),
+    ("workloads/incast.rs", &["MOST_RECEIVES"]),
     ("workloads/graph500.rs", &["MOST_PROCESSES", "MOST_SCALE"]),
     ("workloads/tiles.rs", &["MOST"]),
 ];
@@ -93,12 +94,12 @@ const STATED: &[Row] = &[
     ("workloads/grid.rs", &["AXES", "FACES"]),
     ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),
     ("workloads/minighost.rs", &["REAL"]),
-    ("workloads/mutex.rs", &["WORD"]),
+    ("workloads/mutex/steps.rs", &["WORD"]),
 ];
 
 /// What holds where a scenario does not choose: each has its key, and is shown as assumed.
 const DEFAULTS: &[Row] = &[
-    ("protocols/collectives/bcast_pipelined_ring.rs", &["SEGMENT"]),
+    ("protocols/collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
     ("protocols/device.rs", &["AHEAD"]),
 ];
 

@@ -22,29 +22,9 @@ use super::architecture::sources;
 const SHOWN: usize = 10;
 
 /// Circles of more than two files, by the first of them: the list may become shorter.
-const CIRCLES: &[(&str, usize)] = &[
-    ("experiment/baseline.rs", 20),
-    ("protocols/xios_ep/library/between.rs", 9),
-    ("experiment/explore/mod.rs", 5),
-    ("experiment/store.rs", 5),
-    ("workloads/mutex.rs", 5),
-    ("experiment/fit.rs", 3),
-    ("experiment/run.rs", 3),
-    ("workloads/program.rs", 3),
-    ("workloads/statements.rs", 3),
-];
+const CIRCLES: &[(&str, usize)] = &[("protocols/xios_ep/library/between.rs", 9)];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
-const CIRCLES_OF_FOLDERS: &[&[&str]] = &[&[
-    "experiment/baseline",
-    "experiment/claim",
-    "experiment/goal",
-    "experiment/host",
-    "experiment/inputs",
-    "experiment/judge",
-    "experiment/plan",
-    "experiment/run",
-    "experiment/sweep",
-]];
+const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 
 /// Files in which the functions of one type may stand.
 const MOST_FILES: usize = 4;

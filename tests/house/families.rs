@@ -5,18 +5,17 @@ use super::architecture::{check_none, sources};
 
 const CONTRIBUTING: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/CONTRIBUTING.md"));
 
-/// A family as CONTRIBUTING calls it, the words that name one of its members in the sources, and files that
-/// name it by a word which others have, too.
-const MEMBERS: [(&str, &[&str], &[&str]); 5] = [
-    ("workload", &["minighost", "MiniGhostForm"], &[]),
-    ("rendezvous protocol", &["rput_immediate", "RPutImmediate"], &[]),
-    (
-        "algorithm of a collective",
-        &["allgather_ring", "AllgatherRing"],
-        &["workloads/statements/form/collectives.rs"],
-    ),
-    ("mutex", &["test_and_set", "TestAndSet"], &[]),
-    ("machine number", &["match_elem_lines"], &[]),
+/// A family as CONTRIBUTING calls it, and the words that name one of its members in the sources.
+const MEMBERS: [(&str, &[&str]); 9] = [
+    ("workload", &["minighost", "MiniGhostForm"]),
+    ("rendezvous protocol", &["rput_immediate", "RPutImmediate"]),
+    ("algorithm of a collective", &["allgather_ring", "AllgatherRing"]),
+    ("mutex", &["test_and_set", "TestAndSet"]),
+    ("machine number", &["match_elem_lines"]),
+    ("fault kind", &["hca_stall", "HcaStall"]),
+    ("subcommand", &["Man", "manual"]),
+    ("action", &["RdmaAtomic"]),
+    ("call", &["AttachBuffer"]),
 ];
 
 /// The second cell of the row of a family.
@@ -29,11 +28,11 @@ fn stated(family: &str) -> Option<usize> {
 fn a_new_part_touches_as_many_files_as_contributing_says() {
     let all = sources();
     let mut wrong = Vec::new();
-    for (family, words, also) in MEMBERS {
+    for (family, words) in MEMBERS {
         let files: Vec<&str> = all
             .iter()
             .filter(|source| !source.is_test() && !source.path.starts_with("protocols/mutant/"))
-            .filter(|source| source.names(words) || also.contains(&source.path.as_str()))
+            .filter(|source| source.names(words))
             .map(|source| source.path.as_str())
             .collect();
         if stated(family) != Some(files.len()) {

@@ -1,8 +1,8 @@
 //! The explorer over every named protocol: they are sound, what is left out changes no verdict, a
 //! crash at any moment is explained, and what was found can be replayed.
 
-use mpisim::experiment::explore::registry::{self, Entry, Planted};
-use mpisim::experiment::explore::{Explored, MayFail, Options, Size, Strategy, Token};
+use mpisim::experiment::explore::registry::{self, Entry};
+use mpisim::experiment::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
@@ -56,7 +56,7 @@ fn every_protocol_is_sound_and_the_rule_changes_nothing_but_the_states() {
             for branch in (entry.reaches)(size) {
                 for found in [&all, &some] {
                     let met = found.sometimes.named();
-                    let count = met.iter().find(|(known, _)| known == branch).unwrap().1;
+                    let count = met.iter().find(|(known, _)| *known == branch).unwrap().1;
                     assert!(count > 0, "{name} never reaches {branch}: {met:?}");
                 }
             }
@@ -93,7 +93,19 @@ fn names_of_messages_change_nothing_but_the_states() {
     assert!(nameless < named, "{nameless} of {named} states");
 }
 
-/// Where no RDMA operation names memory, little is left but who is heard first.
+/// A template is a scenario in every size: its loops and expressions hold at both ends of its ranks.
+#[test]
+fn every_job_has_a_first_state_in_its_smallest_and_its_largest_size() {
+    for entry in registry::entries() {
+        let sizes = [(entry.least, 1), (entry.least, 3), (entry.most, 1), (entry.most, 3)];
+        let digests = sizes
+            .map(|(ranks, ops)| entry.subject(Size { ranks, ops }, Planted::default()).digest());
+        let differ = digests.iter().enumerate().all(|(at, one)| !digests[..at].contains(one));
+        assert!(differ, "{}: {digests:?}", entry.name);
+    }
+}
+
+/// Where no RDMA operation names memory, the order of arrivals is nearly all that differs.
 #[test]
 fn the_rule_leaves_most_orders_of_eager_messages_out() {
     for name in ["eager", "matching/exact"] {

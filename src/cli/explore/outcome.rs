@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use experiment::explore::registry::{Entry, Planted};
+use experiment::explore::registry::Entry;
 use experiment::explore::scenario::Unfit;
-use experiment::explore::{Explored, MayFail, Options, Size, Subject, Token};
+use experiment::explore::{Explored, MayFail, Options, Planted, Size, Subject, Token};
 
 /// The job to explore.
 pub(super) struct Job {

@@ -1,120 +1,28 @@
-//! Protocols under every order of events, or many: what `mpisim explore` and `replay` do.
+//! Explorations: a job under every order of events, or many. The commands `explore` and `replay` use them.
 //!
 //! ```text
 //!   registry | scenario ─▶ Subject ─ strategy ─▶ Explored ─ shrink ─▶ Failed: words, Token
 //!   Token ─▶ Subject ─▶ Replayed: the same words
 //! ```
 //!
-//! A [`Subject`] is a job before its first step, whatever its library and its programs are; the
-//! [`registry`] builds one from a name and a [`Size`], [`scenario`] from a point of a plan.
+//! A [`Subject`] is a job of any library and any programs before its first step. The [`registry`] builds one
+//! from a name and a [`Size`], [`scenario`] from a point of a plan.
 
 pub mod drawing;
+mod options;
+mod planted;
 pub mod registry;
 pub mod report;
 pub mod scenario;
 mod script;
 mod strategy;
 pub mod subject;
+mod template;
 pub mod token;
 
+pub use options::{MOST_OPS, MayFail, Options, Size, Strategy};
+pub use planted::Planted;
 pub use report::{Explored, Failed, Replayed, Step, Stopped};
 pub use strategy::smallest;
 pub use subject::{Start, Subject};
 pub use token::{Token, TokenError};
-
-use runtime::explore::Stop;
-use runtime::faults::Allowed;
-
-/// How large a protocol's job is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Size {
-    /// Ranks, or what the entry says instead.
-    pub ranks: u32,
-    /// Operations of each.
-    pub ops: u32,
-}
-
-/// Which orders of events are tried.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Strategy {
-    /// All of them, breadth first.
-    Exhaustive,
-    /// Each next event drawn at random.
-    Walk,
-    /// Random priorities that change at `depth - 1` random steps.
-    Pct {
-        /// How many ordered steps a failure may need.
-        depth: u32,
-    },
-}
-
-/// How to explore.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Options {
-    /// Which orders are tried.
-    pub strategy: Strategy,
-    /// The most states of an exhaustive search.
-    pub states: usize,
-    /// The most bytes of an exhaustive search.
-    pub memory: usize,
-    /// Whether orders that another one stands for are left out.
-    pub reduce: bool,
-    /// Whether states are told apart that differ only in what messages are called: for comparison.
-    pub by_name: bool,
-    /// Runs, where not every order is tried.
-    pub schedules: u32,
-    /// The most steps of one of them.
-    pub steps: usize,
-    /// Seed of what is drawn.
-    pub seed: u64,
-    /// What may go wrong.
-    pub faults: MayFail,
-    /// What ends it before its end.
-    pub stop: Option<Stop>,
-}
-
-/// What may go wrong in the environment: choices that nobody may wait for. One of the two, for the
-/// HCA of a process that dies sends nothing again.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct MayFail {
-    /// Whether a process may die, at any moment.
-    pub crash: bool,
-    /// What wires may do to packets below the messages.
-    pub packets: Allowed,
-}
-
-impl MayFail {
-    /// A process may die, at any moment.
-    pub const DEATH: Self =
-        Self { crash: true, packets: Allowed { losses: 0, repeats: 0, overtakings: 0 } };
-
-    /// Branches that an exploration under these faults must reach.
-    pub fn reaches(self) -> Vec<&'static str> {
-        let Allowed { losses, repeats, overtakings } = self.packets;
-        let names = [
-            (losses > 0, "lost"),
-            (losses > 0, "timed_out"),
-            (repeats > 0, "repeated"),
-            (overtakings > 0, "overtaken"),
-            (repeats > 0 || overtakings > 0, "not_taken"),
-        ];
-        names.into_iter().filter_map(|(asked, name)| asked.then_some(name)).collect()
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            strategy: Strategy::Exhaustive,
-            states: 20_000_000,
-            memory: 4 << 30,
-            reduce: false,
-            by_name: false,
-            schedules: 10_000,
-            steps: 10_000,
-            seed: 1,
-            faults: MayFail::default(),
-            stop: None,
-        }
-    }
-}

@@ -1,29 +1,26 @@
 //! Protocols by name: each a job of any size, with the branches that a check of it must reach.
 //!
-//! A new one is one line in [`entries`] and one function that makes its job. Everything else
-//! (strategies, crashes, shrinking, tokens) is the same for all.
+//! A new one is a template below `explorations/`, or one entry and one function here where no scenario describes the
+//! job. Everything else (strategies, crashes, shrinking, tokens) is the same for all.
 
 mod gpu;
 mod jobs;
 
-use super::Size;
+use std::rc::Rc;
+
+use super::scenario::subject_with;
 use super::subject::{Start, Subject};
+use super::template::Template;
+use super::{Planted, Size};
+use crate::library::embedded;
+use crate::plan::{self, Request};
 use form::shape::nearest;
 use protocols::collectives::Algorithm;
 use protocols::contract::{Machine, Program};
-#[cfg(feature = "mutants")]
-use protocols::mutant::Mutant;
 use protocols::rendezvous::{Protocol, Scheme};
 use protocols::rma::Transport;
 use runtime::monitors::buffers::Lends;
 use workloads::mutex;
-
-/// What is planted into a job: nothing, but for tests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Planted {
-    #[cfg(feature = "mutants")]
-    pub(super) mutant: Option<Mutant>,
-}
 
 type Build = Box<dyn Fn(Size, Planted) -> Box<dyn Subject>>;
 
@@ -31,14 +28,14 @@ type Build = Box<dyn Fn(Size, Planted) -> Box<dyn Subject>>;
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What the job does, in one line; `R` are the ranks and `K` the operations.
+    /// The job in one line; `R` are the ranks and `K` the operations.
     pub about: String,
     /// The fewest ranks.
     pub least: u32,
     /// The most ranks: beyond, no search ends.
     pub most: u32,
     /// Interesting branches that an exploration of this size must reach.
-    pub reaches: fn(Size) -> &'static [&'static str],
+    pub reaches: Box<dyn Fn(Size) -> Vec<&'static str>>,
     build: Build,
 }
 
@@ -55,14 +52,11 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// The most operations of a job.
-pub const MOST_OPS: u32 = 100;
-
 fn entry<M, P>(
     name: &str,
     about: &str,
     ranks: [u32; 2],
-    reaches: fn(Size) -> &'static [&'static str],
+    reaches: fn(Size) -> Vec<&'static str>,
     build: impl Fn(Size, Planted) -> Start<M, P> + 'static,
 ) -> Entry
 where
@@ -75,7 +69,7 @@ where
         about: about.to_owned(),
         least: ranks[0],
         most: ranks[1],
-        reaches,
+        reaches: Box::new(reaches),
         build: Box::new(move |size, planted| {
             let settings = format!("{known} {size:?} {planted:?}");
             Box::new(build(size, planted).with_settings(settings))
@@ -83,114 +77,18 @@ where
     }
 }
 
-const fn compared(_: Size) -> &'static [&'static str] {
-    &["compared"]
+fn compared(_: Size) -> Vec<&'static str> {
+    vec!["compared"]
 }
 
-const fn races(size: Size) -> &'static [&'static str] {
-    if size.ranks > 2 { &["compared", "wildcard_races"] } else { &["compared"] }
-}
-
-const fn early(_: Size) -> &'static [&'static str] {
-    &["compared", "unexpected"]
-}
-
-const fn skipped(_: Size) -> &'static [&'static str] {
-    &["compared", "posted_skipped"]
-}
-
-const fn nothing(_: Size) -> &'static [&'static str] {
-    &[]
+const fn nothing(_: Size) -> Vec<&'static str> {
+    Vec::new()
 }
 
 /// Every protocol, by name.
 pub fn entries() -> Vec<Entry> {
-    let mut all = vec![
-        entry(
-            "eager",
-            "R ranks in a ring, K small messages to the next",
-            [2, 8],
-            compared,
-            jobs::small_ring,
-        ),
-        entry(
-            "endpoints/free",
-            "R processes create K endpoints each and free them, the last first",
-            [1, 8],
-            nothing,
-            jobs::frees,
-        ),
-        entry(
-            "gpu/chunks",
-            "R ranks in a ring, K messages of GPU memory in two chunks to the next",
-            [2, 4],
-            nothing,
-            gpu::chunks,
-        ),
-        entry(
-            "gpu/whole",
-            "R ranks in a ring, K messages of GPU memory to the next, packed by two operations",
-            [2, 4],
-            nothing,
-            gpu::whole,
-        ),
-        entry(
-            "matching/exact",
-            "rank 0 sends K messages to each other rank, received by tag, the last first",
-            [2, 8],
-            skipped_or_not,
-            jobs::exact,
-        ),
-        entry(
-            "matching/probe",
-            "R-1 ranks send K messages, which rank 0 probes and then receives",
-            [2, 8],
-            early,
-            jobs::probes,
-        ),
-        entry(
-            "matching/wildcard",
-            "R-1 ranks send K messages, large and small in turn, to wildcards of rank 0",
-            [2, 8],
-            races,
-            jobs::wildcards,
-        ),
-        entry(
-            "polling/ring",
-            "R ranks in a ring, K large messages; each probes and tests before it waits",
-            [2, 8],
-            early,
-            jobs::polls,
-        ),
-        entry(
-            "progress/eager",
-            "R ranks in a ring, each beside a progress thread, K small messages to the next",
-            [2, 4],
-            skipped,
-            |size, planted| jobs::assisted_ring(size, planted, jobs::SMALL),
-        ),
-        entry(
-            "progress/rget",
-            "R ranks in a ring, each beside a progress thread, K large messages to the next",
-            [2, 4],
-            skipped,
-            |size, planted| jobs::assisted_ring(size, planted, jobs::LARGE),
-        ),
-        entry(
-            "windows/shared",
-            "R ranks add K times to one number in memory that they share, each under a shared lock",
-            [2, 8],
-            nothing,
-            jobs::shared_window,
-        ),
-        entry(
-            "threads/one-queue",
-            "2 processes of R threads, K messages from thread to thread by tag",
-            [1, 4],
-            compared,
-            jobs::threads,
-        ),
-    ];
+    let mut all: Vec<Entry> = embedded::EXPLORATIONS.iter().map(scenario).collect();
+    all.extend(written());
     all.extend(Protocol::ALL.iter().map(|&protocol| {
         let name = format!("rendezvous/{}", protocol.name());
         entry(
@@ -219,6 +117,62 @@ pub fn entries() -> Vec<Entry> {
     }));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// A job that a template describes as a scenario.
+fn scenario(&(name, text): &(&'static str, &'static str)) -> Entry {
+    let template = Rc::new(Template::read(text));
+    let of_scenario = Rc::clone(&template);
+    Entry {
+        name: name.to_owned(),
+        about: template.about.clone(),
+        least: template.ranks[0],
+        most: template.ranks[1],
+        reaches: Box::new(move |size| template.reaches(size)),
+        build: Box::new(move |size, planted| {
+            let text = Some(of_scenario.scenario(size));
+            let request = Request { scenario: name.to_owned(), text, ..Request::default() };
+            let (plan, reports) = plan::load(&request);
+            let plan =
+                plan.unwrap_or_else(|| panic!("`{name}` is a scenario: {}", reports.human()));
+            subject_with(&plan, planted).expect("a template has one point")
+        }),
+    }
+}
+
+/// Jobs that no scenario describes: programs of a scenario have no GPU memory, no windows, and one thread beside
+/// threads of the same rank.
+fn written() -> [Entry; 4] {
+    [
+        entry(
+            "gpu/chunks",
+            "R ranks in a ring, K messages of GPU memory in two chunks to the next",
+            [2, 4],
+            nothing,
+            gpu::chunks,
+        ),
+        entry(
+            "gpu/whole",
+            "R ranks in a ring, K messages of GPU memory to the next, packed by two operations",
+            [2, 4],
+            nothing,
+            gpu::whole,
+        ),
+        entry(
+            "windows/shared",
+            "R ranks add K times to one number in memory that they share, each under a shared lock",
+            [2, 8],
+            nothing,
+            jobs::shared_window,
+        ),
+        entry(
+            "threads/one-queue",
+            "2 processes of R threads, K messages from thread to thread by tag",
+            [1, 4],
+            compared,
+            jobs::threads,
+        ),
+    ]
 }
 
 /// Every way to move large messages inside a node, at once and in chunks.
@@ -261,12 +215,8 @@ fn mutexes() -> impl Iterator<Item = Entry> {
     })
 }
 
-const fn contended(size: Size) -> &'static [&'static str] {
-    if size.ranks > 1 { &["contended"] } else { &[] }
-}
-
-const fn skipped_or_not(size: Size) -> &'static [&'static str] {
-    if size.ops > 1 { skipped(size) } else { compared(size) }
+fn contended(size: Size) -> Vec<&'static str> {
+    if size.ranks > 1 { vec!["contended"] } else { Vec::new() }
 }
 
 /// Why a name is none of a protocol.
@@ -276,13 +226,13 @@ pub struct Unknown {
     pub near: Option<String>,
 }
 
-/// The protocol of a name, with what its ending plants: see [`Planted`].
+/// The protocol of a name, with the bug that its ending plants: see [`Planted`].
 ///
 /// # Errors
 ///
 /// [`Unknown`] where there is none.
 pub fn find(name: &str) -> Result<(Entry, Planted), Unknown> {
-    let (plain, planted) = planted(name);
+    let (plain, planted) = Planted::named(name);
     let mut all = entries();
     let place = all.iter().position(|entry| entry.name == plain);
     if let (Some(place), Some(planted)) = (place, planted) {
@@ -290,17 +240,4 @@ pub fn find(name: &str) -> Result<(Entry, Planted), Unknown> {
     }
     let near = nearest(name, all.iter().map(|entry| entry.name.as_str()));
     Err(Unknown { near: near.map(str::to_owned) })
-}
-
-/// `NAME+MUTANT`, where mutants are compiled in.
-#[cfg(feature = "mutants")]
-fn planted(name: &str) -> (&str, Option<Planted>) {
-    let Some((plain, id)) = name.split_once('+') else { return (name, Some(Planted::default())) };
-    let mutant = Mutant::ALL.iter().find(|mutant| mutant.id() == id).copied();
-    (plain, mutant.map(|mutant| Planted { mutant: Some(mutant) }))
-}
-
-#[cfg(not(feature = "mutants"))]
-const fn planted(name: &str) -> (&str, Option<Planted>) {
-    (name, Some(Planted {}))
 }

@@ -1,4 +1,4 @@
-//! What an exploration found.
+//! The results of an exploration.
 
 use super::Size;
 use runtime::monitors::Sometimes;
@@ -14,7 +14,7 @@ pub enum Stopped {
     Asked,
 }
 
-/// What one exploration did.
+/// The result of one exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
     /// Different states; 0 where runs were made one by one.
@@ -40,14 +40,14 @@ pub struct Explored {
     pub failures: Vec<Failed>,
     /// How often interesting branches were met.
     pub sometimes: Sometimes,
-    /// What is said after a crash, for each victim, or where a queue pair gave up, at the nearest end.
+    /// Reports of crashes, one for each victim, and of queue pairs that gave up, at the nearest end.
     pub diagnoses: Vec<String>,
 }
 
 /// One step of a story.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Step {
-    /// What happens.
+    /// The event.
     pub words: String,
     /// Line of the scenario, or number of the call.
     pub position: Option<u32>,
@@ -56,15 +56,15 @@ pub struct Step {
 /// One failure.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Failed {
-    /// What kind of failure: `deadlock`, `livelock`, `law M3`, ...
+    /// The kind of failure: `deadlock`, `livelock`, `law M3`, ...
     pub class: String,
-    /// What is wrong at the end, with who waits for whom.
+    /// The failure at the end, with the waits of all ranks.
     pub explanation: String,
     /// The way to it.
     pub steps: Vec<Step>,
     /// How many steps lead to where the failure can no longer be avoided, where that is known.
     pub point_of_no_return: Option<usize>,
-    /// The steps that must be taken as they are; everybody in turn takes the others. `None` where
+    /// The steps that must be taken as they are; all ranks take the others in turn. `None` where
     /// that order could not be found.
     pub forced: Option<Vec<String>>,
     /// The place of each step among the choices that were open.
@@ -75,12 +75,12 @@ pub struct Failed {
     pub size: Option<Size>,
 }
 
-/// What a replayed token did.
+/// The run of a replayed token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Replayed {
-    /// What kind of failure it ends in; `None` where nothing is wrong.
+    /// The kind of failure at its end; `None` where nothing is wrong.
     pub class: Option<String>,
-    /// What is wrong at the end.
+    /// The failure at the end.
     pub explanation: String,
     /// The way.
     pub steps: Vec<Step>,

@@ -1,6 +1,7 @@
 //! The job of a scenario's point as a subject.
 
 use super::MayFail;
+use super::planted::{Library, Planted};
 use super::subject::{Start, Subject};
 use crate::plan::{Addressing, Plan, Point};
 use crate::run::{end, job};
@@ -26,14 +27,14 @@ pub enum Unfit {
     /// It packs, and does nothing else.
     #[error("a packing has no ranks: it sends no message")]
     NoRanks,
-    /// Its fault plan has what no order of events shows.
+    /// Its fault plan has a fault that no order of events shows.
     #[error("`faults[{at}]` is a `{kind}`, which is not explored: {why}")]
     Fault {
         /// Its place in the plan.
         at: usize,
         /// Its kind, as scenarios call it.
         kind: &'static str,
-        /// What of it is not explored.
+        /// The part of it that is not explored.
         why: &'static str,
     },
     /// Its job cannot be built.
@@ -42,7 +43,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// What helps.
+    /// The remedy.
     pub const fn help(&self) -> &'static str {
         match self {
             Self::Points(_) => "give each swept field one value by `--set PATH=VALUE`",
@@ -62,8 +63,7 @@ impl Unfit {
 /// The job of a point, judged at its end as a timed run of it is; `program` gives a rank's own.
 fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
     mut world: World<M, P>,
-    plan: &Plan,
-    point: &Point,
+    (settings, point): (String, &Point),
     wires: PacketFaults,
     program: fn(&P) -> Option<&AnyProgram>,
 ) -> Box<dyn Subject> {
@@ -71,7 +71,7 @@ fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
         world.store(process, region, &bytes);
     }
     let point = point.clone();
-    let start = Start::new(world).with_settings(plan.digest.as_str());
+    let start = Start::new(world).with_settings(settings);
     let start = start.with_wires(wires.settings, wires.between);
     Box::new(start.judged(move |world| {
         let programs = world.programs().filter_map(program);
@@ -79,11 +79,11 @@ fn start<M: Machine<Call: Lends> + 'static, P: Program<M> + 'static>(
     }))
 }
 
-/// What may go wrong by the fault plan of the only point of a plan; nothing where there are several.
+/// Faults that the plan of the only point allows; none where there are several points.
 ///
 /// # Errors
 ///
-/// [`Unfit`] where an exploration would leave out what a fault of the plan does.
+/// [`Unfit`] where an exploration would leave out an effect of a fault of the plan.
 pub fn may_fail(plan: &Plan) -> Result<MayFail, Unfit> {
     let [point] = &plan.points[..] else { return Ok(MayFail::default()) };
     let mut all = MayFail::default();
@@ -94,7 +94,7 @@ pub fn may_fail(plan: &Plan) -> Result<MayFail, Unfit> {
     Ok(all)
 }
 
-/// What may go wrong with one fault more, or why that is not explored.
+/// The allowed faults with one more, or the reason why that one is not explored.
 fn with(before: MayFail, fault: &Fault) -> Result<MayFail, &'static str> {
     let MayFail { crash, packets } = before;
     match fault.untimed() {
@@ -113,6 +113,11 @@ fn with(before: MayFail, fault: &Fault) -> Result<MayFail, &'static str> {
 ///
 /// [`Unfit`] where there are several points or no ranks, or where the job does not fit the machine.
 pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
+    subject_with(plan, Planted::default())
+}
+
+/// The same with a planted bug.
+pub(super) fn subject_with(plan: &Plan, planted: Planted) -> Result<Box<dyn Subject>, Unfit> {
     let [point] = &plan.points[..] else { return Err(Unfit::Points(plan.points.len())) };
     if point.workload.packing().is_some() {
         return Err(Unfit::NoRanks);
@@ -121,14 +126,17 @@ pub fn subject(plan: &Plan) -> Result<Box<dyn Subject>, Unfit> {
     job.payload = PAYLOAD;
     let wrong = |why: workloads::job::JobError| Unfit::Job(why.to_string());
     let wires = job.packet_faults(Allowed::default()).map_err(wrong)?;
+    let settings = [&plan.digest, planted.id()].concat();
+    let known = (settings, point);
+    let library = |job, process| Library::new(planted.into_job(job), process);
     if point.addressing == Addressing::EndpointLibrary {
         let world = job.untimed_over_xios_ep(Rules::default()).map_err(wrong)?;
-        return Ok(start(world, plan, point, wires, |thread| Some(EpThread::program(thread))));
+        return Ok(start(world, known, wires, |thread| Some(EpThread::program(thread))));
     }
     if point.progress_thread {
-        let world = job.assisted().untimed().map_err(wrong)?;
-        return Ok(start(world, plan, point, wires, Assisted::program));
+        let world = job.assisted().untimed_on(library).map_err(wrong)?;
+        return Ok(start(world, known, wires, Assisted::program));
     }
-    let world = job.untimed().map_err(wrong)?;
-    Ok(start(world, plan, point, wires, |program| Some(program)))
+    let world = job.untimed_on(library).map_err(wrong)?;
+    Ok(start(world, known, wires, |program| Some(program)))
 }

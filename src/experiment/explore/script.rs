@@ -7,12 +7,12 @@ use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 use runtime::fingerprint::Fingerprint;
 
-/// A list of steps, and what its calls returned.
+/// A list of steps, and the replies to its calls.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     steps: Arc<[Next<Call>]>,
     at: usize,
-    /// Fingerprint of all replies so far: what a program knows tells its states apart.
+    /// Fingerprint of all replies so far: states of a program differ in them.
     known: u128,
 }
 

@@ -274,10 +274,10 @@ where
     words
 }
 
-/// Steps, everybody in turn, after which whoever goes on for ever does nothing else.
+/// Steps in turn of all ranks, after which a rank that goes on for ever does nothing else.
 const IN_TURN: usize = 1_000;
 
-/// Who asks for ever after a livelock, and for what.
+/// The calls that ask for ever after a livelock.
 fn spinners<M: Machine, P: Program<M>>(world: &World<M, P>) -> String
 where
     M::Call: Lends,

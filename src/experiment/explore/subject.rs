@@ -11,7 +11,7 @@ use runtime::monitors::Violation;
 use runtime::monitors::buffers::Lends;
 use runtime::untimed::{Between, PacketFaults, World};
 
-/// What must hold at a good end, beyond the laws that every run is watched for.
+/// A law of a good end, beyond those of the monitors of every run.
 pub type Judge<M, P> = Box<dyn Fn(&World<M, P>) -> Option<Violation>>;
 
 /// A job that can be explored.
@@ -34,7 +34,7 @@ pub trait Subject {
 /// The job of a world.
 pub struct Start<M: Machine, P: Program<M>> {
     world: World<M, P>,
-    /// What tells jobs apart that begin in equal states.
+    /// Jobs that begin in equal states differ in their settings.
     settings: String,
     wires: (Settings, Between),
     judge: Judge<M, P>,
@@ -79,7 +79,7 @@ where
         &self.world
     }
 
-    /// What must hold at a good end.
+    /// The law of a good end.
     pub const fn judge(&self) -> &Judge<M, P> {
         &self.judge
     }

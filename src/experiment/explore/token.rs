@@ -4,9 +4,10 @@
 //!   x1:mutex/mcs:3x2:c:s1:0.1.0:<first state>:<last state>:<choices>:<sum>
 //! ```
 //!
-//! Format, subject, ranks x operations (`-` for a scenario), what may go wrong (`c`: a process dies;
-//! `l1d2r3`: a packet is lost, two are duplicated, three reordered; `-`: nothing), seed, version of the program, fingerprints of the first and the last state, one place among the
-//! open choices for each step, and a sum over all of it that catches a slip of the pen.
+//! Format, subject, ranks x operations (`-` for a scenario), faults of the environment (`c`: a process dies;
+//! `l1d2r3`: a packet is lost, two are duplicated, three reordered; `-`: none), seed, version of the program,
+//! fingerprints of the first and the last state, one place among the open choices for each step, and a sum over all of
+//! it that catches a slip of the pen.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +25,7 @@ pub struct Token {
     pub subject: String,
     /// Its size; `None` for a scenario.
     pub size: Option<Size>,
-    /// What may go wrong.
+    /// Faults of the environment.
     pub faults: MayFail,
     /// The seed of the exploration.
     pub seed: u64,

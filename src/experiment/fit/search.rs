@@ -17,12 +17,12 @@
 
 use std::f64::consts::LN_2;
 
-use super::bench::{BenchError, Runner, Values};
+use super::bench::{BenchError, Row, Runner, Values};
 use super::candidates::{Between, Candidate};
 use super::least_squares::{
     FARTHEST, WIDE, cost, difference, dot, learn, newton, root_mean_square, standard_errors,
 };
-use super::{Role, Row};
+use super::request::Role;
 use form::machine::{Confidence, KnownNumber};
 use hardware::profile::{Kind, Parameter, Value};
 

@@ -1,12 +1,12 @@
 //! How messages find their thread: the words of `ranks`, and what they say together.
 
-use super::{Addressing, EndpointOptions, place};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 use form::machine::Machine;
-use form::shape::path;
+use form::shape::path::{self, place};
 use protocols::library::{Progress, Queues, Threading};
+use workloads::ranks::{Addressing, EndpointOptions};
 
 pub(super) fn ranks_word<'a>(tree: &'a Node, key: &str) -> Option<&'a str> {
     tree.get("ranks").and_then(|ranks| ranks.word(key))

@@ -3,7 +3,7 @@
 //! A machine says so of its own numbers (`confidence`); these belong to programs and libraries.
 
 use super::sources::Sourced;
-use super::{Plan, Point};
+use super::values::{Plan, Point};
 use form::machine::Confidence;
 use protocols::rma::Issue;
 use units::Bytes;
@@ -24,7 +24,7 @@ pub fn of(plan: &Plan) -> Vec<Assumption> {
     all
 }
 
-/// What a point assumes; nothing where it says nothing of the kind.
+/// The assumptions of a point.
 fn assumptions(point: &Point) -> Vec<Assumption> {
     let mut found = Vec::new();
     if let (Issue::Adaptive { operations, bytes }, true) =

@@ -1,5 +1,4 @@
-//! How the processes of a point are connected: as the scenario says, or as the library of its machine does
-//! it.
+//! How the processes of a point are connected: as the scenario states, or as the library of its machine does.
 //!
 //! Libraries poll a channel for each peer only where these are few, and else share a receive queue:
 //! `mpi.shared_queue_from` of a machine says from how many on, and where that stands. `of_library` is the
@@ -9,10 +8,11 @@
 //! (MVAPICH2: the first 64 that sent much), and below the limit one that makes its channels on demand polls
 //! those only that sent something.
 
-use super::{Placement, Plan, Point};
+use super::values::{Connected, Plan, Point};
 use form::json::Node;
 use form::machine::{KnownNumber, Machine};
 use runtime::timed::Connections;
+use workloads::ranks::Placement;
 
 /// The scenario's word for a way to connect processes.
 pub const fn word(how: Connections) -> &'static str {
@@ -27,32 +27,19 @@ pub const PATH: &str = "mpi.connections";
 /// The number of a machine that decides where the scenario leaves it out, as models call it.
 const FROM: &str = "mpi.shared_queue_from";
 
-/// How the processes of a point are connected, and by whose choice.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Connected {
-    /// How.
-    pub how: Connections,
-    /// Whether the scenario says so; else its machine does.
-    pub stated: bool,
-    /// Processes of other nodes that a process has.
-    pub peers: u32,
+/// How the processes of a point are connected: what the scenario says, or what its machine's library does.
+pub(super) fn read(tree: &Node, machine: &Machine, placement: &Placement) -> Connected {
+    let asked = tree.get("mpi").and_then(|mpi| mpi.word("connections"));
+    let peers = placement.processes.saturating_sub(placement.per_node);
+    let how = match asked {
+        Some("shared_receive_queue") => Connections::SharedReceiveQueue,
+        Some(_) => Connections::PerPeer,
+        None => of_library(machine.profile.mpi.shared_queue_from, peers),
+    };
+    Connected { how, stated: asked.is_some(), peers }
 }
 
-impl Connected {
-    /// What the scenario says, or what its machine's library does.
-    pub(super) fn of(tree: &Node, machine: &Machine, placement: &Placement) -> Self {
-        let asked = tree.get("mpi").and_then(|mpi| mpi.word("connections"));
-        let peers = placement.processes.saturating_sub(placement.per_node);
-        let how = match asked {
-            Some("shared_receive_queue") => Connections::SharedReceiveQueue,
-            Some(_) => Connections::PerPeer,
-            None => of_library(machine.profile.mpi.shared_queue_from, peers),
-        };
-        Self { how, stated: asked.is_some(), peers }
-    }
-}
-
-/// What a library does that shares a receive queue from so many peers on other nodes on, or never.
+/// The connections of a library that shares a receive queue from so many peers on other nodes on, or never.
 fn of_library(from: Option<u32>, peers: u32) -> Connections {
     if from.is_some_and(|from| peers >= from) {
         Connections::SharedReceiveQueue
@@ -61,10 +48,10 @@ fn of_library(from: Option<u32>, peers: u32) -> Connections {
     }
 }
 
-/// What a machine chose for points whose scenario leaves it out.
+/// The choice of a machine for points whose scenario makes none.
 #[derive(Clone, Debug)]
 pub struct Choice<'a> {
-    /// What it chose.
+    /// The connections.
     pub how: Connections,
     machine: &'a Machine,
     /// Peers of these points, at least and at most.
@@ -94,7 +81,7 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// What the machines of a plan chose, each choice once.
+/// The choices of the machines of a plan, each once.
 pub fn chosen(plan: &Plan) -> Vec<Choice<'_>> {
     let mut all: Vec<Choice<'_>> = Vec::new();
     for point in plan.points.iter().filter(|point| !point.mpi.connections.stated) {
@@ -113,10 +100,10 @@ pub fn chosen(plan: &Plan) -> Vec<Choice<'_>> {
     all
 }
 
-/// So many channels of a process that nobody has to be told of.
+/// Channels of a process that need no note.
 const FEW_CHANNELS: u32 = 128;
 
-/// What to know where processes poll a channel for each peer, and have many.
+/// A note where processes poll a channel for each peer, and have many.
 pub fn many_channels(points: &[Point]) -> Option<String> {
     let polls = |point: &&Point| {
         let Connected { how, peers, .. } = point.mpi.connections;
@@ -148,7 +135,7 @@ mod tests {
         for (from, peers, expected) in [
             (Some(65), 64, each),
             (Some(65), 65, shared),
-            // On one node there is nobody to share a queue for.
+            // On one node no peer needs the shared queue.
             (Some(1), 0, each),
             (Some(1), 1, shared),
             (None, 1 << 20, each),

@@ -1,21 +1,23 @@
 //! How large messages move inside a node: the choices of a scenario, and what they need.
 
-use super::{Placement, place, progress};
+use super::progress;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::{Node, Value};
 use form::machine::Machine;
+use form::shape::path::place;
 use hardware::profile::Profile;
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
+use workloads::ranks::Placement;
 
 /// One whole, in millionths.
 const WHOLE: u64 = 1_000_000;
-/// What the two rates of a tuned share are compared on.
+/// The size at which the two rates of a tuned share are compared.
 const TUNED_ON: Bytes = Bytes::mib(1);
 
-/// What the processes of a node agree on, and how their kernel copies.
+/// The agreement of the processes of a node, and the way in which their kernel copies.
 pub(super) fn read(
     diagnostics: &mut Diagnostics,
     tree: &Node,
@@ -61,7 +63,7 @@ pub(super) fn read(
     (cooperation, kernel)
 }
 
-/// How late the counter of large RDMA operations is read; none where nobody reads it.
+/// The delay of the counter of large RDMA operations; none where no process reads it.
 pub(super) fn counter_lag(
     diagnostics: &mut Diagnostics,
     tree: &Node,

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use super::super::goal;
 use super::super::library;
-use super::{Replayed, Schedules};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use workloads::goal::calls::unfit;
+use workloads::kind::Schedules;
+use workloads::replayed::Replayed;
 
-/// What a machine can replay.
+/// The schedules that a machine can replay.
 const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";
 
 /// Schedules that were read, by the names of their files; once for all points.

@@ -1,13 +1,14 @@
 //! Random disturbances: what is asked for, and what the machine has.
 
-use super::{Noise, OsNoise, place};
+use super::values::{Noise, OsNoise};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::{Node, Value};
 use form::machine::Machine;
+use form::shape::path::place;
 use units::TimeDelta;
 
-/// What of a disturbance is asked for.
+/// The request of a scenario for a disturbance.
 enum Asked<'a> {
     Off,
     AsTheMachineSays,

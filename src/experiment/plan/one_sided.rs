@@ -1,17 +1,18 @@
 //! How windows work, as a scenario and its machine say.
 
-use super::{Point, Workload, place};
+use super::values::Point;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 use form::machine::Machine;
-use form::shape::path;
+use form::shape::path::{self, place};
 use mpi::rma::access::MemoryModel;
 use mpi::rma::synchronisation::Rules;
 use protocols::rma::{Issue, MappedLocks, Settings, Transport};
 use units::Bytes;
+use workloads::kind::Workload;
 
-/// Operations and bytes beyond which an adaptive epoch turns eager, where nobody says; assumed.
+/// Operations and bytes beyond which an adaptive epoch turns eager, where the scenario gives none; assumed.
 const ADAPTIVE: (u32, u64) = (8, 16 << 10);
 
 /// Fields that say something together.
@@ -63,7 +64,7 @@ pub(super) fn mapped_locks(tree: &Node, machine: &Machine) -> MappedLocks {
     }
 }
 
-/// What windows say of their memory: as the scenario says, or else as the adapter sees it.
+/// The memory model of windows: the scenario's, or else that of the adapter.
 pub(super) fn model(tree: &Node, machine: &Machine) -> MemoryModel {
     let node = tree.get("mpi").and_then(|mpi| mpi.get("rma"));
     let said = node.and_then(|node| node.word("model"));

@@ -1,23 +1,21 @@
 //! One point: its fields as typed values, and what they say together.
 
+use super::super::faults;
 use super::super::model_file::Models;
-use super::super::schema::SCENARIO;
+use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
-use super::connections::Connected;
-use super::cooperation;
 use super::goal::Files;
-use super::{
-    Addressing, DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, Limits, MpiOptions, Placement,
-    PlacementOrder, Point, Topology, Workload, faults, noise, one_sided, place, progress,
-};
+use super::values::{Limits, MpiOptions, Point, Topology};
+use super::{connections, cooperation, noise, one_sided, progress};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 use form::machine::Machine;
 use form::shape::Shape as FieldShape;
 use form::shape::check::check;
+use form::shape::path::place;
 use hardware::core::Pinning;
-use hardware::topology::{self, Shape, TopologyError};
+use hardware::topology::{self, TopologyError};
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
 use runtime::faults::FaultPlan;
@@ -25,9 +23,10 @@ use runtime::memory::Payload;
 use runtime::timed::{Kernel, LockOrder};
 use units::{Bytes, PS_PER_S, TimeDelta};
 use workloads::collectives::Choices;
-use workloads::kind::{LONGEST_RUN, Processes, Reading};
+use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
+use workloads::ranks::{Addressing, Placement, PlacementOrder};
 
-/// What earlier points have resolved already.
+/// Models, topologies and schedules that earlier points have resolved.
 pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
@@ -127,7 +126,14 @@ pub(super) fn read(
         seed: tree.count("seed").unwrap_or(DEFAULT_SEED),
         machine,
     };
-    point.faults = faults::read(diagnostics, tree, &point);
+    let target = faults::Target {
+        profile: &point.machine.profile,
+        shape: point.topology.shape(),
+        nodes: point.used_nodes(),
+        processes: point.placement.processes,
+        has_network: point.workload.packing().is_none(),
+    };
+    point.faults = faults::read(diagnostics, tree, &target);
     Some(point)
 }
 
@@ -136,7 +142,7 @@ const fn is_rank_of_a_thread(addressing: Addressing) -> bool {
     matches!(addressing, Addressing::Endpoints(_) | Addressing::EndpointLibrary)
 }
 
-/// What is to be in steps over processes or nodes must have such a version.
+/// A collective in steps over processes or nodes must have such a version.
 fn over_units(
     diagnostics: &mut Diagnostics,
     tree: &Node,
@@ -304,8 +310,7 @@ fn topology(
         );
         return topology;
     }
-    let uplinks = (arity / oversubscription).max(1);
-    match topology::Topology::new(Shape::FatTree { arity, uplinks, levels }, nodes) {
+    match topology::Topology::new(topology.shape(), nodes) {
         Ok(_) => known.push((topology, nodes)),
         Err(error) => diagnostics.push(no_topology(tree, &error, nodes)),
     }
@@ -337,7 +342,7 @@ fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
         eager_threshold_intra: bytes("eager_threshold_intra")
             .unwrap_or(model.eager_threshold_intra),
         payload: if word("payload") == Some("real") { Payload::Real } else { Payload::Phantom },
-        connections: Connected::of(tree, machine, placement),
+        connections: connections::read(tree, machine, placement),
         lock: if word("lock") == Some("unfair") { LockOrder::Unfair } else { LockOrder::Fair },
         rma: rma::Settings::default(),
     }

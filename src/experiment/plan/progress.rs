@@ -1,10 +1,12 @@
 //! Progress threads: what they can stand beside.
 
-use super::{Addressing, Workload, place};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
+use form::shape::path::place;
 use workloads::agent::THREADS;
+use workloads::kind::Workload;
+use workloads::ranks::Addressing;
 
 const PATH: &str = "ranks.progress_thread";
 

@@ -51,12 +51,12 @@ const PARTS: [(&str, Part); Part::ALL.len()] = [
     ("outside_time", Part::Outside),
 ];
 
-/// What reports call a metric that is a part of a thread's time.
+/// The name in reports of a metric that is a part of a thread's time.
 pub fn part_in_words(metric: &str) -> Option<&'static str> {
     PARTS.iter().find(|(name, _)| *name == metric).map(|(_, part)| part.name())
 }
 
-/// What the endpoint library did, over the whole run.
+/// Counts of the endpoint library over the whole run.
 fn of_endpoints(counts: Counts) -> [(&'static str, f64); 3] {
     let share = |part: u64, of: u64| to_f64(part) / to_f64(of.max(1));
     [

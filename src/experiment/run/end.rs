@@ -1,7 +1,7 @@
-//! What the end of a run must hold beyond the laws that monitors watch: the same in both runtimes.
+//! Laws of the end of a run beyond those of the monitors: the same in both runtimes.
 //!
-//! A program that nobody watches while it runs is judged by what it leaves: its receives had room for
-//! their messages, and its memory holds what its workload says.
+//! No monitor watches the content of a program. Its end is judged: each receive had room for its message, and
+//! the memory holds the result that the workload defines.
 
 use crate::plan::Point;
 use protocols::contract::{Process, Region};
@@ -10,7 +10,7 @@ use runtime::monitors::Violation;
 use workloads::job::AnyProgram;
 use workloads::truncation::truncations;
 
-/// What is wrong at the end of a run in which every program ended. `programs` are those of the ranks,
+/// Violations at the end of a run in which every program ended. `programs` are those of the ranks,
 /// in their order.
 pub fn broken<'a>(
     point: &Point,
@@ -22,7 +22,7 @@ pub fn broken<'a>(
     found
 }
 
-/// What buffers hold before the run, where bytes exist.
+/// The content of buffers before the run, where bytes exist.
 pub fn contents(point: &Point, payload: Payload) -> Vec<(Process, Region, Vec<u8>)> {
     match payload {
         Payload::Real => point.workload.contents(),

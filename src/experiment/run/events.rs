@@ -25,7 +25,7 @@ pub struct Traced {
     checkpoints: Vec<Digest>,
 }
 
-/// Runs a point with its explanation and what is needed to compare its events.
+/// Runs a point with its explanation, and keeps the digests that a comparison of its events needs.
 ///
 /// # Errors
 ///

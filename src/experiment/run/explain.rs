@@ -3,13 +3,14 @@
 //! Every piece of the path is time of one resource and one phase; the pieces sum to the measured time,
 //! to the picosecond.
 
-use super::metrics::interval;
 use crate::plan::Point;
 use crate::results::{Explanation, Share, Spends, Waited};
 use hardware::fabric::{Boundary, Kind};
 use protocols::contract::{Process, Thread};
 use runtime::causes::{Blocked, Recorded, Spender, Spent};
 use runtime::timed::Outcome;
+use units::Time;
+use workloads::metric::between_marks;
 use workloads::windowed::END;
 
 /// The explanation of a run whose causes were kept.
@@ -36,14 +37,20 @@ pub fn explanation(point: &Point, outcome: &Outcome) -> Option<Explanation> {
     Some(Explanation { total: to.since(from), parts, waits })
 }
 
-/// The phase of what happened before the oldest moment that was kept.
+/// The measured time: a packing is measured as a whole.
+pub(super) fn interval(point: &Point, outcome: &Outcome) -> (Time, Time) {
+    let packs = point.workload.packing().is_some();
+    if packs { (Time::ZERO, outcome.end) } else { between_marks(outcome) }
+}
+
+/// The phase of the time before the oldest moment that was kept.
 const NOT_KEPT: &str = "before the oldest moment kept";
 
 fn key(share: &Share) -> (&str, &str) {
     (&share.resource, share.phase)
 }
 
-fn waited(point: &Point, wait: &Blocked, from: units::Time) -> Waited {
+fn waited(point: &Point, wait: &Blocked, from: Time) -> Waited {
     let peers: Vec<String> = wait.peers.iter().take(PEERS).map(|peer| peer.0.to_string()).collect();
     let more = wait.peers.len().saturating_sub(PEERS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -69,13 +76,13 @@ fn kind_of(spender: Option<&Spender>) -> Spends {
     }
 }
 
-/// What reports call the resource of a tag.
+/// The name in reports of the resource of a tag.
 pub fn spender(point: &Point, recorded: &Recorded, resource: u32) -> String {
     let spender = recorded.spenders.get(resource as usize);
     spender.map_or_else(|| "run".to_owned(), |spender| spender_name(point, spender))
 }
 
-/// What reports call a resource or a thread.
+/// The name in reports of a resource or a thread.
 pub fn spender_name(point: &Point, spender: &Spender) -> String {
     match spender {
         Spender::Resource(name, _) | Spender::Device(name) => name.clone(),
@@ -83,7 +90,7 @@ pub fn spender_name(point: &Point, spender: &Spender) -> String {
     }
 }
 
-/// What reports call a thread.
+/// The name in reports of a thread.
 pub fn thread(point: &Point, process: Process, thread: Thread) -> String {
     if point.progress_thread && thread != Thread(0) {
         format!("progress thread of rank {}", process.0)

@@ -2,10 +2,9 @@
 
 use super::end;
 use crate::host;
-use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point, Topology};
+use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
-use hardware::topology::Shape;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use runtime::device::{self, bytes::Bytes};
@@ -35,8 +34,8 @@ pub fn build(point: &Point) -> Job {
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
-        shape: shape(point.topology),
-        nodes: nodes(point),
+        shape: point.topology.shape(),
+        nodes: point.used_nodes(),
         threads: point.threads,
         pinning: point.placement.pinning,
         duplicates: match point.addressing {
@@ -46,7 +45,7 @@ pub fn build(point: &Point) -> Job {
         selves: point.workload.combines_threads(&point.ranks()),
         endpoints: endpoints(point),
         scheme: match point.placement.order {
-            PlacementOrder::Block => Scheme::Block,
+            PlacementOrder::Block => Scheme::Fill(point.placement.per_node),
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
         rma,
@@ -80,7 +79,7 @@ pub fn too_large(point: &Point) -> Option<LimitReached> {
     held.beyond(host::memory_of(point.limits).0, 0)
 }
 
-/// Runs the job of a point: what it did, and what its libraries noted.
+/// Runs the job of a point; returns its outcome, and the notes of its libraries.
 ///
 /// # Errors
 ///
@@ -118,7 +117,7 @@ fn without_agents(ran: Ran<Library, Assisted<AnyProgram>>) -> Ran<Library, AnyPr
     Ran { outcome, machines, programs, memories }
 }
 
-/// What the programs of a run found wrong joins its outcome; what its libraries noted.
+/// The outcome of a run with the violations that its programs found, and the notes of its libraries.
 fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     let longest = Longest::of(&ran.machines);
     if ran.outcome.ending == Ending::Finished {
@@ -161,12 +160,12 @@ fn options(point: &Point) -> Options {
     }
 }
 
-/// What the libraries of a run noted.
+/// The notes of the libraries of a run.
 #[derive(Clone, Debug)]
 pub struct Noted {
     /// Their longest queues.
     pub longest: Longest,
-    /// What the endpoint library did, where there is one.
+    /// Counts of the endpoint library, where there is one.
     pub endpoints: Option<Counts>,
     /// The programs of the ranks at their end; none over the endpoint library.
     pub programs: Vec<AnyProgram>,
@@ -188,7 +187,7 @@ fn endpoints(point: &Point) -> Endpoints {
     }
 }
 
-/// What a team shares that combines in its process: memory, and no lock.
+/// The endpoints of a team that combines in its process: they share memory, and no lock.
 fn inside_a_process(threads: u16) -> Endpoints {
     Endpoints {
         lanes: threads,
@@ -196,22 +195,5 @@ fn inside_a_process(threads: u16) -> Endpoints {
         progress: Progress::Independent,
         threading: Threading::One,
         ..Endpoints::default()
-    }
-}
-
-/// Nodes that a point needs: processes that are all on one node need no second one.
-pub fn nodes(point: &Point) -> u32 {
-    let all_on_one = point.placement.processes == point.placement.per_node;
-    let needed = || if all_on_one { 1 } else { point.nodes };
-    point.workload.nodes().unwrap_or_else(needed)
-}
-
-/// How the nodes of a point are wired.
-pub fn shape(topology: Topology) -> Shape {
-    match topology {
-        Topology::Crossbar => Shape::Crossbar,
-        Topology::FatTree { arity, levels, oversubscription } => {
-            Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
-        }
     }
 }

@@ -1,7 +1,8 @@
-//! What was measured: from the marks of a run to the scenario's metrics.
+//! Metrics of a scenario from the marks of its run.
 
 use super::job::Noted;
-use super::{account, explain, limit_in_words};
+use super::{account, explain};
+use crate::host;
 use crate::plan::Point;
 use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
 use hardware::fabric::Kind;
@@ -9,7 +10,7 @@ use runtime::account::{Account, Part};
 use runtime::deadlock::Blocked;
 use runtime::timed::{self, Ending, Outcome, Used};
 use units::{Time, TimeDelta};
-use workloads::metric::{Measured, MetricSpec, TIME, between_marks};
+use workloads::metric::{Measured, MetricSpec, TIME};
 
 /// The result of one point.
 pub fn point(point: &Point, outcome: &Outcome, noted: &Noted) -> PointResult {
@@ -33,10 +34,10 @@ fn unfired(one: &timed::Unfired) -> Unfired {
     Unfired { fault: one.fault, kind: one.kind.to_owned(), why: one.why.clone() }
 }
 
-/// How the simulated program failed, or what stopped it.
+/// The failure of the simulated program, or the limit that stopped it.
 fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
     let failure = match &outcome.ending {
-        Ending::Limit(limit) => Some(limit_in_words(point, limit)),
+        Ending::Limit(limit) => Some(host::limit_in_words(point.limits, limit)),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::ClockStands { at, askers } => Some(clock_stands(*at, askers)),
         Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
@@ -63,7 +64,7 @@ fn clock_stands(at: Time, askers: &[Blocked]) -> String {
 /// The metrics of the workload, the main one first, then the measured time, then the account where the
 /// scenario asks for it.
 fn metrics(point: &Point, outcome: &Outcome, noted: &Noted) -> Vec<Metric> {
-    let (begun, ended) = interval(point, outcome);
+    let (begun, ended) = explain::interval(point, outcome);
     let elapsed = ended.since(begun);
     let (ranks, profile) = (point.ranks(), &point.machine.profile);
     let mut measured = Measured::new(ranks, profile, (outcome, elapsed), &noted.programs);
@@ -80,16 +81,10 @@ fn metrics(point: &Point, outcome: &Outcome, noted: &Noted) -> Vec<Metric> {
     measured.into_metrics().into_iter().map(metric).collect()
 }
 
-/// The measured time: a packing is measured as a whole.
-pub(super) fn interval(point: &Point, outcome: &Outcome) -> (Time, Time) {
-    let packs = point.workload.packing().is_some();
-    if packs { (Time::ZERO, outcome.end) } else { between_marks(outcome) }
-}
-
-/// What every resource did over the whole run; cores are one line.
+/// Use of every resource over the whole run; cores are one line.
 fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
     let elapsed = outcome.end.since(Time::ZERO);
-    // What cores copy at most is hundreds of lines that say little.
+    // The limits of copies by cores are hundreds of lines that say little.
     let shared = outcome.resources.iter().filter(|used| used.kind != Kind::Copies);
     let hardware = shared.map(|Used { name, servers, stats, .. }| ResourceUse {
         name: name.clone(),
@@ -120,7 +115,7 @@ fn mean(outcome: &Outcome, of: impl Fn(&Account) -> TimeDelta) -> TimeDelta {
     TimeDelta::from_ps(u64::try_from(mean).expect("a mean is below its greatest value"))
 }
 
-/// The time of a thread by what it went into; parts without time are left out.
+/// The time of a thread by its parts; parts without time are left out.
 fn spent(outcome: &Outcome) -> Vec<Spent> {
     let all = Part::ALL.into_iter().map(|part| Spent {
         part: part.name().to_owned(),

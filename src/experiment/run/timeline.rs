@@ -16,8 +16,8 @@ pub const MOST_RANKS: u32 = 8;
 
 /// Every stretch of time that was kept, on the track of its resource.
 ///
-/// What a resource does at once stands on several tracks of it, so that each is serial; what is on its
-/// way, or waits, stands beside what is served.
+/// A resource has several tracks where it serves several things at once, so that each track is serial. Things on
+/// their way, and things that wait, have a track beside those that are served.
 pub fn timeline(point: &Point, recorded: &Recorded) -> Timeline {
     let mut by_track: BTreeMap<(u32, bool), Vec<Stretch>> = BTreeMap::new();
     for stretch in recorded.causes.all() {
@@ -53,7 +53,7 @@ pub fn timeline(point: &Point, recorded: &Recorded) -> Timeline {
     timeline
 }
 
-/// A track that says what was measured: what lies before the first mark is warm-up.
+/// A track with the measured time; the time before the first mark is warm-up.
 fn add_rounds(timeline: &mut Timeline, recorded: &Recorded) {
     let (from, to) = measured(recorded);
     let end = recorded.causes.all().map(|stretch| stretch.to).max().unwrap_or(Time::ZERO);
@@ -73,7 +73,7 @@ fn add_rounds(timeline: &mut Timeline, recorded: &Recorded) {
     timeline.tracks.push("rounds".to_owned());
 }
 
-/// What takes no place at its resource: others are served meanwhile.
+/// Whether a phase takes no place at its resource, so that others are served meanwhile.
 const fn stands_aside(spent: Spent) -> bool {
     matches!(
         spent,
@@ -109,15 +109,15 @@ fn measured(recorded: &Recorded) -> (Time, Time) {
     begin.zip(end).unwrap_or((Time::ZERO, Time::MAX))
 }
 
-/// Whether what left at `left` was sent after the first mark: a call takes time before its packet leaves,
-/// so what leaves at the mark itself is the end of the call before it.
+/// Whether a packet that left at `left` was sent after the first mark: a call takes time before its packet leaves,
+/// so a packet that leaves at the mark itself is the end of the call before it.
 ///
 /// Left out: a library whose calls take no time at all. Noticeable as its first message missing.
 fn leaves_after(mark: Time, left: Time) -> bool {
     left > mark || mark == Time::ZERO
 }
 
-/// The messages of the measured time of a run, and what kept the cores busy for long; `None` with more than
+/// The messages of the measured time of a run, and the long work of its cores; `None` with more than
 /// [`MOST_RANKS`] processes.
 pub fn sequence(point: &Point, title: &str, recorded: &Recorded) -> Option<Sequence> {
     let ranks = point.placement.processes;

@@ -2,36 +2,16 @@
 
 use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::shape::{Field, Shape, default, optional, required};
-
-/// Protocols, by the names of `Protocol::find`.
-const PROTOCOLS: &[(&str, &str)] = &[
-    ("rput", "the sender writes after the receiver has answered"),
-    ("rget", "the receiver reads"),
-    ("rtr", "the receiver offers its buffer before, and the sender writes; else as rput"),
-    ("rput_immediate", "as rput; the last byte brings the FIN, as immediate data"),
-];
+use protocols::rendezvous::{Protocol, Scheme};
 
 pub(super) const BETWEEN_NODES: Field = default(
     "rendezvous",
-    &Shape::Word(PROTOCOLS),
+    &Shape::Word(Protocol::BETWEEN_NODES),
     "rput",
     "How a message above the eager threshold moves between nodes.",
 );
 
-/// Protocols and schemes, by the names of `Scheme::find`.
-const SCHEMES: &[(&str, &str)] = &[
-    ("shared_memory", "both sides copy, through cells of a shared segment"),
-    ("rput", "the sender copies, after the receiver has answered"),
-    ("rget", "the receiver copies"),
-    ("rtr", "the sender copies into a buffer that the receiver has offered before; else as rput"),
-    ("coop_p2p", "both copy one half each"),
-    ("coop_hca", "the HCA's loopback and the receiver copy one part each"),
-    ("coop_coll", "by whether the calls of both sides block"),
-    ("coop_load", "who has fewer copies before it copies"),
-    ("adaptive_offload", "coop_hca while the HCA has little to do, else rget"),
-    ("coop_hybrid", "coop_coll, coop_load or coop_hca, each where it belongs"),
-];
-static SCHEME: Shape = Shape::Word(SCHEMES);
+static SCHEME: Shape = Shape::Word(Scheme::WORDS);
 
 static RULES: Shape = Shape::List {
     of: &Shape::Object(&[
@@ -50,7 +30,7 @@ static SHARE: Shape = Shape::Either(&[
     Shape::Ratio { min: 0, max: 1_000_000_000 },
 ]);
 
-/// What the schemes need to know.
+/// Settings of the schemes.
 pub(super) static SETTINGS: Shape = Shape::Object(&[
     optional("chunk", &SIZE, "Most bytes that a core copies before it polls."),
     default("chunks", &POSITIVE, "1", "Parts of a message between which a copying core polls."),
@@ -101,32 +81,3 @@ pub(super) static KERNEL: Shape = Shape::Word(&[
     ("knem", "the owner declares its buffer, which pins it"),
     ("xpmem", "the other's memory is mapped, with a fault at the first touch of each page"),
 ]);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protocols::rendezvous::{Protocol, Scheme};
-
-    fn names(words: &[(&'static str, &str)]) -> Vec<&'static str> {
-        words.iter().map(|(name, _)| *name).collect()
-    }
-
-    #[test]
-    fn every_protocol_between_nodes_has_its_word() {
-        let crossing = Protocol::ALL.iter().filter(|protocol| protocol.crosses_nodes());
-        let crossing: Vec<&str> = crossing.map(|protocol| protocol.name()).collect();
-        assert_eq!(names(PROTOCOLS), crossing);
-    }
-
-    /// Inside a node no adapter writes, so that `rput_immediate` is `rput` there.
-    #[test]
-    fn every_protocol_and_scheme_inside_a_node_has_its_word() {
-        let fixed = Protocol::ALL.iter().copied().filter(|one| *one != Protocol::RPutImmediate);
-        let all = fixed.map(Scheme::Fixed).chain(Scheme::DECIDERS);
-        let mut wanted: Vec<&str> = all.map(Scheme::name).collect();
-        let mut words = names(SCHEMES);
-        wanted.sort_unstable();
-        words.sort_unstable();
-        assert_eq!(words, wanted);
-    }
-}

@@ -6,6 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
+/// Name of the manifest.
+pub const MANIFEST: &str = "manifest.json";
+/// Name of the journal of a run that is not finished.
+pub const JOURNAL: &str = "points.journal";
+/// Name of the lock file of a run that is at work.
+pub const LOCK: &str = "run.lock";
 /// Ending of the name under which a file is written before it is renamed.
 pub(super) const TEMPORARY: &str = ".tmp";
 
@@ -21,7 +27,7 @@ pub struct OutputFile {
 /// Refuses names that lead out of the directory or stand for a file of the store itself.
 pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let own = [super::MANIFEST, super::JOURNAL, super::LOCK].contains(&name);
+    let own = [MANIFEST, JOURNAL, LOCK].contains(&name);
     let good = !name.is_empty() && name.len() <= 200 && name.chars().all(plain);
     if good && !own && !name.starts_with('.') && !name.ends_with(TEMPORARY) {
         return Ok(());
@@ -150,7 +156,7 @@ pub(super) fn first_entry(path: &Path, ignored: &[&str]) -> Result<Option<String
     for entry in entries {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
         // A first journal that a kill stopped before its rename holds nothing.
-        let begun = name == format!("{}{TEMPORARY}", super::JOURNAL);
+        let begun = name == format!("{JOURNAL}{TEMPORARY}");
         if !begun && !ignored.contains(&name.as_str()) {
             names.push(name);
         }

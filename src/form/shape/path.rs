@@ -1,5 +1,6 @@
 //! Dotted paths: which field a path names, and how a value gets there.
 
+use super::super::diagnostic::Span;
 use super::super::json::{Member, Node, Value};
 use super::check::{show, takes_type};
 use super::{Field, NOTE, Shape, Variant, nearest};
@@ -365,6 +366,11 @@ fn member<'a>(node: &'a mut Node, key: &str, value: &Node) -> Option<&'a mut Nod
         members.len() - 1
     });
     Some(&mut members[index].node)
+}
+
+/// Where the field at `path` stands; the place of the whole tree where it has none.
+pub fn place(tree: &Node, path: &str) -> Span {
+    at(tree, path).map_or(tree.span, |node| node.span)
 }
 
 /// The node at `path`, if the tree has it.

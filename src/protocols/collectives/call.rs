@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::algorithms::bcast_pipelined_ring;
 use super::hierarchy::{self, Units};
-use super::{Algorithm, At, Blocks, Kind, Needs, Round, Task, bcast_pipelined_ring};
+use super::{Algorithm, At, Blocks, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
 use mpi::envelope::Rank;

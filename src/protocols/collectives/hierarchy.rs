@@ -14,7 +14,7 @@
 //! Source: `xios-ep` (collectives in three steps). Left out: hierarchical scatter, gather and the
 //! like, which move as many bytes either way.
 
-use super::{At, Collective, Kind, Round, Task, bcast_binomial, reduce_binomial};
+use super::{Algorithm, At, Collective, Kind, Round, Task};
 use crate::space::Region;
 
 /// Which rank is of which unit.
@@ -148,10 +148,10 @@ pub(super) fn round(
     let more = match (step, call.kind) {
         (Step::Collect, Kind::Barrier) => tell(&inside, at.round, round, true),
         (Step::Distribute, Kind::Barrier) => tell(&inside, at.round, round, false),
-        (Step::Collect, _) => reduce_binomial::round(&inside, at.round, round),
+        (Step::Collect, _) => Algorithm::ReduceBinomial.round(&inside, at.round, round),
         (Step::Leaders | Step::Distribute, _) => {
             let inside = Task { output: flat.output.part(0, partial(call, flat).len), ..inside };
-            bcast_binomial::round(&inside, at.round, round)
+            Algorithm::BcastBinomial.round(&inside, at.round, round)
         }
     };
     round.rename(first, |member| members[member as usize]);

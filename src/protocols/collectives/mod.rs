@@ -1,5 +1,5 @@
-//! Collectives built from point-to-point messages, one algorithm a file, entered by one line in
-//! `algorithm.rs`.
+//! Collectives built from point-to-point messages: an algorithm is one file in `algorithms/` and its lines of
+//! the registry there.
 //!
 //! An algorithm is a pure function: what does rank r of P do in round k? A [`Round`] names the
 //! messages that start together and the work on this rank's own memory that follows when all of
@@ -18,36 +18,14 @@
 //! is folded into whom before, and unfolded after.
 
 pub mod agreement;
-mod algorithm;
-pub mod allgather_recursive_doubling;
-pub mod allgather_ring;
-pub mod allreduce_recursive_doubling;
-pub mod allreduce_reduce_scatter_allgather;
-pub mod alltoall_linear;
-pub mod alltoall_pairwise;
-pub mod barrier;
-pub mod bcast_binomial;
-pub mod bcast_pipelined_ring;
+mod algorithms;
 mod call;
 pub mod coupling;
-mod fold;
-pub mod gather_binomial;
-pub mod gather_linear;
 pub mod hierarchy;
-pub mod reduce_binomial;
-pub mod reduce_reduce_scatter_gather;
-pub mod reduce_reduce_scatter_linear_gather;
-pub mod reduce_scatter_halving;
-pub mod reduce_scatter_pairwise;
 mod round;
-pub mod scan_linear;
-pub mod scan_recursive_doubling;
-pub mod scatter_binomial;
-pub mod scatter_linear;
 mod task;
-mod tree;
 
-pub use algorithm::{Algorithm, Needs};
+pub use algorithms::{Algorithm, Needs};
 pub use call::{Collective, Unfit};
 pub use round::{Move, Round, Work};
 pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Kind, Task};

@@ -1,19 +1,12 @@
-//! The rendezvous family: one file per protocol, two roles each, entered by one line in
-//! `selection/protocol.rs`.
+//! The rendezvous family: one file per protocol with two roles, and one entry of the registry in
+//! `selection/protocol.rs`, which declares its module.
 //!
 //! A *role* is one side of one message: see `role.rs`. The library sends the RTS, and then starts the
 //! sender role; in the diagrams it stands as `(RTS)`. The receiver role begins when a receive has
 //! taken the RTS.
 
-pub mod coop_hca;
-pub mod coop_p2p;
-pub mod rget;
 pub mod role;
-pub mod rput;
-pub mod rput_immediate;
-pub mod rtr;
 pub mod share;
-pub mod shared_memory;
 
 use super::contract::ProtocolError;
 pub use super::selection::protocol::{self, Protocol};
@@ -26,9 +19,10 @@ pub use role::{Port, Progress, Role, RoleInput};
 macro_rules! roles {
     ($(
         $(#[$doc:meta])* $name:ident => $module:ident, $label:literal,
-            crosses_nodes: $crosses:literal, single_copy: $single:literal, loopback: $loopback:literal,
-            pins: $pins:ident;
+            $($property:ident: $value:expr),*;
     )*) => {
+        $(pub mod $module;)*
+
         impl Protocol {
             pub(super) const fn sender(self) -> Sender {
                 match self { $(Self::$name => Sender::$name($module::Sender::new()),)* }

@@ -1,4 +1,4 @@
-//! Who decides how a large message moves between processes of a node, by what, and what all agree on.
+//! The schemes by which the processes of a node choose the protocol of a large message.
 //!
 //! ```text
 //!   RTS (scheme, the sender's call) ──▶ matched ──▶ [counters of the node] ──▶ protocol ──▶ CTS | FIN
@@ -35,20 +35,33 @@ impl Scheme {
     /// Every scheme that is no protocol.
     pub const DECIDERS: [Self; 4] = [Self::Coll, Self::Load, Self::Adaptive, Self::Hybrid];
 
+    /// The words of the schemes inside a node, each with its meaning.
+    pub const WORDS: &'static [(&'static str, &'static str)] = &words::<{ with_words() }>();
+
     /// The scheme of this name.
     pub fn find(name: &str) -> Option<Self> {
-        let fixed = Protocol::ALL.iter().map(|protocol| Self::Fixed(*protocol));
-        fixed.chain(Self::DECIDERS).find(|scheme| scheme.name() == name)
+        ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
     /// The name that scenarios use.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Fixed(protocol) => protocol.name(),
             Self::Coll => "coop_coll",
             Self::Load => "coop_load",
             Self::Adaptive => "adaptive_offload",
             Self::Hybrid => "coop_hybrid",
+        }
+    }
+
+    /// The meaning of its word inside a node, where it has one.
+    const fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::Fixed(protocol) => protocol.inside_a_node(),
+            Self::Coll => Some("by whether the calls of both sides block"),
+            Self::Load => Some("the side with fewer copies before it copies"),
+            Self::Adaptive => Some("coop_hca while the HCA has little to do, else rget"),
+            Self::Hybrid => Some("coop_coll, coop_load or coop_hca, each where it belongs"),
         }
     }
 
@@ -76,6 +89,44 @@ impl Scheme {
     }
 }
 
+/// The protocols as schemes, then the deciders.
+const ALL: [Scheme; Protocol::ALL.len() + Scheme::DECIDERS.len()] = {
+    let mut all = [Scheme::Coll; Protocol::ALL.len() + Scheme::DECIDERS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < Protocol::ALL.len() {
+            Scheme::Fixed(Protocol::ALL[at])
+        } else {
+            Scheme::DECIDERS[at - Protocol::ALL.len()]
+        };
+        at += 1;
+    }
+    all
+};
+
+/// How many schemes have a word inside a node.
+const fn with_words() -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < ALL.len() {
+        count += ALL[at].meaning().is_some() as usize;
+        at += 1;
+    }
+    count
+}
+
+const fn words<const COUNT: usize>() -> [(&'static str, &'static str); COUNT] {
+    let mut words = [("", ""); COUNT];
+    let (mut at, mut count) = (0, 0);
+    while at < ALL.len() {
+        if let Some(meaning) = ALL[at].meaning() {
+            words[count] = (ALL[at].name(), meaning);
+            count += 1;
+        }
+        at += 1;
+    }
+    words
+}
+
 /// Which messages a scheme is for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Rule {
@@ -87,7 +138,7 @@ pub struct Rule {
     pub scheme: Scheme,
 }
 
-/// What all processes have agreed on about large messages inside a node.
+/// The agreement of all processes about large messages inside a node.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cooperation {
     /// The first rule that fits decides; where none does, messages go through shared cells.
@@ -112,7 +163,7 @@ pub struct Cooperation {
     pub ready_by_rtr: bool,
 }
 
-/// What the two calls of a message say, once it is matched.
+/// The two calls of a message, once it is matched.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Calls {
     /// The sender's mode.

@@ -5,11 +5,11 @@
 //!   release   exclusive epoch: B[me] = 0, get all others · message to the first that is set after me
 //! ```
 //!
-//! The scan begins behind the own place and goes round: nobody is passed over more than P - 2 times.
+//! The scan begins behind the own place and goes round: no rank is passed over more than P - 2 times.
 //!
 //! Source: `rma` Sec. 5.2.1.
 
-use super::{HOST, Me, Steps, Turn, buffer, exclusive};
+use super::steps::{HOST, LOCK, Me, Steps, Turn, WINDOW, buffer, exclusive};
 use mpi::envelope::Rank;
 use mpi::observation::Observation;
 use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -40,7 +40,7 @@ enum Point {
         from: u32,
         many: u32,
     },
-    /// Another one is inside or waits, and whoever leaves will see the own byte.
+    /// Another rank is inside or waits, and the next one that leaves sees the own byte.
     Waits,
     Done,
 }
@@ -52,7 +52,7 @@ pub(super) struct ByteVector {
     at: Point,
 }
 
-/// What a rank writes before the first cycle.
+/// The words that a rank writes before the first cycle.
 pub(super) const fn preparation(step: u8) -> Option<(Region, u64)> {
     match step {
         0 => Some((ONE, 1)),
@@ -88,7 +88,7 @@ impl ByteVector {
                 self.go(Point::Unlock, Turn::operate(HOST, at, Operation::Get { into }))
             }
             Point::GetBefore | Point::GetBehind | Point::Unlock => {
-                let unlock = RmaCall::Unlock { win: super::WINDOW, target: HOST };
+                let unlock = RmaCall::Unlock { win: WINDOW, target: HOST };
                 self.go(Point::Scan { from: 0 }, Turn::rma(unlock))
             }
             Point::Scan { from } if from + 1 < size => {
@@ -142,7 +142,7 @@ impl Steps for ByteVector {
             Err(None) => self.go(Point::Lock, Turn::Done),
             Err(Some(_)) => {
                 let most = Some(self.me.size - 2);
-                let fact = Observation::LockWaits { lock: super::LOCK, most };
+                let fact = Observation::LockWaits { lock: LOCK, most };
                 self.go(Point::Waits, Turn::Step(Next::Tell(fact)))
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   acquire   next[me] = -1 · prev = swap(tail, me) · prev ≠ -1: next[prev] = me, wait for its message
-//!   release   next[me] = -1?  compare-and-swap(tail, me → -1): me → nobody waits
+//!   release   next[me] = -1?  compare-and-swap(tail, me → -1): me → no rank waits
 //!                             else read next[me] until it is set
 //!             message to next[me]
 //! ```
@@ -18,7 +18,9 @@ mod flawed;
 #[cfg(feature = "mutants")]
 pub use flawed::Flaw;
 
-use super::{HOST, Me, NOBODY, Steps, Turn, WORD, buffer, compare_and_swap, read, swap};
+use super::steps::{
+    HOST, LOCK, Me, NOBODY, Steps, Turn, WINDOW, WORD, buffer, compare_and_swap, read, swap,
+};
 use mpi::envelope::Rank;
 use mpi::observation::Observation;
 use protocols::call::{Buffer, Call, Comm, Peer, SendMode};
@@ -33,13 +35,13 @@ const TAG: i32 = 1;
 /// Buffers of the program.
 const ME: Region = buffer(0, WORD);
 const PREVIOUS: Region = buffer(1, WORD);
-/// What the tail must be, and what it becomes.
+/// The expected and the new value of the tail.
 const OPERANDS: Region = buffer(2, 2 * WORD);
 const FOUND: Region = buffer(3, WORD);
 const SUCCESSOR: Region = buffer(4, WORD);
 const MESSAGE: Buffer = Buffer { id: 5, bytes: 0 };
 
-/// What the release does first.
+/// The first step of the release.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Release {
     /// It reads its own `next`.
@@ -48,14 +50,14 @@ pub(super) enum Release {
     CasFirst,
 }
 
-/// What a rank does next.
+/// The next step of a rank.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Point {
     /// Empty the own `next`.
     Reset,
     /// Make that store visible to others (`MPI_Win_sync`).
     Sync,
-    /// Put the own rank into the tail, for what stood there.
+    /// Swap the own rank into the tail.
     Swap,
     /// Complete the swap.
     Swapped,
@@ -73,19 +75,19 @@ enum Point {
     Holds,
     /// Complete that read.
     Reading,
-    /// Look at what it brought.
+    /// Look at its result.
     Look,
-    /// Go to a successor that was seen; else compare-and-swap the tail from the own rank to nobody.
+    /// Go to a successor that was seen; else compare-and-swap the tail from the own rank to no rank.
     TakeOut,
     /// Complete the compare-and-swap.
     TakenOut,
-    /// Read what it found in the tail.
+    /// Read the value of the tail that it found.
     Found,
     /// The end, where that was the own rank; else somebody links itself: read the own `next`.
     ReadAgain,
     /// Complete that read.
     ReadingAgain,
-    /// Look at what it brought.
+    /// Look at its result.
     LookAgain,
     /// Send to the successor, or read again where it is not linked yet.
     SendToSuccessor,
@@ -105,7 +107,7 @@ pub(super) struct Mcs {
     flawed: flawed::Flawed,
 }
 
-/// What a rank writes before the first cycle: its name, its empty `next`, and the host's empty tail.
+/// The words that a rank writes before the first cycle: its name, its empty `next`, and the host's empty tail.
 pub(super) fn preparation(step: u8, me: Me) -> Option<(Region, u64)> {
     let rank = u64::from(me.rank);
     match step {
@@ -154,7 +156,7 @@ impl Steps for Mcs {
         }
         match self.at {
             Point::Reset => self.go(Point::Sync, Turn::store(self.me.own(0, WORD), NOBODY)),
-            Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: super::WINDOW })),
+            Point::Sync => self.go(Point::Swap, Turn::rma(RmaCall::Sync { win: WINDOW })),
             Point::Swap => {
                 let swap = Turn::operate(HOST, TAIL, swap(ME, Some(PREVIOUS)));
                 self.go(Point::Swapped, swap)
@@ -164,7 +166,7 @@ impl Steps for Mcs {
             Point::Linked => {
                 self.predecessor = value;
                 let behind = (value != NOBODY).then(|| rank_of(value));
-                let fact = Observation::LockQueued { lock: super::LOCK, behind };
+                let fact = Observation::LockQueued { lock: LOCK, behind };
                 self.go(Point::Queued, Turn::Step(Next::Tell(fact)))
             }
             Point::Queued if self.predecessor == NOBODY => self.go(Point::Holds, Turn::Done),

@@ -1,15 +1,17 @@
-//! Test and set: compare-and-swap until it succeeds, with pauses that double. The bad example: every
-//! try is an operation on the host, whoever waits, and nobody's turn ever comes.
+//! Test and set: compare-and-swap until it succeeds, with pauses that double. It is the bad example: every
+//! try is an operation on the host, and a rank may wait for ever.
 //!
 //! Source: Mellor-Crummey and Scott, 1991 (the baseline of that paper).
 
-use super::{HOST, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, compare_and_swap, swap};
+use super::steps::{
+    HOST, LOCK, Me, NOBODY, Pauses, Steps, Turn, WORD, buffer, compare_and_swap, swap,
+};
 use mpi::observation::Observation;
 use protocols::contract::{Next, Region};
 use protocols::rma::call::At;
 
 const OWNER: At = At::contiguous(0, WORD);
-/// Nobody, and then this rank.
+/// No rank, and then this rank.
 const OPERANDS: Region = buffer(0, 2 * WORD);
 const FOUND: Region = buffer(1, WORD);
 const EMPTY: Region = buffer(2, WORD);
@@ -34,7 +36,7 @@ pub(super) struct TestAndSet {
     pauses: Pauses,
 }
 
-/// What a rank writes before the first cycle.
+/// The words that a rank writes before the first cycle.
 pub(super) fn preparation(step: u8, me: Me) -> Option<(Region, u64)> {
     match step {
         0 => Some((OPERANDS, u64::from(me.rank) << 32 | NOBODY)),
@@ -67,9 +69,9 @@ impl Steps for TestAndSet {
                 self.failures = 0;
                 self.go(Point::GiveBack, Turn::Done)
             }
-            // Nobody is promised anything: the first try that fails is told, for those who count.
+            // The mutex promises no order. The monitor counts from the first try that fails.
             Point::Judge if self.failures == 0 => {
-                let fact = Observation::LockWaits { lock: super::LOCK, most: None };
+                let fact = Observation::LockWaits { lock: LOCK, most: None };
                 self.go(Point::Pause, Turn::Step(Next::Tell(fact)))
             }
             Point::Judge | Point::Pause => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Does, Op, OpKind, Step};
+use super::operations::{Does, Op, OpKind, Step};
 use mpi::communicator::Communicators;
 use mpi::envelope::TAG_UB;
 use protocols::call::{Buffer, Call, Comm, Peer, Requests};

@@ -3,8 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::operations::{Does, Step};
 use super::record::{Ending, Record, Returned};
-use super::{Does, Step, buffer_of};
 use crate::truncation::too_short;
 use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Machine, Next, Program};
@@ -284,7 +284,7 @@ impl ProgramStream {
             self.open.resize(slot + 1, None);
         }
         // A collective gives back what no outcome tells of.
-        self.open[slot] = Some(buffer_of(call).map_or(0, |buffer| buffer.id));
+        self.open[slot] = Some(call.buffer().map_or(0, |buffer| buffer.id));
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -373,7 +373,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
 
 /// How a blocking call ended.
 fn blocking(call: &Call, outcome: Outcome) -> Ending {
-    let buffer = buffer_of(call).expect("blocking sends and receives have a buffer").id;
+    let buffer = call.buffer().expect("blocking sends and receives have a buffer").id;
     Ending::Over { outcome, buffer }
 }
 

@@ -3,14 +3,14 @@
 use super::*;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
-use protocols::call::{Outcome, Reply, Requests, Status};
+use protocols::call::{Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Next, Process};
 use protocols::library::{Endpoints, Job, Library, SharedJob};
 use protocols::rendezvous::{Cooperation, Protocol};
 use runtime::deadlock::Blocked;
 use runtime::memory::Payload;
 use runtime::{explore, untimed};
-use units::Bytes;
+use units::{Bytes, TimeDelta};
 
 const WORLD: Comm = Comm(0);
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{RankProgram, Statement, Step};
+use super::statement::{RankProgram, Statement, Step};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::fields::COMMUNICATORS;

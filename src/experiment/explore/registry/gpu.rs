@@ -1,10 +1,9 @@
-//! Messages whose buffers are in GPU memory: rings in which everybody sends and receives at once.
+//! Messages whose buffers are in GPU memory: rings in which each rank sends and receives at once.
 
 use std::sync::Arc;
 
-use super::Planted;
 use super::jobs::{APART, Subject, WORLD, job, single};
-use crate::explore::Size;
+use crate::explore::{Planted, Size};
 use mpi::datatype::{Datatype, Primitive};
 use mpi::envelope::Rank;
 use protocols::call::{Call, Peer};
@@ -53,7 +52,7 @@ fn ring(size: Size, planted: Planted, buffer: impl Fn(u32) -> DeviceBuffer) -> S
     subject.judged(move |world| (0..ranks).find_map(|rank| wrong(world.memories(), rank, ranks)))
 }
 
-/// What a rank sends, and the gaps between.
+/// The bytes that a rank sends, and the gaps between them.
 fn content(rank: u32) -> Vec<u8> {
     let first = u8::try_from(rank * 64).expect("at most four ranks");
     (first + 1..=first + 40).collect()

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{MOST_OPS, Planted};
-use crate::explore::Size;
+use crate::explore::planted::{Library, Planted};
 use crate::explore::script::Script;
 use crate::explore::subject::Start;
+use crate::explore::{MOST_OPS, Size};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
@@ -13,11 +13,7 @@ use mpi::rma::update::Effect;
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use protocols::contract::{Handle, Next, Process, Program, Region, Space};
-#[cfg(not(feature = "mutants"))]
-use protocols::library::Library;
 use protocols::library::{Endpoints, Job, SharedJob};
-#[cfg(feature = "mutants")]
-use protocols::mutant::Flawed as Library;
 use protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 use protocols::rma::{self, Transport};
@@ -25,22 +21,19 @@ use runtime::memory::Payload;
 use runtime::monitors::Violation;
 use runtime::untimed::{Choice, World};
 use units::Bytes;
-use workloads::agent::Assisted;
 use workloads::mutex::{self, Contender, Cycles, Pauses, contenders};
 
 pub(super) type Subject = Start<Library, Script>;
 
 /// Sent eagerly.
-pub(super) const SMALL: u64 = 8;
+const SMALL: u64 = 8;
 /// Sent by rendezvous.
-pub(super) const LARGE: u64 = 40;
+const LARGE: u64 = 40;
 /// Above this a message goes by rendezvous.
 const EAGER: u64 = 16;
 /// Bytes of a shared cell: a large message takes three, of which two are there.
 const CELL: u64 = 16;
 pub(super) const WORLD: Comm = Comm(Communicators::WORLD);
-/// The first handle of the endpoints that a program makes.
-const FIRST: u16 = 10;
 
 /// How the ranks of a job reach each other.
 #[derive(Clone, Copy)]
@@ -49,12 +42,10 @@ pub(super) struct Wiring {
     scheme: Scheme,
     /// Most bytes that a core copies before it polls.
     chunk: Option<u64>,
-    /// Who carries one-sided operations out.
+    /// The transport of one-sided operations.
     transport: Transport,
     /// Whether all are on one node.
     together: bool,
-    /// Whether each has a communicator of its own alone.
-    selves: bool,
 }
 
 pub(super) const APART: Wiring = Wiring {
@@ -62,7 +53,6 @@ pub(super) const APART: Wiring = Wiring {
     chunk: None,
     transport: Transport::Messages,
     together: false,
-    selves: false,
 };
 
 /// A job of `programs[process][thread]`.
@@ -73,9 +63,8 @@ pub(super) fn job<P: Program<Library>>(
 ) -> Start<Library, P> {
     let processes = u32::try_from(programs.len()).expect("few processes");
     let threads = |all: &Vec<P>| u16::try_from(all.len()).expect("few threads");
-    let standard = Communicators::standard(processes);
     let job = SharedJob::new(Job {
-        communicators: if wiring.selves { standard.with_selves() } else { standard },
+        communicators: Communicators::standard(processes),
         node_of: (0..processes).map(|process| if wiring.together { 0 } else { process }).collect(),
         threads: programs.iter().map(threads).collect(),
         endpoints: Endpoints::default(),
@@ -99,23 +88,10 @@ pub(super) fn job<P: Program<Library>>(
         adapters: false,
         rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
     });
-    let job = with(job, planted);
+    let job = planted.into_job(job);
     let library = |process| Library::new(job.clone(), Process(process));
     let processes = (0..processes).map(library).zip(programs).collect();
     Start::new(World::new(processes, Payload::Real))
-}
-
-#[cfg(feature = "mutants")]
-fn with(job: SharedJob, planted: Planted) -> SharedJob {
-    match planted.mutant {
-        Some(mutant) => job.with(mutant),
-        None => job,
-    }
-}
-
-#[cfg(not(feature = "mutants"))]
-const fn with(job: SharedJob, _: Planted) -> SharedJob {
-    job
 }
 
 /// One thread a process.
@@ -152,7 +128,7 @@ fn around(size: Size, rank: u32) -> (u32, u32) {
     ((rank + 1) % size.ranks, (rank + size.ranks - 1) % size.ranks)
 }
 
-/// Everybody begins to receive from the one before and to send to the next, and waits.
+/// Each rank begins to receive from the one before and to send to the next, and waits.
 fn ring(size: Size, bytes: u64) -> Vec<Vec<Script>> {
     let rank = |me| {
         let (next, previous) = around(size, me);
@@ -165,24 +141,6 @@ fn ring(size: Size, bytes: u64) -> Vec<Vec<Script>> {
 
 fn in_a_ring(size: Size, planted: Planted, bytes: u64, wiring: Wiring) -> Subject {
     job(ring(size, bytes), wiring, planted)
-}
-
-/// The same with a progress thread beside each rank, which handles what comes between the rank's calls
-/// and during them.
-pub(super) fn assisted_ring(
-    size: Size,
-    planted: Planted,
-    bytes: u64,
-) -> Start<Library, Assisted<Script>> {
-    let pairs = ring(size, bytes).into_iter().map(|threads| {
-        let pairs = threads.into_iter().flat_map(Assisted::pair);
-        pairs.collect()
-    });
-    job(pairs.collect(), Wiring { selves: true, ..APART }, planted)
-}
-
-pub(super) fn small_ring(size: Size, planted: Planted) -> Subject {
-    in_a_ring(size, planted, SMALL, APART)
 }
 
 pub(super) fn large_ring(size: Size, planted: Planted, protocol: Protocol) -> Subject {
@@ -219,75 +177,9 @@ pub(super) fn offered_ring(
     job(single((0..size.ranks).map(rank)), Wiring { scheme, chunk, together, ..APART }, planted)
 }
 
-/// Probes and tests come too early, or not.
-pub(super) fn polls(size: Size, planted: Planted) -> Subject {
-    let rank = |me| {
-        let (next, previous) = around(size, me);
-        let round = |op| {
-            let source = Peer::Rank(Rank(previous));
-            let tag = Some(number(op));
-            [
-                isend(next, op, 0, LARGE),
-                Call::Iprobe { source, tag, comm: WORLD },
-                irecv(previous, op, 1, LARGE),
-                Call::Wait { request: Handle(1) },
-                Call::Test { request: Handle(0) },
-                Call::Wait { request: Handle(0) },
-            ]
-        };
-        (0..size.ops).flat_map(round).collect()
-    };
-    job(single((0..size.ranks).map(rank)), APART, planted)
-}
-
 /// Small and large messages in turn.
 const fn in_turn(op: u32) -> u64 {
     if op.is_multiple_of(2) { SMALL } else { LARGE }
-}
-
-fn senders(size: Size) -> impl Iterator<Item = Vec<Call>> {
-    (1..size.ranks).map(move |_| {
-        let sends = (0..size.ops).map(|op| isend(0, 1, op, in_turn(op)));
-        sends.chain([wait_all(0, size.ops)]).collect()
-    })
-}
-
-pub(super) fn wildcards(size: Size, planted: Planted) -> Subject {
-    let receive = |id| Call::Recv {
-        source: Peer::Any,
-        tag: None,
-        comm: WORLD,
-        buffer: Buffer { id, bytes: LARGE },
-    };
-    let receiver = (0..(size.ranks - 1) * size.ops).map(receive).collect();
-    job(single([receiver].into_iter().chain(senders(size))), APART, planted)
-}
-
-pub(super) fn probes(size: Size, planted: Planted) -> Subject {
-    let count = (size.ranks - 1) * size.ops;
-    let probe =
-        |id| Call::Mprobe { message: Handle(id), source: Peer::Any, tag: None, comm: WORLD };
-    let take = |id| Call::Mrecv { message: Handle(id), buffer: Buffer { id, bytes: LARGE } };
-    let receiver = (0..count).map(probe).chain((0..count).rev().map(take)).collect();
-    job(single([receiver].into_iter().chain(senders(size))), APART, planted)
-}
-
-pub(super) fn exact(size: Size, planted: Planted) -> Subject {
-    let to = |rank| (0..size.ops).map(move |op| send(rank, op, rank * size.ops + op, SMALL));
-    let sender = (1..size.ranks).flat_map(to).collect();
-    let receiver = |_| {
-        let receives = (0..size.ops).map(|op| irecv(0, size.ops - 1 - op, op, SMALL));
-        receives.chain([wait_all(0, size.ops)]).collect()
-    };
-    job(single([sender].into_iter().chain((1..size.ranks).map(receiver))), APART, planted)
-}
-
-pub(super) fn frees(size: Size, planted: Planted) -> Subject {
-    let count = u16::try_from(size.ops).expect("few operations");
-    let create = Call::CreateEndpoints { parent: WORLD, count, first: Comm(FIRST) };
-    let free = |local| Call::FreeEndpoint { comm: Comm(FIRST + local) };
-    let calls: Vec<Call> = [create].into_iter().chain((0..count).rev().map(free)).collect();
-    job(single(vec![calls; size.ranks as usize]), APART, planted)
 }
 
 pub(super) fn threads(size: Size, planted: Planted) -> Subject {
@@ -339,7 +231,7 @@ const fn root(ranks: u32) -> Rank {
     Rank(ranks - 1)
 }
 
-/// What rank `rank` gives for block `block`.
+/// The element that rank `rank` contributes to block `block`.
 fn element(rank: u32, block: u32) -> i64 {
     i64::from(rank * 100 + block + 1)
 }
@@ -370,7 +262,7 @@ fn call_of(algorithm: Algorithm, ranks: u32) -> Collective {
     call.by(algorithm).expect("blocks are equal and sums commute: every algorithm fits")
 }
 
-/// What MPI says that `rank` has in each block of its output; `None` where that is not defined.
+/// The result of MPI in each block of the output of `rank`; `None` where that is not defined.
 fn result(kind: Kind, ranks: u32, rank: u32) -> Option<Vec<i64>> {
     let root = root(ranks).0;
     let sum = |ranks: std::ops::Range<u32>, block: u32| ranks.map(|one| element(one, block)).sum();

@@ -2,45 +2,28 @@
 
 use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
+use protocols::collectives::Kind;
 
-static BARRIER: Shape =
-    Shape::Word(&[("dissemination", "everybody tells the rank at distance 1, 2, 4, ...")]);
-static BCAST: Shape = Shape::Word(&[
-    ("binomial", "down a binomial tree"),
-    ("pipelined_ring", "in segments along a chain"),
-]);
-static SCATTER: Shape = Shape::Word(&[
-    ("binomial", "down a binomial tree, halving what is carried"),
-    ("linear", "the root sends to each"),
-]);
-static GATHER: Shape =
-    Shape::Word(&[("binomial", "up a binomial tree"), ("linear", "everybody sends to the root")]);
-static LINEAR: Shape = Shape::Word(&[("linear", "between the root and each")]);
-static ALLGATHER: Shape = Shape::Word(&[
-    ("ring", "each block goes round a ring"),
-    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange all they have"),
-]);
-static REDUCE: Shape = Shape::Word(&[
-    ("binomial", "up a binomial tree, in the order of ranks where it matters"),
-    ("reduce_scatter_gather", "halves are combined, then gathered (Rabenseifner)"),
-    ("reduce_scatter_linear_gather", "the same, and everybody sends its part to the root"),
-]);
-static ALLREDUCE: Shape = Shape::Word(&[
-    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange whole vectors"),
-    ("reduce_scatter_allgather", "halves are combined, then collected (Rabenseifner)"),
-]);
-static REDUCE_SCATTER: Shape = Shape::Word(&[
-    ("halving", "halves of what is left go to partners at distance 1, 2, 4, ..."),
-    ("pairwise", "each pair exchanges its blocks; the operator must commute"),
-]);
-static ALLTOALL: Shape = Shape::Word(&[
-    ("pairwise", "each pair exchanges its blocks in a round of its own"),
-    ("linear", "all messages at once"),
-]);
-static SCAN: Shape = Shape::Word(&[
-    ("recursive_doubling", "partners at distance 1, 2, 4, ... exchange what they have combined"),
-    ("linear", "from rank to rank"),
-]);
+/// The words of the algorithms of a kind.
+const fn words(kind: Kind) -> Shape {
+    Shape::Word(kind.words(false))
+}
+
+static BARRIER: Shape = words(Kind::Barrier);
+static BCAST: Shape = words(Kind::Bcast);
+static SCATTER: Shape = words(Kind::Scatter);
+static GATHER: Shape = words(Kind::Gather);
+static ALLGATHER: Shape = words(Kind::Allgather);
+static REDUCE: Shape = words(Kind::Reduce);
+static ALLREDUCE: Shape = words(Kind::Allreduce);
+static REDUCE_SCATTER: Shape = words(Kind::ReduceScatter);
+static REDUCE_SCATTER_BLOCK: Shape = words(Kind::ReduceScatterBlock);
+static ALLTOALL: Shape = words(Kind::Alltoall);
+static SCAN: Shape = words(Kind::Scan);
+static EXSCAN: Shape = words(Kind::Exscan);
+static SCATTERV: Shape = Shape::Word(Kind::Scatter.words(true));
+static GATHERV: Shape = Shape::Word(Kind::Gather.words(true));
+
 pub(crate) static OVER: Shape = Shape::Word(&[
     ("ranks", "everybody is alike"),
     ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
@@ -133,19 +116,19 @@ pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MP
 pub(super) static STATEMENTS: [Variant; 30] = statements! {
     ["bcast" "ibcast" [ROOT, MESSAGE, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "MPI_Bcast" "MPI_Ibcast"]
     ["scatter" "iscatter" [ROOT, BLOCK, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
-    ["scatterv" "iscatterv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Scatterv" "MPI_Iscatterv"]
+    ["scatterv" "iscatterv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&SCATTERV)] "MPI_Scatterv" "MPI_Iscatterv"]
     ["gather" "igather" [ROOT, BLOCK, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
-    ["gatherv" "igatherv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&LINEAR)] "MPI_Gatherv" "MPI_Igatherv"]
+    ["gatherv" "igatherv" [ROOT, BLOCKS, COMM_FIELD, algorithm(&GATHERV)] "MPI_Gatherv" "MPI_Igatherv"]
     ["allgather" "iallgather" [BLOCK, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
     ["allgatherv" "iallgatherv" [BLOCKS, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
     ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
     ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
     ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
-    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
+    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
     ["alltoall" "ialltoall" [BLOCK, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
     ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoallv" "MPI_Ialltoallv"]
     ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
-    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&SCAN)] "MPI_Exscan" "MPI_Iexscan"]
+    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMM_FIELD, algorithm(&EXSCAN)] "MPI_Exscan" "MPI_Iexscan"]
 };
 
 /// The library's choices, by operation.
@@ -165,13 +148,13 @@ pub static CHOICES: Shape = Shape::Object(&[
     ),
     default(
         "reduce_scatter_block",
-        &REDUCE_SCATTER,
+        &REDUCE_SCATTER_BLOCK,
         "halving",
         "The algorithm of MPI_Reduce_scatter_block; where it does not fit the operator, `halving`.",
     ),
     default("alltoall", &ALLTOALL, "pairwise", "The algorithm of MPI_Alltoall and MPI_Alltoallv."),
     default("scan", &SCAN, "recursive_doubling", "The algorithm of MPI_Scan."),
-    default("exscan", &SCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
+    default("exscan", &EXSCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
     default(
         "bcast_segment",
         &SEGMENT,
@@ -190,9 +173,9 @@ pub static CHOICES: Shape = Shape::Object(&[
 mod tests {
     use super::*;
     use mpi::operator::{Datatype, Operator};
-    use protocols::collectives::{Algorithm, Kind};
+    use protocols::collectives::Algorithm;
 
-    fn words(shape: &Shape) -> Vec<&'static str> {
+    fn words_of(shape: &Shape) -> Vec<&'static str> {
         let Shape::Word(words) = shape else { panic!("words are needed, not {shape:?}") };
         words.iter().map(|(word, _)| *word).collect()
     }
@@ -203,7 +186,7 @@ mod tests {
         for kind in Kind::ALL {
             let field = fields.iter().find(|field| field.key == kind.name()).expect("every kind");
             let mut of_kind: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
-            let mut named = words(field.shape);
+            let mut named = words_of(field.shape);
             of_kind.sort_unstable();
             named.sort_unstable();
             assert_eq!(of_kind, named, "{kind:?}");
@@ -216,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_words_are_the_operators_and_types_of_the_library() {
-        assert_eq!(words(&OPERATOR), Operator::ALL.map(Operator::name));
-        assert_eq!(words(&TYPE), Datatype::ALL.map(Datatype::name));
+        assert_eq!(words_of(&OPERATOR), Operator::ALL.map(Operator::name));
+        assert_eq!(words_of(&TYPE), Datatype::ALL.map(Datatype::name));
     }
 }

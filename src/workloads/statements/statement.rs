@@ -1,0 +1,44 @@
+//! A statement of a program: one step of one rank, and its line.
+
+use std::sync::Arc;
+
+use crate::collectives::Chosen;
+use protocols::call::Call;
+use protocols::contract::Handle;
+use units::TimeDelta;
+
+/// The statements of one rank, in their order.
+pub type RankProgram = Arc<[Statement]>;
+
+/// One step, and its line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Statement {
+    /// The step.
+    pub step: Step,
+    /// The line of the scenario file.
+    pub line: usize,
+}
+
+/// The work of a statement.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// A call into the library.
+    Call(Call),
+    /// A collective.
+    Collective(Chosen),
+    /// A nonblocking collective, with its request.
+    Begun(Chosen, Handle),
+    /// Work outside the library.
+    Compute(TimeDelta),
+    /// One end of the measured time.
+    Timer(Timer),
+}
+
+/// An end of the measured time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Timer {
+    /// The beginning.
+    Start,
+    /// The end.
+    Stop,
+}
