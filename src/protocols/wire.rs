@@ -119,9 +119,9 @@ pub struct MessageHeader {
     pub mode: SendMode,
     /// Whether the sender's call waits for its end.
     pub blocking: bool,
-    /// How many offers of the receiver the sender had heard of: see `offers.rs`.
+    /// How many RTRs of the receiver had come to the sender: see `library/rtr.rs`.
     pub heard: u32,
-    /// What the library tells its peers inside a message of its own.
+    /// A number that a message of the library's own carries; 0 in a message of the program.
     pub word: u64,
 }
 
@@ -144,37 +144,37 @@ pub enum Packet {
         /// The sender's buffer.
         remote: Region,
     },
-    /// Ready to receive: a posted receive is offered to the only process that can send to it.
-    Rtr(Offer),
-    /// One role of a rendezvous speaks to the other.
+    /// Ready to receive (RTR): the only process that can send to a posted receive may fill its buffer.
+    Rtr(ReadyToReceive),
+    /// One role of a rendezvous sends a control message to the other.
     Rendezvous {
         /// The request addressed.
         to: Key,
-        /// The request that speaks.
+        /// The request whose role sends it.
         from: Key,
-        /// What it says.
-        word: Word,
+        /// The control message.
+        word: ControlMessage,
     },
     /// About a window.
     Rma(Arc<RmaPacket>),
 }
 
-/// A receive on offer, as its sender knows it.
+/// A posted receive that is ready, as its sender knows it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Offer {
+pub struct ReadyToReceive {
     /// The receiver's request.
     pub receive: Key,
-    /// What it takes.
+    /// The messages that it takes.
     pub selection: Selection,
     /// Its buffer.
     pub into: Region,
-    /// How many messages without an offer the receiver had seen of this sender.
+    /// How many messages of this sender without an RTR the receiver had seen.
     pub seen: u32,
 }
 
-/// What the two roles of one message say to each other, after the RTS.
+/// A control message between the two roles of one message, after the RTS.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Word {
+pub enum ControlMessage {
     /// Clear to send: the receiver is ready; `into` is its buffer, as long as what it takes.
     Cts {
         /// The receiver's buffer.
@@ -186,11 +186,11 @@ pub enum Word {
     },
     /// The payload has been moved.
     Fin,
-    /// This message takes the offered receive that is addressed.
+    /// This message uses the RTR of the receive that is addressed.
     Taken {
         /// Which message.
         message: MessageId,
-        /// Its tag; the offer names the rest of its envelope.
+        /// Its tag; the RTR names the rest of its envelope.
         tag: i32,
         /// Its bytes; the buffer takes what fits.
         bytes: u64,

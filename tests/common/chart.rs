@@ -16,7 +16,7 @@ use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet,
 use mpisim::protocols::packing::Task;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::rma::Settings;
-use mpisim::protocols::wire::Word;
+use mpisim::protocols::wire::ControlMessage;
 use mpisim::units::Bytes;
 
 pub(crate) const THREAD: Thread = Thread(0);
@@ -278,14 +278,16 @@ fn content(packet: &Packet, payload: Option<Region>) -> String {
         Packet::Rts { header, .. } => format!("RTS {} B", header.bytes),
         Packet::Rtr(offer) => format!("RTR {} B", offer.into.len),
         Packet::Rendezvous { word, .. } => match word {
-            Word::Cts { .. } => "CTS".to_owned(),
-            Word::Fin => "FIN".to_owned(),
-            Word::Taken { filled, .. } => if *filled { "FIN" } else { "TAKEN" }.to_owned(),
-            Word::Chunk { offset } => {
+            ControlMessage::Cts { .. } => "CTS".to_owned(),
+            ControlMessage::Fin => "FIN".to_owned(),
+            ControlMessage::Taken { filled, .. } => {
+                if *filled { "FIN" } else { "TAKEN" }.to_owned()
+            }
+            ControlMessage::Chunk { offset } => {
                 let bytes = payload.map_or(0, |region| region.len);
                 format!("CHUNK {bytes} B at {offset}")
             }
-            Word::Credit => "CREDIT".to_owned(),
+            ControlMessage::Credit => "CREDIT".to_owned(),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! RTR: receives that are offered to their sender, in every order of events.
 //!
 //! Matching must stay as it is without offers: the monitors of M1 to M8 and V1 to V3 watch all worlds
-//! here. `coop` Sec. I-A; rules of `protocols/library/offers.rs`.
+//! here. `coop` Sec. I-A; rules of `protocols/library/rtr.rs`.
 
 use crate::chart::{check_chart, near};
 use crate::small::{Small, WORLD, iprobe, irecv, isend, recv, send, wait_all};

@@ -188,7 +188,7 @@ fn check_loopback(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine)
     );
 }
 
-/// Offers are kept in the order in which one thread posts: see `protocols::library::offers`.
+/// RTRs are kept in the order in which one thread posts: see `protocols/library/rtr.rs`.
 fn check_offers(
     diagnostics: &mut Diagnostics,
     tree: &Node,

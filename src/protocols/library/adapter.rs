@@ -24,7 +24,7 @@ use super::background::Background;
 use super::messages::Messages;
 use super::requests::{Body, Choice, Request};
 use super::{Brought, Key, Packet, Protocol, Scheme, Token, device, rma};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 const READS: Choice = Choice::Made(Protocol::RGet, false);
 
@@ -52,7 +52,7 @@ fn takes_packet(messages: &Messages, packet: &Packet) -> bool {
     match packet {
         Packet::Eager(_) | Packet::Matched { .. } => true,
         Packet::Rts { scheme, .. } => *scheme == Scheme::Fixed(Protocol::RGet),
-        Packet::Rendezvous { to, word: Word::Fin, .. } => matches!(
+        Packet::Rendezvous { to, word: ControlMessage::Fin, .. } => matches!(
             messages.requests().get(*to),
             Some(Request { body: Body::Sending { choice: READS, .. }, .. })
         ),

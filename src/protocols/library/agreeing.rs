@@ -1,12 +1,12 @@
-//! What a process does while it agrees with others: one word after the other, in one call.
+//! How a process agrees with others: one message after the other, in one call.
 //!
 //! ```text
-//!   call ─▶ send a word, post a receive ─▶ its word comes ─▶ the next … ─▶ what all agreed on ─▶ return
+//!   call ─▶ send, post a receive ─▶ its message comes ─▶ the next … ─▶ all have agreed ─▶ return
 //! ```
 //!
-//! What is said is decided in [`agreement`] and [`coupling`]; here it becomes messages of the library's
-//! own. Agreements of two threads of a process run beside each other where their parents differ, or
-//! the tags of groups: each thread has an inner receive of its own.
+//! [`agreement`] and [`coupling`] decide on the numbers; here they become messages of the library's own.
+//! Agreements of two threads of a process run beside each other where their parents differ, or the tags
+//! of groups: each thread has an inner receive of its own.
 //!
 //! [`agreement`]: crate::collectives::agreement
 //! [`coupling`]: crate::collectives::coupling
@@ -27,15 +27,15 @@ pub(super) struct Agreeing {
     talk: Talk,
     /// The parent ranks that agree, where they are not all.
     pub(super) among: Option<Arc<[Rank]>>,
-    /// Keeps the words of agreements apart that several groups of one parent may have at once.
+    /// Keeps the messages of agreements apart that several groups of one parent may have at once.
     base: i32,
     pub(super) purpose: Purpose,
 }
 
-/// Who talks how.
+/// Which processes exchange messages.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Talk {
-    /// Everybody with everybody.
+    /// All with all.
     All(Agreement),
     /// Two groups through their leaders.
     Leaders { coupling: Coupling, peer: Peering },
@@ -46,9 +46,9 @@ enum Talk {
 pub(super) struct Peering {
     /// The communicator of both.
     pub(super) comm: Comm,
-    /// The tag of what it says.
+    /// The tag of its messages.
     pub(super) says: i32,
-    /// The tag of what it hears.
+    /// The tag of the messages that it receives.
     pub(super) hears: i32,
 }
 
@@ -90,10 +90,10 @@ const ROUNDS: i32 = 5;
 /// Above the tag of a group stand the phases of an agreement.
 const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
 
-/// What is said and heard in one step.
-struct Words {
-    said: Option<(Comm, Rank, i32, u64)>,
-    heard: Option<(Comm, Rank, i32)>,
+/// The messages of one step.
+struct Exchange {
+    send: Option<(Comm, Rank, i32, u64)>,
+    receive: Option<(Comm, Rank, i32)>,
 }
 
 impl Purpose {
@@ -205,8 +205,8 @@ impl Agreeing {
         }
     }
 
-    /// The next step; `None` when all is agreed.
-    fn next_words(&mut self) -> Option<Words> {
+    /// The messages of the next step; `None` when all have agreed.
+    fn next_messages(&mut self) -> Option<Exchange> {
         let (parent, base) = (self.parent, self.base);
         match &mut self.talk {
             Talk::All(agreement) => {
@@ -214,8 +214,8 @@ impl Agreeing {
                 let all = &self.among;
                 let name = |rank: Rank| all.as_ref().map_or(rank, |among| among[rank.0 as usize]);
                 let tag = base + next.tag;
-                let said = Some((parent, name(next.to), tag, next.word));
-                Some(Words { said, heard: Some((parent, name(next.from), tag)) })
+                let send = Some((parent, name(next.to), tag, next.word));
+                Some(Exchange { send, receive: Some((parent, name(next.from), tag)) })
             }
             Talk::Leaders { coupling, peer } => {
                 let next = coupling.next_exchange()?;
@@ -223,8 +223,8 @@ impl Agreeing {
                     Through::Peer => (peer.comm, peer.says, peer.hears),
                     Through::Own => (parent, base, base),
                 };
-                let said = next.to.map(|(to, word)| (comm, to, says, word));
-                Some(Words { said, heard: next.from.map(|from| (comm, from, hears)) })
+                let send = next.to.map(|(to, word)| (comm, to, says, word));
+                Some(Exchange { send, receive: next.from.map(|from| (comm, from, hears)) })
             }
         }
     }
@@ -237,11 +237,11 @@ impl Agreeing {
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
         let key = Key::Inner(thread);
-        while let Some(next) = self.next_words() {
-            if let Some((comm, to, tag, word)) = next.said {
+        while let Some(next) = self.next_messages() {
+            if let Some((comm, to, tag, word)) = next.send {
                 messages.send_word(thread, comm, to, tag, word, out)?;
             }
-            let Some((comm, from, tag)) = next.heard else { continue };
+            let Some((comm, from, tag)) = next.receive else { continue };
             messages.receive_word(thread, comm, from, tag, out)?;
             if messages.await_end(key, Some(thread)) {
                 return Ok(false);

@@ -142,7 +142,8 @@ impl Communicators {
 
     /// A thread as a member that sends and receives the program's messages; the size is that of the
     /// ranks that it may name.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the answer would pass through memory")]
     pub(super) fn speaker(
         &self,
         site: &Site,
@@ -168,7 +169,8 @@ impl Communicators {
     }
 
     /// The sender of a message of the program, and its way to a rank.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the answer would pass through memory")]
     pub(super) fn way(
         &self,
         site: &Site,
@@ -243,7 +245,8 @@ impl Communicators {
     }
 
     /// The queues in which a message of this context to this rank is matched.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one test, where there are no endpoints")]
     pub(super) fn queue(&self, site: &Site, context: Context, dest: Rank) -> usize {
         let Some(table) = &self.endpoints else { return 0 };
         site.job.endpoints.queue(table.receiver(context, dest))

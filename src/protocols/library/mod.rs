@@ -56,7 +56,9 @@ pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
 use super::note::Note;
 use super::rendezvous::{Protocol, Scheme};
 use super::rma::{self, Rma};
-pub use super::wire::{Key, LibraryAction, MessageHeader, Offer, Packet, Wire, Word};
+pub use super::wire::{
+    ControlMessage, Key, LibraryAction, MessageHeader, Packet, ReadyToReceive, Wire,
+};
 use background::Background;
 use collective::Collectives;
 use diagnosis::Diagnosis;

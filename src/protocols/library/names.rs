@@ -1,7 +1,7 @@
 //! What packets are called in pictures.
 
 use super::Packet;
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// A word or two, as the documents write it.
 pub(crate) fn name_of(packet: &Packet) -> String {
@@ -15,12 +15,12 @@ pub(crate) fn name_of(packet: &Packet) -> String {
     }
 }
 
-const fn word_of(word: &Word) -> &'static str {
+const fn word_of(word: &ControlMessage) -> &'static str {
     match word {
-        Word::Cts { .. } => "CTS",
-        Word::Fin => "FIN",
-        Word::Taken { .. } => "TAKEN",
-        Word::Chunk { .. } => "CHUNK",
-        Word::Credit => "CREDIT",
+        ControlMessage::Cts { .. } => "CTS",
+        ControlMessage::Fin => "FIN",
+        ControlMessage::Taken { .. } => "TAKEN",
+        ControlMessage::Chunk { .. } => "CHUNK",
+        ControlMessage::Credit => "CREDIT",
     }
 }

@@ -25,7 +25,7 @@
 use std::collections::BTreeMap;
 
 use super::{Key, Process};
-use crate::wire::Offer;
+use crate::wire::ReadyToReceive;
 use mpi::envelope::Envelope;
 
 /// The RTRs that one process has sent and received.
@@ -38,7 +38,7 @@ pub(super) struct RtrTable {
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Pair {
     /// RTRs of the other that still hold, the earliest first.
-    kept: Vec<Offer>,
+    kept: Vec<ReadyToReceive>,
     /// RTRs received so far, void ones as well.
     heard: u32,
     /// Messages sent so far that found no RTR.
@@ -55,7 +55,11 @@ impl RtrTable {
     /// A message leaves: the RTR that it uses up, and how many RTRs of its receiver have come.
     ///
     /// Every message with an envelope asks, once, when it is sent.
-    pub(super) fn take(&mut self, to: Process, envelope: &Envelope) -> (Option<Offer>, u32) {
+    pub(super) fn take(
+        &mut self,
+        to: Process,
+        envelope: &Envelope,
+    ) -> (Option<ReadyToReceive>, u32) {
         let pair = self.pairs.entry(to).or_default();
         let place = pair.kept.iter().position(|rtr| envelope.matches(&rtr.selection));
         if place.is_none() {
@@ -65,7 +69,7 @@ impl RtrTable {
     }
 
     /// Another process has sent an RTR. It is void where a message crossed it, unless `keeps_void`.
-    pub(super) fn receive(&mut self, from: Process, rtr: Offer, keeps_void: bool) {
+    pub(super) fn receive(&mut self, from: Process, rtr: ReadyToReceive, keeps_void: bool) {
         let pair = self.pairs.entry(from).or_default();
         pair.heard += 1;
         // A message without an RTR that the receiver had not seen is on its way: it comes first.

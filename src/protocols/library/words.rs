@@ -7,7 +7,7 @@ use crate::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
 use crate::collectives::Collective;
 use crate::contract::Handle;
 use crate::rma::packet::RmaPacket;
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 use mpi::communicator::Communicators;
 use mpi::endpoints::EndpointsError;
 use mpi::envelope::Rank;
@@ -183,16 +183,16 @@ pub(super) fn packet(packet: &Packet) -> String {
         }
         Packet::Rendezvous { to, word, .. } => {
             let word = match word {
-                Word::Cts { into, protocol, .. } => {
+                ControlMessage::Cts { into, protocol, .. } => {
                     format!("CTS for {} B by {}", into.len, protocol.name())
                 }
-                Word::Fin => "FIN".to_owned(),
-                Word::Taken { tag, bytes, filled, .. } => {
+                ControlMessage::Fin => "FIN".to_owned(),
+                ControlMessage::Taken { tag, bytes, filled, .. } => {
                     let name = if *filled { "FIN" } else { "TAKEN" };
                     format!("{name} of {bytes} B with tag {tag}")
                 }
-                Word::Chunk { offset } => format!("the chunk at byte {offset}"),
-                Word::Credit => "a credit".to_owned(),
+                ControlMessage::Chunk { offset } => format!("the chunk at byte {offset}"),
+                ControlMessage::Credit => "a credit".to_owned(),
             };
             format!("{word} for {}", key(*to))
         }

@@ -9,7 +9,7 @@ use crate::contract::{
 };
 use crate::library::Library;
 use crate::rendezvous::{Protocol, Scheme};
-use crate::wire::{Key, LibraryAction, Packet, Word};
+use crate::wire::{ControlMessage, Key, LibraryAction, Packet};
 use mpi::observation::{Mover, Observation};
 
 /// What the bugs know of the messages of one process.
@@ -32,7 +32,9 @@ pub(super) struct Messages {
 /// Changes what the library is told.
 pub(super) fn bend_input(mutant: Mutant, messages: &mut Messages, input: &mut Input<Packet, Call>) {
     let Input::Packet { packet, .. } = input else { return };
-    let Packet::Rendezvous { to, word: Word::Cts { protocol, .. }, .. } = packet else { return };
+    let Packet::Rendezvous { to, word: ControlMessage::Cts { protocol, .. }, .. } = packet else {
+        return;
+    };
     if messages.undecided.remove(to) && mutant == Mutant::SenderChooses {
         *protocol = Protocol::CoopP2p;
     }
@@ -129,17 +131,17 @@ fn copy_past_the_end(list: &mut [LibraryAction]) {
 
 /// The receiver's half of an odd message is the larger one, as the sender's is.
 fn overlap_halves(list: &mut [LibraryAction]) {
-    let odd =
-        list.iter().find_map(|action| match action {
-            Action::Send {
-                packet:
-                    Packet::Rendezvous {
-                        word: Word::Cts { into, protocol: Protocol::CoopP2p, .. }, ..
-                    },
-                ..
-            } => (into.len % 2 == 1).then_some(*into),
-            _ => None,
-        });
+    let odd = list.iter().find_map(|action| match action {
+        Action::Send {
+            packet:
+                Packet::Rendezvous {
+                    word: ControlMessage::Cts { into, protocol: Protocol::CoopP2p, .. },
+                    ..
+                },
+            ..
+        } => (into.len % 2 == 1).then_some(*into),
+        _ => None,
+    });
     let Some(buffer) = odd else { return };
     for action in list {
         match action {
@@ -209,7 +211,7 @@ impl Messages {
                 }
                 Packet::Rendezvous {
                     from,
-                    word: Word::Cts { into, protocol: Protocol::CoopP2p, .. },
+                    word: ControlMessage::Cts { into, protocol: Protocol::CoopP2p, .. },
                     ..
                 } => {
                     self.buffers.insert(*from, *into);
@@ -264,11 +266,16 @@ impl Messages {
             (
                 Mutant::PutReceiver,
                 Packet::Rendezvous {
-                    word: Word::Cts { into, protocol: Protocol::RPut | Protocol::RPutImmediate, .. },
+                    word:
+                        ControlMessage::Cts {
+                            into,
+                            protocol: Protocol::RPut | Protocol::RPutImmediate,
+                            ..
+                        },
                     ..
                 },
             ) => Some(*into),
-            (Mutant::CoopOnCopy, Packet::Rendezvous { from, word: Word::Fin, .. })
+            (Mutant::CoopOnCopy, Packet::Rendezvous { from, word: ControlMessage::Fin, .. })
                 if self.cooperating.remove(from) =>
             {
                 self.buffers.remove(from)
@@ -283,8 +290,10 @@ impl Messages {
             if let Action::RdmaRead { from: route, token, .. } = action {
                 list.extend(self.fin_of(library, route, token));
             }
-            if let Action::Send { packet: Packet::Rendezvous { from, word: Word::Fin, .. }, .. } =
-                action
+            if let Action::Send {
+                packet: Packet::Rendezvous { from, word: ControlMessage::Fin, .. },
+                ..
+            } = action
                 && self.fin_sent.remove(&from)
             {
                 // Without the code that makes it.
@@ -299,7 +308,7 @@ impl Messages {
         let own = Key::from_token(token);
         let Some(to) = library.messages().sender_by_rget(own) else { return Vec::new() };
         self.fin_sent.insert(own);
-        let packet = Packet::Rendezvous { to, from: own, word: Word::Fin };
+        let packet = Packet::Rendezvous { to, from: own, word: ControlMessage::Fin };
         control(library, route, packet).into()
     }
 }

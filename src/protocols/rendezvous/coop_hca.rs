@@ -17,7 +17,7 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 pub use super::rget::Sender;
 
@@ -89,7 +89,7 @@ impl Role for Receiver {
             }
         };
         let (next, progress) = if core.is_none() && !reading {
-            port.say(Word::Fin);
+            port.send(ControlMessage::Fin);
             (State::Done, Progress::Complete)
         } else {
             (State::Both { core, reading }, Progress::Pending)

@@ -15,7 +15,7 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// How far one side has come, once it knows the other's buffer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -41,7 +41,7 @@ impl Half {
             Copied::Part => (Self::Copying { share, remote, other }, Progress::Pending),
             Copied::All => {
                 port.load_less();
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 if other {
                     (Self::Done, Progress::Complete)
                 } else {
@@ -64,12 +64,12 @@ impl Half {
             }
             (
                 Self::Copying { share, remote, other: false },
-                RoleInput::Word { word: Word::Fin, .. },
+                RoleInput::Word { word: ControlMessage::Fin, .. },
             ) => {
                 // Early: our own half is still on its way.
                 (Self::Copying { share, remote, other: true }, Progress::Pending)
             }
-            (Self::Copied, RoleInput::Word { word: Word::Fin, .. }) => {
+            (Self::Copied, RoleInput::Word { word: ControlMessage::Fin, .. }) => {
                 (Self::Done, Progress::Complete)
             }
             (state, input) => return Err(ProtocolError::refused(name, state, input)),
@@ -107,7 +107,7 @@ impl Role for Sender {
         use SenderState::{Half as OfHalf, New, WaitCts};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) => {
                 let share = Share::new(middle(into.len), into.len);
                 let (half, progress) = Half::copy(share, into, false, Toward::Peer, port);
                 (OfHalf(half), progress)

@@ -12,7 +12,7 @@ use super::contract::ProtocolError;
 pub use super::selection::protocol::{self, Protocol};
 pub use super::selection::scheme::{self, Cooperation, Rule, Scheme};
 pub use super::selection::{coop_coll, coop_hybrid, coop_load};
-use super::wire::Word;
+use super::wire::ControlMessage;
 pub use role::{Port, Progress, Role, RoleInput};
 
 /// Generates the roles of all protocols of the family and their static dispatch.
@@ -75,8 +75,13 @@ impl Role for Sending {
         match (&mut *self, input) {
             (Self::Decided(role), input) => role.handle(input, port),
             (Self::Undecided, RoleInput::Start) => Ok(Progress::Pending),
-            (Self::Undecided, RoleInput::Word { word: Word::Fin, .. }) => Ok(Progress::Complete),
-            (Self::Undecided, RoleInput::Word { word: Word::Cts { protocol, .. }, .. }) => {
+            (Self::Undecided, RoleInput::Word { word: ControlMessage::Fin, .. }) => {
+                Ok(Progress::Complete)
+            }
+            (
+                Self::Undecided,
+                RoleInput::Word { word: ControlMessage::Cts { protocol, .. }, .. },
+            ) => {
                 let mut role = protocol.sender();
                 port.protocol = protocol;
                 role.handle(RoleInput::Start, port)?;

@@ -14,7 +14,7 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// The side that sends; the library has matched nothing yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -45,7 +45,7 @@ impl Role for Sender {
         use SenderState::{Done, New, WaitFin};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitFin, Progress::Pending),
-            (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),
+            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rget::sender", state, input)),
         };
         self.0 = next;
@@ -80,7 +80,7 @@ impl Receiver {
             Copied::Part => (ReceiverState::Copying(share, remote), Progress::Pending),
             Copied::All => {
                 port.load_less();
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (ReceiverState::Done, Progress::Complete)
             }
         }
@@ -105,7 +105,7 @@ impl Role for Receiver {
             (Reading, RoleInput::RdmaDone) => {
                 // FIN before Complete: the sender's buffer is free the moment the read ends, even
                 // if our own process is busy and learns of it later.
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (Done, Progress::Complete)
             }
             (state, input) => return Err(ProtocolError::refused("rget::receiver", state, input)),

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use crate::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Region, Step, Via};
 use crate::selection::protocol::Protocol;
 use crate::selection::scheme::Cooperation;
-use crate::wire::{Key, LibraryAction, Packet, Wire, Word};
+use crate::wire::{ControlMessage, Key, LibraryAction, Packet, Wire};
 use mpi::observation::{MessageId, Mover, Observation};
 
 /// What happens to a role.
@@ -26,10 +26,10 @@ pub enum RoleInput {
         /// Whether its payload is there already.
         filled: bool,
     },
-    /// The other role speaks; `landing` holds the payload of a chunk.
+    /// The other role has sent a control message; `landing` holds the payload of a chunk.
     Word {
-        /// What it says.
-        word: Word,
+        /// The control message.
+        word: ControlMessage,
         /// The cell that came with it.
         landing: Option<Region>,
     },
@@ -81,21 +81,21 @@ pub struct Port<'a> {
 }
 
 impl Port<'_> {
-    /// Sends a control word to the other role.
+    /// Sends a control message to the other role.
     ///
     /// # Panics
     ///
     /// When the other side's request is not known yet: only the RTS may be sent before.
-    pub fn say(&mut self, word: Word) {
-        self.say_with(word, None);
+    pub fn send(&mut self, word: ControlMessage) {
+        self.send_with(word, None);
     }
 
-    /// Sends a word with payload.
+    /// Sends a control message with payload.
     ///
     /// # Panics
     ///
-    /// As [`Self::say`].
-    pub fn say_with(&mut self, word: Word, payload: Option<Region>) {
+    /// As [`Self::send`].
+    pub fn send_with(&mut self, word: ControlMessage, payload: Option<Region>) {
         let to = self.other.expect("the other side is known after the RTS");
         let packet = Packet::Rendezvous { to, from: self.own, word };
         let header = if payload.is_some() { self.wire.header } else { self.wire.control };
@@ -118,20 +118,20 @@ impl Port<'_> {
     ///
     /// # Panics
     ///
-    /// As [`Self::say`].
+    /// As [`Self::send`].
     pub fn clear_to_send(&mut self) {
         let (into, protocol, counted) = (self.buffer, self.protocol, self.counted);
-        self.say(Word::Cts { into, protocol, counted });
+        self.send(ControlMessage::Cts { into, protocol, counted });
     }
 
     /// Tells the receiver which message takes its offer.
     ///
     /// # Panics
     ///
-    /// As [`Self::say`].
+    /// As [`Self::send`].
     pub fn taken(&mut self, filled: bool) {
         let (message, tag, bytes) = (self.message, self.tag, self.buffer.len);
-        self.say(Word::Taken { message, tag, bytes, filled });
+        self.send(ControlMessage::Taken { message, tag, bytes, filled });
     }
 
     /// Whether a core copies such a message at once, without a poll in between.
@@ -188,8 +188,8 @@ impl Port<'_> {
     ///
     /// # Panics
     ///
-    /// As [`Self::say`].
-    pub fn rdma_write_saying(&mut self, into: Region, word: Word) {
+    /// As [`Self::send`].
+    pub fn rdma_write_with(&mut self, into: Region, word: ControlMessage) {
         let to = self.other.expect("the other side is known after the RTS");
         let packet = Packet::Rendezvous { to, from: self.own, word };
         self.write(into, Some(Box::new(packet)));

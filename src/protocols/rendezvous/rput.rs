@@ -15,7 +15,7 @@
 use super::role::{Port, Progress, Role, RoleInput};
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -46,7 +46,7 @@ impl Sender {
             Copied::Part => (SenderState::Copying(share, into), Progress::Pending),
             Copied::All => {
                 port.load_less();
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (SenderState::Done, Progress::Complete)
             }
         }
@@ -58,17 +58,17 @@ impl Role for Sender {
         use SenderState::{Copying, Done, New, WaitCts, Writing};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) if port.is_near() => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) if port.is_near() => {
                 Self::copy(Share::new(0, into.len), into, port)
             }
             (Copying(share, into), RoleInput::Continue) => Self::copy(share, into, port),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) => {
                 port.register();
                 port.rdma_write(into);
                 (Writing, Progress::Pending)
             }
             (Writing, RoleInput::RdmaDone) => {
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (Done, Progress::Complete)
             }
             (state, input) => return Err(ProtocolError::refused("rput::sender", state, input)),
@@ -109,7 +109,7 @@ impl Role for Receiver {
                 port.clear_to_send();
                 (WaitFin, Progress::Pending)
             }
-            (WaitFin, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),
+            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rput::receiver", state, input)),
         };
         self.0 = next;

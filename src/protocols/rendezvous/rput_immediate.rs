@@ -17,7 +17,7 @@ use super::role::{Port, Progress, Role, RoleInput};
 use super::rput;
 pub use super::rput::Receiver;
 use crate::contract::ProtocolError;
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -57,9 +57,9 @@ impl Role for Sender {
                 (Near(role), progress)
             }
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) => {
                 port.register();
-                port.rdma_write_saying(into, Word::Fin);
+                port.rdma_write_with(into, ControlMessage::Fin);
                 (Writing, Progress::Pending)
             }
             // The receiver may be done before: what remains is that our own buffer is free.

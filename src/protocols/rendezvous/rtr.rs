@@ -11,7 +11,7 @@
 //! The FIN of one copy says which message has taken the offer. Where the payload is on its way for
 //! longer (between nodes, or in chunks) the sender says so before: a later message would be matched
 //! with the same receive else. Which receives are offered, and when an offer may be taken, is the
-//! library's: see `library/offers.rs`.
+//! library's: see `library/rtr.rs`.
 //!
 //! Source: `coop` Sec. I-A (Fig. 1 has no chart of it; TAKEN is ours).
 //! Left out: the sender's own early RTS that the receiver reads instead. Noticeable where the receiver
@@ -21,7 +21,7 @@ use super::role::{Port, Progress, Role, RoleInput};
 use super::rput;
 use super::share::{Copied, Share};
 use crate::contract::{ProtocolError, Region, Toward};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// The side that sends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -66,7 +66,7 @@ impl Sender {
         match share.advance(port, Toward::Peer, into) {
             Copied::Part => (SenderState::Copying(share, into), Progress::Pending),
             Copied::All => {
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (SenderState::Done, Progress::Complete)
             }
         }
@@ -89,7 +89,7 @@ impl Role for Sender {
             (New, RoleInput::Offered { into }) => Self::take(into, port),
             (Copying(share, into), RoleInput::Continue) => Self::copy(share, into, port),
             (Writing, RoleInput::RdmaDone) => {
-                port.say(Word::Fin);
+                port.send(ControlMessage::Fin);
                 (Done, Progress::Complete)
             }
             (state, input) => return Err(ProtocolError::refused("rtr::sender", state, input)),
@@ -136,7 +136,7 @@ impl Role for Receiver {
             }
             (New, RoleInput::Taken { filled: false }) => (Filling, Progress::Pending),
             (New, RoleInput::Taken { filled: true })
-            | (Filling, RoleInput::Word { word: Word::Fin, .. }) => (Done, Progress::Complete),
+            | (Filling, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rtr::receiver", state, input)),
         };
         self.0 = next;

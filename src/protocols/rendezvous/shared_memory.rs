@@ -14,7 +14,7 @@
 
 use super::role::{Port, Progress, Role, RoleInput};
 use crate::contract::{ProtocolError, Region, Space};
-use crate::wire::Word;
+use crate::wire::ControlMessage;
 
 /// Cell of the sender's staging space that carries a chunk.
 fn cell(port: &Port<'_>, bytes: u64) -> Region {
@@ -47,7 +47,7 @@ impl Sender {
         let bytes = (total - sent).min(port.wire.cell.as_u64());
         let cell = cell(port, bytes);
         port.copy(port.buffer.part(sent, bytes), cell);
-        port.say_with(Word::Chunk { offset: sent }, Some(cell));
+        port.send_with(ControlMessage::Chunk { offset: sent }, Some(cell));
         sent + bytes
     }
 
@@ -65,7 +65,7 @@ impl Role for Sender {
         use SenderState::{New, Sending, WaitCts};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: Word::Cts { into, .. }, .. }) => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) => {
                 let total = into.len;
                 let mut sent = 0;
                 for _ in 0..port.wire.cells {
@@ -75,7 +75,7 @@ impl Role for Sender {
                 }
                 Self::after(sent, total)
             }
-            (Sending { sent, total }, RoleInput::Word { word: Word::Credit, .. }) => {
+            (Sending { sent, total }, RoleInput::Word { word: ControlMessage::Credit, .. }) => {
                 Self::after(Self::push_chunk(sent, total, port), total)
             }
             (state, input) => {
@@ -121,7 +121,7 @@ impl Role for Receiver {
             }
             (
                 Receiving { received },
-                RoleInput::Word { word: Word::Chunk { offset }, landing: Some(landing) },
+                RoleInput::Word { word: ControlMessage::Chunk { offset }, landing: Some(landing) },
             ) if offset == received => {
                 port.copy(landing, port.buffer.part(offset, landing.len));
                 port.free_cell(landing);
@@ -130,7 +130,7 @@ impl Role for Receiver {
                 // A credit only for a cell that the sender will fill again.
                 let ahead = u64::from(port.wire.cells - 1) * port.wire.cell.as_u64();
                 if received + ahead < total {
-                    port.say(Word::Credit);
+                    port.send(ControlMessage::Credit);
                 }
                 if received == total {
                     (Done, Progress::Complete)

@@ -247,7 +247,8 @@ impl Messages {
     }
 
     /// Whether `key` is not complete: then `thread` waits for it.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the answer would pass through memory")]
     pub(super) fn must_wait(&mut self, key: Key, thread: Thread) -> Result<bool, ProtocolError> {
         match self.requests.get_mut(key) {
             Some(Request { body: Body::Complete(_), .. }) => Ok(false),

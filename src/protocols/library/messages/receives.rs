@@ -13,7 +13,7 @@ use crate::library::requests::{Body, Request, Rts, Wake, received, status};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::rendezvous::{Protocol, Scheme};
-use crate::wire::{Key, LibraryAction, MessageHeader, Offer, Packet};
+use crate::wire::{Key, LibraryAction, MessageHeader, Packet, ReadyToReceive};
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{Observation, ReceiveId};
 
@@ -403,7 +403,7 @@ pub(in crate::library) enum Arrived {
 /// RTRs: a receive tells its sender that it is ready.
 impl Messages {
     /// Another process is ready to receive.
-    pub(in crate::library) fn rtr_arrives(&mut self, from: Process, rtr: Offer) {
+    pub(in crate::library) fn rtr_arrives(&mut self, from: Process, rtr: ReadyToReceive) {
         #[cfg(feature = "mutants")]
         let keeps_void = self.site.job.has(Mutant::OfferCrosses);
         #[cfg(not(feature = "mutants"))]
@@ -499,7 +499,7 @@ impl Messages {
     ) {
         let wire = self.site.wire(route, thread);
         let seen = self.rtrs.get_or_insert_default().send(route.peer, key);
-        let rtr = Offer { receive: key, selection, into, seen };
+        let rtr = ReadyToReceive { receive: key, selection, into, seen };
         match wire.via {
             Via::Hca => out.emit(|| Action::Register { region: into }),
             Via::SharedMemory => out.emit(|| Action::Expose { region: into }),

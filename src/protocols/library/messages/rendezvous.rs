@@ -14,7 +14,7 @@ use crate::rendezvous::scheme::Calls;
 use crate::rendezvous::{
     Cooperation, Port, Progress, Protocol, Receiving, Role, RoleInput, coop_load,
 };
-use crate::wire::{Key, LibraryAction, MessageHeader, Word};
+use crate::wire::{ControlMessage, Key, LibraryAction, MessageHeader};
 use mpi::envelope::{Envelope, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 
@@ -25,10 +25,10 @@ impl Messages {
         thread: Thread,
         from: Route,
         (to, other): (Key, Key),
-        (word, landing): (Word, Option<Region>),
+        (word, landing): (ControlMessage, Option<Region>),
         out: &mut Vec<LibraryAction>,
     ) -> Result<Option<Wake>, ProtocolError> {
-        if let Word::Taken { .. } = word {
+        if let ControlMessage::Taken { .. } = word {
             return self.rtr_used(thread, from, (to, other), word, out);
         }
         let input = RoleInput::Word { word, landing };
@@ -106,7 +106,8 @@ impl Messages {
 
     /// The receiver's choice as a sender knows it after an input.
     fn choice_after(&self, choice: Choice, input: RoleInput) -> Result<Choice, ProtocolError> {
-        let RoleInput::Word { word: Word::Cts { protocol, counted, .. }, .. } = input else {
+        let RoleInput::Word { word: ControlMessage::Cts { protocol, counted, .. }, .. } = input
+        else {
             return Ok(choice);
         };
         match choice {
@@ -251,10 +252,10 @@ impl Messages {
         thread: Thread,
         from: Route,
         (key, sender): (Key, Key),
-        word: Word,
+        word: ControlMessage,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Option<Wake>, ProtocolError> {
-        let Word::Taken { message, tag, bytes, filled } = word else {
+        let ControlMessage::Taken { message, tag, bytes, filled } = word else {
             return Err(self.site.defect("only TAKEN takes an offer", word));
         };
         let Some(Request { body: Body::Posted { id, selection, buffer, .. }, .. }) =

@@ -8,7 +8,7 @@ use crate::contract::{
 use crate::eager;
 use crate::library::requests::{Body, Choice, Wake};
 use crate::rendezvous::{Protocol, RoleInput, Scheme, Sending};
-use crate::wire::{Key, LibraryAction, MessageHeader, Offer, Packet};
+use crate::wire::{Key, LibraryAction, MessageHeader, Packet, ReadyToReceive};
 use mpi::envelope::{Envelope, Rank};
 use mpi::observation::{MessageId, Observation};
 
@@ -77,7 +77,7 @@ impl Messages {
     ///
     /// Every message with an envelope must ask, once, when it is sent.
     #[inline]
-    fn take_rtr(&mut self, to: Process, envelope: &Envelope) -> (Option<Offer>, u32) {
+    fn take_rtr(&mut self, to: Process, envelope: &Envelope) -> (Option<ReadyToReceive>, u32) {
         self.rtrs.as_mut().map_or((None, 0), |rtrs| rtrs.take(to, envelope))
     }
 
@@ -85,7 +85,7 @@ impl Messages {
     fn send_rendezvous(
         &mut self,
         thread: Thread,
-        (route, rtr): (Route, Option<Offer>),
+        (route, rtr): (Route, Option<ReadyToReceive>),
         header: MessageHeader,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
@@ -136,7 +136,7 @@ impl Messages {
         &mut self,
         thread: Thread,
         route: Route,
-        rtr: Offer,
+        rtr: ReadyToReceive,
         header: MessageHeader,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
@@ -179,7 +179,7 @@ impl Messages {
     fn send_buffered(
         &mut self,
         thread: Thread,
-        way: (Route, Option<Offer>),
+        way: (Route, Option<ReadyToReceive>),
         header: MessageHeader,
         buffer: Region,
         out: &mut Vec<LibraryAction>,
