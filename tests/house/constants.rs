@@ -111,7 +111,7 @@ const NAMES: &[Row] = &[
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/rma/token.rs", &["RMA"]),
-    ("protocols/rma/told.rs", &["SHARED"]),
+    ("protocols/rma/facts.rs", &["SHARED"]),
     ("protocols/wire.rs", &["BUFFERED", "INNER", "LATER", "PART", "UNDER_WAY"]),
     ("runtime/device/lanes.rs", &["DATA", "FIXED", "LOOKASIDE", "PACKED"]),
     ("runtime/device/stencil.rs", &["NEW", "OLD"]),

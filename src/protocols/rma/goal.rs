@@ -6,10 +6,11 @@ use super::Rma;
 use super::active::Fence;
 use super::call::RmaCall;
 use super::exchange::{Exchange, Leg};
+use super::facts::Facts;
 use super::packet::{RmaPacket, Scope};
 use super::port::Port;
-use super::setup::Creating;
-use super::window::{Lock, Target, Wants, Window};
+use super::setup::{Creating, begin_free, begin_use};
+use super::window::{Target, Wants, Window};
 use crate::contract::{Process, Thread, Wait};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -109,52 +110,53 @@ impl Goal {
     }
 }
 
-impl Window {
-    /// What a thread that locks its own part waits for, or one that its core reaches: its loads and
-    /// stores follow at once. What other threads have asked for is not its concern.
-    pub(super) fn own_lock(&self, call: &RmaCall) -> Goal {
-        let window = self.id;
+/// The goals of calls.
+impl Goal {
+    /// A thread locks its own part, or one that its core reaches: its loads and stores follow at
+    /// once. The locks that other threads have asked for are not its concern.
+    pub(super) fn own_lock(of: &Window, call: &RmaCall) -> Self {
+        let window = of.id;
         let target = if let RmaCall::Lock { target, .. } = call { Some(*target) } else { None };
-        let shared = self.is_shared();
+        let shared = of.is_shared();
         let aim = if shared { Aim::Granted { window, target } } else { Aim::OwnLock { window } };
-        Goal::new(call.name(), aim)
+        Self::new(call.name(), aim)
     }
 
-    /// What a thread that detaches memory waits for.
-    pub(super) fn detaching(&self, memory: u32) -> Result<Goal, String> {
-        self.is_attached(memory)?;
-        Ok(Goal::new("MPI_Win_detach", Aim::Detach { window: self.id, memory }))
+    /// A thread detaches memory.
+    pub(super) fn detaching(of: &Window, memory: u32) -> Result<Self, String> {
+        of.is_attached(memory)?;
+        Ok(Self::new("MPI_Win_detach", Aim::Detach { window: of.id, memory }))
     }
 
-    /// What a thread that makes this call waits for.
-    pub(super) fn goal(&mut self, call: &RmaCall, port: &mut Port<'_>) -> Goal {
-        let window = self.id;
+    /// A thread makes this call: its targets learn what is wanted of them.
+    pub(super) fn of(of: &mut Window, call: &RmaCall, port: &mut Port<'_>) -> Self {
+        let window = of.id;
         let wants = |local| if local { Wants::Issue } else { Wants::Flush };
         let aim = match call {
             RmaCall::Flush { target, local, .. } => {
                 Aim::Target { window, target: *target, wants: wants(*local), told: false }
             }
             RmaCall::Unlock { target, .. } => {
-                let told = self.gives_back_by_atomics(Some(*target), port.settings());
+                let told = of.gives_back_by_atomics(Some(*target), port.settings());
                 Aim::Target { window, target: *target, wants: Wants::Unlock, told }
             }
             RmaCall::FlushAll { local, .. } => {
                 Aim::All { window, wants: wants(*local), told: false }
             }
             RmaCall::UnlockAll { .. } => {
-                let told = self.gives_back_by_atomics(None, port.settings());
+                let told = of.gives_back_by_atomics(None, port.settings());
                 Aim::All { window, wants: Wants::Unlock, told }
             }
             RmaCall::Fence { assert, .. } => {
-                let closes = self.fenced && !assert.no_precede;
-                self.fenced = !assert.no_succeed;
-                Aim::Fence { window, fence: self.begin_fence(closes, port.settings()) }
+                let closes = of.fenced && !assert.no_precede;
+                of.fenced = !assert.no_succeed;
+                Aim::Fence { window, fence: of.begin_fence(closes, port.settings()) }
             }
             RmaCall::Complete { .. } => {
-                Aim::Complete { window, left: std::mem::take(&mut self.started) }
+                Aim::Complete { window, left: std::mem::take(&mut of.started) }
             }
             RmaCall::Wait { .. } => Aim::Exposure { window },
-            RmaCall::Free { .. } => Aim::Count { window, exchange: self.begin_free() },
+            RmaCall::Free { .. } => Aim::Count { window, exchange: begin_free(of) },
             RmaCall::Create { .. }
             | RmaCall::Attach { .. }
             | RmaCall::Detach { .. }
@@ -166,46 +168,15 @@ impl Window {
             | RmaCall::LockAll { .. }
             | RmaCall::Sync { .. } => unreachable!("{} has another goal, or none", call.name()),
         };
-        self.begin(&aim, port);
-        Goal::new(call.name(), aim)
-    }
-
-    /// Tells targets what is wanted of them.
-    fn begin(&mut self, aim: &Aim, port: &mut Port<'_>) {
-        if let Aim::Target { target, wants, .. } = *aim {
-            self.want(target, wants, port);
-        } else if let Aim::All { wants, .. } = *aim {
-            let targets: Vec<u32> = self.targets.keys().copied().collect();
+        if let Aim::Target { target, wants, .. } = aim {
+            of.want(target, wants, port);
+        } else if let Aim::All { wants, .. } = aim {
+            let targets: Vec<u32> = of.targets.keys().copied().collect();
             for target in targets {
-                self.want(target, wants, port);
+                of.want(target, wants, port);
             }
         }
-    }
-
-    /// Another thread has called an operation since a flush asked: what it queued must go out, or
-    /// the flush would wait for a call that may wait for the flush.
-    fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
-        #[cfg(feature = "mutants")]
-        if port.has(Mutant::FlushWaitsForOthers) {
-            return;
-        }
-        let Some(state) = self.targets.get(&target) else { return };
-        let idle = state.wants == Wants::Nothing
-            && state.answers + state.replies + state.rdma == 0
-            && matches!(state.lock, Lock::Granted(_) | Lock::Unchecked);
-        if idle && wants < Wants::Unlock && !Self::is_done(state, wants) {
-            self.want(target, wants, port);
-        }
-    }
-
-    /// Whether what was wanted of a target is done.
-    fn is_done(target: &Target, wants: Wants) -> bool {
-        match wants {
-            Wants::Nothing | Wants::Issue => target.is_quiet(true),
-            Wants::Flush => target.is_quiet(false),
-            // A target whose lock was given back is forgotten.
-            Wants::Unlock => false,
-        }
+        Self::new(call.name(), aim)
     }
 }
 
@@ -244,10 +215,10 @@ impl Rma {
                         return Turn::Over;
                     }
                 };
-                let (id, exchange) = (window.id, window.begin_use());
+                let (id, exchange) = (window.id, begin_use(&window));
                 self.next = id + 1;
                 self.handles.insert(win, id);
-                window.tell_made(port);
+                Facts(&window).made(port);
                 self.windows.insert(id, window);
                 Turn::Next(Aim::Made { window: id, exchange })
             }
@@ -257,7 +228,7 @@ impl Rma {
             Aim::Made { .. } => Turn::Over,
             Aim::Freed { window, .. } => {
                 if let Some(freed) = self.windows.remove(window) {
-                    freed.tell_freed(port);
+                    Facts(&freed).freed(port);
                 }
                 self.handles.retain(|_, id| id != window);
                 Turn::Over
@@ -291,9 +262,9 @@ impl Rma {
                 let open = self.windows.get_mut(window).expect("it is in use");
                 open.ask_again(*target, *wants, port);
                 let state = open.targets.get(target);
-                let done = state.is_none_or(|state| Window::is_done(state, *wants));
+                let done = state.is_none_or(|state| state.has_done(*wants));
                 if done && !*told {
-                    open.tell_done(Some(*target), *wants, port);
+                    Facts(open).done(Some(*target), *wants, port);
                 }
                 over(done)
             }
@@ -303,9 +274,9 @@ impl Rma {
                 for target in targets {
                     open.ask_again(target, *wants, port);
                 }
-                let done = open.targets.values().all(|state| Window::is_done(state, *wants));
+                let done = open.targets.values().all(|state| state.has_done(*wants));
                 if done && !*told {
-                    open.tell_done(None, *wants, port);
+                    Facts(open).done(None, *wants, port);
                 }
                 over(done)
             }
@@ -429,8 +400,7 @@ impl Goal {
             }
             Aim::All { window, wants, .. } => {
                 let open = &rma.windows[window];
-                let open_targets =
-                    open.targets.iter().filter(|(_, state)| !Window::is_done(state, *wants));
+                let open_targets = open.targets.iter().filter(|(_, state)| !state.has_done(*wants));
                 open_targets
                     .map(|(rank, state)| {
                         wait(open.who_ends(*rank), format!("rank {rank}: {}", state.in_words()))

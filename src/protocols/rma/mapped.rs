@@ -6,18 +6,14 @@
 //!   unlock   call the next: one number, or two
 //! ```
 //!
-//! No packet is sent, and the target does nothing. Who waits makes progress between its looks at the
-//! number. A lock of all takes the locks of all ranks, one after the other.
+//! No packet is sent, and the target does nothing. A thread that waits makes progress between its looks
+//! at the number. A lock of all takes the locks of all ranks, one after the other.
 //!
 //! Source: `OSCSM`; the numbers are those of [`TicketLock`].
 
-use super::port::Port;
-use super::settings::{MappedLocks, Settings};
 use super::token::token;
-use super::window::{Lock, Stage, Taking, Target, Wants, Window};
 use crate::contract::{ASKED, Action, Change, Counter, Thread, Token};
-#[cfg(feature = "mutants")]
-use crate::mutant::Mutant;
+use crate::wire::LibraryAction;
 use mpi::rma::synchronisation::LockKind;
 use mpi::rma::ticket_lock::{Number, TicketLock};
 
@@ -29,123 +25,127 @@ pub(super) fn thread_of(slot: u32) -> Option<Thread> {
     slot.checked_sub(THREADS).and_then(|thread| u16::try_from(thread).ok()).map(Thread)
 }
 
-impl Window {
-    /// Whether nobody grants the locks of this window.
-    pub(super) fn locks_by_atomics(&self, settings: &Settings) -> bool {
-        self.is_shared() && settings.mapped_locks == MappedLocks::Atomics
-    }
+/// A lock that a thread is taking.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Taking {
+    thread: Thread,
+    lock: TicketLock,
+    kind: LockKind,
+    stage: Stage,
+}
 
-    fn number(&self, target: u32, number: Number) -> Counter {
-        let lock = TicketLock { memory: self.bases[target as usize].memory, rank: target };
-        Counter::Lock(lock, number)
-    }
+/// How far it is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    /// Its thread is taking another one.
+    Queued,
+    /// It reads the number of tickets, and takes one.
+    Tickets,
+    /// It looks whether its ticket is called.
+    Looks(u32),
+    /// It is not: it waits.
+    Waits(u32),
+}
 
-    fn lock_token(&self, thread: Thread) -> Token {
-        token(self.id, THREADS + u32::from(thread.0), 0)
-    }
+/// What the numbers of a lock have brought.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Look {
+    /// The ticket of the thread is called: it has the lock.
+    Called,
+    /// The thread reads on, or waits.
+    NotYet,
+}
 
-    /// A thread takes a lock, once it has those that it called for before.
-    pub(super) fn take_lock(&mut self, target: u32, kind: LockKind, port: &mut Port<'_>) {
-        let (thread, stage) = (port.thread, Stage::Queued);
-        self.takings.push(Taking { thread, target, kind, stage });
-        self.take_next(thread, port);
+/// The locks of a window that threads are taking by atomics, in the order of their calls.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Takings(Vec<Taking>);
+
+impl Takings {
+    /// A thread takes a lock of this window, once it has those that it called for before.
+    pub(super) fn take(
+        &mut self,
+        window: u32,
+        thread: Thread,
+        (lock, kind): (TicketLock, LockKind),
+        out: &mut Vec<LibraryAction>,
+    ) {
+        self.0.push(Taking { thread, lock, kind, stage: Stage::Queued });
+        self.take_next(window, thread, out);
     }
 
     /// The first lock that a thread has called for and has not got.
     fn taking(&mut self, thread: Thread) -> Option<&mut Taking> {
-        self.takings.iter_mut().find(|taking| taking.thread == thread)
+        self.0.iter_mut().find(|taking| taking.thread == thread)
     }
 
-    fn take_next(&mut self, thread: Thread, port: &mut Port<'_>) {
+    /// A thread begins to take the next lock that it has called for.
+    pub(super) fn take_next(&mut self, window: u32, thread: Thread, out: &mut Vec<LibraryAction>) {
         let Some(taking) = self.taking(thread) else { return };
         if taking.stage == Stage::Queued {
             taking.stage = Stage::Tickets;
-            let target = taking.target;
-            self.read(thread, target, port);
+            read(window, thread, taking.lock, out);
         }
     }
 
-    fn read(&self, thread: Thread, target: u32, port: &mut Port<'_>) {
-        let counters = Number::ALL.map(|number| self.number(target, number));
-        port.out.push(Action::Consult { counters, token: self.lock_token(thread) });
-    }
-
-    fn grows(&self, target: u32, number: Number, port: &mut Port<'_>) {
-        let (counter, change) = (self.number(target, number), Change::Up);
-        port.out.push(Action::Count { counter, change });
-    }
-
-    /// The numbers of the lock that a thread is taking are these.
-    pub(super) fn read_numbers(
+    /// The numbers of the lock that a thread is taking are these; with `any_reader` it takes the
+    /// number of readers for its own.
+    pub(super) fn look(
         &mut self,
+        window: u32,
         thread: Thread,
-        values: [u32; ASKED],
-        port: &mut Port<'_>,
-    ) -> Option<()> {
-        let Taking { target, kind, stage, .. } = *self.taking(thread)?;
-        let awaited = Number::awaited(kind);
-        #[cfg(feature = "mutants")]
-        let awaited = if port.has(Mutant::EntersWithReaders) { Number::Readers } else { awaited };
-        match stage {
+        (values, any_reader): ([u32; ASKED], bool),
+        out: &mut Vec<LibraryAction>,
+    ) -> Option<Look> {
+        let taking = self.taking(thread)?;
+        let lock = taking.lock;
+        let awaited = if any_reader { Number::Readers } else { Number::awaited(taking.kind) };
+        match taking.stage {
             Stage::Tickets => {
                 let ticket = values[Number::Tickets as usize];
-                self.grows(target, Number::Tickets, port);
-                self.taking(thread)?.stage = Stage::Looks(ticket);
-                self.read(thread, target, port);
+                grows(lock, Number::Tickets, out);
+                taking.stage = Stage::Looks(ticket);
+                read(window, thread, lock, out);
             }
             Stage::Looks(ticket) if values[awaited as usize] == ticket => {
-                self.has_lock(thread, port);
+                return Some(Look::Called);
             }
             Stage::Looks(ticket) => {
-                self.taking(thread)?.stage = Stage::Waits(ticket);
-                let (counter, token) = (self.number(target, awaited), self.lock_token(thread));
-                port.out.push(Action::Watch { counter, value: ticket, token });
+                taking.stage = Stage::Waits(ticket);
+                let (counter, token) = (Counter::Lock(lock, awaited), lock_token(window, thread));
+                out.push(Action::Watch { counter, value: ticket, token });
             }
             Stage::Queued | Stage::Waits(_) => return None,
         }
-        Some(())
+        Some(Look::NotYet)
     }
 
-    /// The ticket of a thread that waits is called.
-    pub(super) fn is_called(&mut self, thread: Thread, port: &mut Port<'_>) -> Option<()> {
-        let waits = matches!(self.taking(thread)?.stage, Stage::Waits(_));
-        waits.then(|| self.has_lock(thread, port))
+    /// Whether a thread waits for its ticket to be called.
+    pub(super) fn waits(&mut self, thread: Thread) -> bool {
+        self.taking(thread).is_some_and(|taking| matches!(taking.stage, Stage::Waits(_)))
     }
 
-    /// A thread has the lock that it was taking.
-    fn has_lock(&mut self, thread: Thread, port: &mut Port<'_>) {
-        let place = self.takings.iter().position(|taking| taking.thread == thread);
-        let Taking { target, kind, .. } = self.takings.remove(place.expect("it was looked up"));
+    /// A thread has the lock that it was taking; answers the rank whose part it locks.
+    pub(super) fn end(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) -> u32 {
+        let place = self.0.iter().position(|taking| taking.thread == thread);
+        let Taking { lock, kind, .. } = self.0.remove(place.expect("it was looked up"));
         if kind == LockKind::Shared {
-            self.grows(target, Number::Readers, port);
+            grows(lock, Number::Readers, out);
         }
-        self.granted(target, port);
-        self.take_next(thread, port);
+        lock.rank
     }
+}
 
-    /// Whether unlock (of one target, or of all) uses atomics and has already been reported to the
-    /// monitors.
-    pub(super) fn gives_back_by_atomics(&self, target: Option<u32>, settings: &Settings) -> bool {
-        let taken = |state: &Target| matches!(state.lock, Lock::Requested(_) | Lock::Granted(_));
-        let taken = match target {
-            Some(target) => self.targets.get(&target).is_some_and(taken),
-            None => self.targets.values().all(taken),
-        };
-        taken && self.locks_by_atomics(settings)
-    }
+fn lock_token(window: u32, thread: Thread) -> Token {
+    token(window, THREADS + u32::from(thread.0), 0)
+}
 
-    /// A lock is given back: the accesses under it are complete before anybody else can have it.
-    pub(super) fn give_lock_back(&mut self, target: u32, kind: LockKind, port: &mut Port<'_>) {
-        let state = self.targets.get_mut(&target).expect("a lock has made its target");
-        (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
-        self.tell_done(Some(target), Wants::Unlock, port);
-        for &number in Number::at_end(kind) {
-            #[cfg(feature = "mutants")]
-            if number == Number::Readers && port.has(Mutant::ForgetsReaders) {
-                continue;
-            }
-            self.grows(target, number, port);
-        }
-        self.forget_if_over(target);
-    }
+fn read(window: u32, thread: Thread, lock: TicketLock, out: &mut Vec<LibraryAction>) {
+    let counters = Number::ALL.map(|number| Counter::Lock(lock, number));
+    out.push(Action::Consult { counters, token: lock_token(window, thread) });
+}
+
+/// One of the numbers of a lock becomes one more.
+pub(super) fn grows(lock: TicketLock, number: Number, out: &mut Vec<LibraryAction>) {
+    let (counter, change) = (Counter::Lock(lock, number), Change::Up);
+    out.push(Action::Count { counter, change });
 }

@@ -16,6 +16,7 @@
 
 mod active;
 mod exchange;
+mod facts;
 mod goal;
 mod manager;
 mod mapped;
@@ -25,13 +26,13 @@ pub(crate) mod port;
 pub(crate) mod setup;
 mod target;
 mod token;
-mod told;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use self::call::{Flavor, LockKind, Operation, RmaCall, Win};
+use self::facts::Facts;
 use self::goal::Goal;
 use self::packet::{RmaPacket, Scope};
 use self::port::Port;
@@ -104,7 +105,7 @@ impl Rma {
             let checked = window.sync.call(port.settings().rules, &event);
             checked.map_err(|error| error.to_string())?;
         }
-        window.tell(call, operation, port);
+        Facts(window).call(call, operation, port);
         let goal = match call {
             RmaCall::Operate { target, does, request, .. } => {
                 match target.zip(operation) {
@@ -125,7 +126,7 @@ impl Rma {
                 if port.has(crate::mutant::Mutant::OwnLockAtOnce) {
                     return Ok(Called::Returns);
                 }
-                window.reaches(*target).then(|| window.own_lock(call))
+                window.reaches(*target).then(|| Goal::own_lock(window, call))
             }
             RmaCall::LockAll { no_check, .. } => {
                 window.no_check = *no_check;
@@ -137,13 +138,13 @@ impl Rma {
                 for target in all {
                     window.lock(target, LockKind::Shared, *no_check, port);
                 }
-                Some(window.own_lock(call))
+                Some(Goal::own_lock(window, call))
             }
             RmaCall::Attach { memory, bytes, .. } => {
                 window.attach(*memory, *bytes)?;
                 None
             }
-            RmaCall::Detach { memory, .. } => Some(window.detaching(*memory)?),
+            RmaCall::Detach { memory, .. } => Some(Goal::detaching(window, *memory)?),
             RmaCall::Post { group, .. } => {
                 window.post_to(group.ranks(), port);
                 None
@@ -165,7 +166,7 @@ impl Rma {
             | RmaCall::Unlock { .. }
             | RmaCall::UnlockAll { .. }
             | RmaCall::Flush { .. }
-            | RmaCall::FlushAll { .. } => Some(window.goal(call, port)),
+            | RmaCall::FlushAll { .. } => Some(Goal::of(window, call, port)),
         };
         let called = goal.map_or(Called::Returns, |goal| self.aim(goal, port));
         // A flush makes progress even where it finds nothing to do: a program may ask for its own

@@ -15,13 +15,16 @@
 //! is copied and travels with its packets (`pieces.rs`). Noticeable above the eager threshold.
 
 use super::call::{LockKind, Operation};
+use super::facts::Facts;
+use super::mapped::{self, Look};
 use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
-use super::settings::Issue;
+use super::settings::{Issue, MappedLocks, Settings};
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
-use crate::contract::{Region, Step};
+use crate::contract::{ASKED, Region, Step, Thread};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use mpi::rma::ticket_lock::{Number, TicketLock};
 use mpi::rma::update::Effect;
 
 impl Window {
@@ -330,7 +333,7 @@ impl Window {
             port.give_back(region);
         }
         port.complete(queued.request);
-        self.tell_request(target, queued, port);
+        Facts(self).request(target, queued, port);
         self.issue(target, port);
         self.forget_if_over(target);
         Some(())
@@ -353,7 +356,7 @@ impl Window {
             port.give_back(whole);
         }
         port.complete(queued.request);
-        self.tell_request(target, queued, port);
+        Facts(self).request(target, queued, port);
         let state = self.targets.get_mut(&target)?;
         state.replies = state.replies.checked_sub(1)?;
         state.answers = state.answers.checked_sub(u32::from(closes))?;
@@ -372,6 +375,96 @@ impl Window {
     /// The packet that says `body` about this window.
     pub(super) const fn about(&self, body: Body) -> RmaPacket {
         RmaPacket::About { window: self.id, body }
+    }
+
+    /// Another thread has called an operation since a flush asked: what it queued must go out, or
+    /// the flush would wait for a call that may wait for the flush.
+    pub(super) fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
+        #[cfg(feature = "mutants")]
+        if port.has(Mutant::FlushWaitsForOthers) {
+            return;
+        }
+        let Some(state) = self.targets.get(&target) else { return };
+        let idle = state.wants == Wants::Nothing
+            && state.answers + state.replies + state.rdma == 0
+            && matches!(state.lock, Lock::Granted(_) | Lock::Unchecked);
+        if idle && wants < Wants::Unlock && !state.has_done(wants) {
+            self.want(target, wants, port);
+        }
+    }
+}
+
+/// Locks that this process takes and gives back by atomics, see `mapped.rs`.
+impl Window {
+    /// Whether no process grants the locks of this window.
+    pub(super) fn locks_by_atomics(&self, settings: &Settings) -> bool {
+        self.is_shared() && settings.mapped_locks == MappedLocks::Atomics
+    }
+
+    fn ticket_lock(&self, target: u32) -> TicketLock {
+        TicketLock { memory: self.bases[target as usize].memory, rank: target }
+    }
+
+    /// A thread takes a lock, once it has those that it called for before.
+    fn take_lock(&mut self, target: u32, kind: LockKind, port: &mut Port<'_>) {
+        let lock = self.ticket_lock(target);
+        self.takings.take(self.id, port.thread, (lock, kind), port.out);
+    }
+
+    /// The numbers of the lock that a thread is taking are these.
+    pub(super) fn read_numbers(
+        &mut self,
+        thread: Thread,
+        values: [u32; ASKED],
+        port: &mut Port<'_>,
+    ) -> Option<()> {
+        #[cfg(feature = "mutants")]
+        let any_reader = port.has(Mutant::EntersWithReaders);
+        #[cfg(not(feature = "mutants"))]
+        let any_reader = false;
+        match self.takings.look(self.id, thread, (values, any_reader), port.out)? {
+            Look::Called => self.has_lock(thread, port),
+            Look::NotYet => {}
+        }
+        Some(())
+    }
+
+    /// The ticket of a thread that waits is called.
+    pub(super) fn is_called(&mut self, thread: Thread, port: &mut Port<'_>) -> Option<()> {
+        self.takings.waits(thread).then(|| self.has_lock(thread, port))
+    }
+
+    /// A thread has the lock that it was taking.
+    fn has_lock(&mut self, thread: Thread, port: &mut Port<'_>) {
+        let target = self.takings.end(thread, port.out);
+        self.granted(target, port);
+        self.takings.take_next(self.id, thread, port.out);
+    }
+
+    /// Whether unlock (of one target, or of all) uses atomics and has already been reported to the
+    /// monitors.
+    pub(super) fn gives_back_by_atomics(&self, target: Option<u32>, settings: &Settings) -> bool {
+        let taken = |state: &Target| matches!(state.lock, Lock::Requested(_) | Lock::Granted(_));
+        let taken = match target {
+            Some(target) => self.targets.get(&target).is_some_and(taken),
+            None => self.targets.values().all(taken),
+        };
+        taken && self.locks_by_atomics(settings)
+    }
+
+    /// A lock is given back: the accesses under it are complete before another process has it.
+    fn give_lock_back(&mut self, target: u32, kind: LockKind, port: &mut Port<'_>) {
+        let state = self.targets.get_mut(&target).expect("a lock has made its target");
+        (state.lock, state.wants) = (Lock::Open, Wants::Nothing);
+        Facts(self).done(Some(target), Wants::Unlock, port);
+        for &number in Number::at_end(kind) {
+            #[cfg(feature = "mutants")]
+            if number == Number::Readers && port.has(Mutant::ForgetsReaders) {
+                continue;
+            }
+            mapped::grows(self.ticket_lock(target), number, port.out);
+        }
+        self.forget_if_over(target);
     }
 }
 

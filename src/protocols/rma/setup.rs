@@ -17,15 +17,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::call::{Flavor, Spacing, Win, address};
+use super::call::{Flavor, Spacing, Win};
 use super::exchange::Exchange;
 use super::manager::LockManager;
+use super::mapped::Takings;
 use super::token::MOST_WINDOWS;
 use super::window::{Base, Window};
 use crate::contract::{Process, Space};
 use mpi::envelope::Rank;
 use mpi::rma::access::MemoryModel;
-use mpi::rma::layout::{AttachError, Attached, Layout};
+use mpi::rma::layout::{Attached, Layout};
 use mpi::rma::synchronisation::Synchronisation;
 
 /// Who makes a window.
@@ -103,7 +104,7 @@ impl Creating {
             no_check: false,
             exposure: None,
             manager: LockManager::default(),
-            takings: Vec::new(),
+            takings: Takings::default(),
             targets: BTreeMap::new(),
             active: VecDeque::new(),
             posts: BTreeMap::new(),
@@ -132,47 +133,19 @@ impl Creating {
     }
 }
 
-impl Window {
-    /// The last step of making it: nobody uses it before everybody has it. Where it is shared, the
-    /// name that rank 0 has for its memory goes round.
-    pub(super) fn begin_use(&self) -> Exchange {
-        match self.bases.first().filter(|_| self.is_shared()) {
-            Some(base) => Exchange::gather(self.rank, self.size(), &[base.memory.into()]),
-            None => self.barrier(),
-        }
-    }
-
-    /// The first step of freeing it.
-    pub(super) fn begin_free(&self) -> Exchange {
-        let count = |rank: u32| self.silent.get(&rank).copied().unwrap_or(0);
-        Exchange::scatter(self.rank, self.size(), count)
-    }
-
-    /// `MPI_Win_attach`.
-    pub(super) fn attach(&mut self, memory: u32, bytes: u64) -> Result<(), String> {
-        if self.flavor != Flavor::Dynamic {
-            return Err("only a dynamic window has memory attached".to_owned());
-        }
-        let attached = self.attached.attach(address(memory, 0), bytes);
-        attached.map_err(|error| format!("{error} (memory {memory})"))
-    }
-
-    /// Whether a piece of memory is attached.
-    pub(super) fn is_attached(&self, memory: u32) -> Result<(), String> {
-        self.attached
-            .clone()
-            .detach(address(memory, 0))
-            .map_err(|error| detach_error(error, memory))
-    }
-
-    /// `MPI_Win_detach`.
-    pub(super) fn detach(&mut self, memory: u32) -> Result<(), String> {
-        self.attached.detach(address(memory, 0)).map_err(|error| detach_error(error, memory))
+/// The last step of making a window: no process uses it before all have it. Where it is shared, the
+/// name that rank 0 has for its memory goes round.
+pub(super) fn begin_use(window: &Window) -> Exchange {
+    match window.bases.first().filter(|_| window.is_shared()) {
+        Some(base) => Exchange::gather(window.rank, window.size(), &[base.memory.into()]),
+        None => window.barrier(),
     }
 }
 
-fn detach_error(error: AttachError, memory: u32) -> String {
-    format!("{error} (memory {memory})")
+/// The first step of freeing a window.
+pub(super) fn begin_free(window: &Window) -> Exchange {
+    let count = |rank: u32| window.silent.get(&rank).copied().unwrap_or(0);
+    Exchange::scatter(window.rank, window.size(), count)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! Source: `rma` Sec. 3.2, 4.2, 4.3.
 
 use super::call::{LockKind, Operation};
+use super::facts::Facts;
 use super::packet::{Body, Closes, Does, Place};
 use super::port::Port;
 use super::window::{Asker, Queued, Window};
@@ -137,7 +138,7 @@ impl Window {
             Does::Update(update) => {
                 let old = answer.map(|_| reply);
                 update_runs((place, self.rank), update, landing, old, port);
-                self.tell_applied(from, (place, update), port);
+                Facts(self).applied(from, (place, update), port);
                 old
             }
         };

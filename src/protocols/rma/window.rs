@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
 use super::manager::LockManager;
+use super::mapped::Takings;
 use super::packet::{Body, Place};
 use super::settings::Settings;
-use crate::contract::{Handle, Process, Region, Route, Space, Thread};
+use crate::contract::{Handle, Process, Region, Route, Space};
 use mpi::rma::access::MemoryModel;
-use mpi::rma::layout::Attached;
+use mpi::rma::layout::{AttachError, Attached};
 use mpi::rma::synchronisation::Synchronisation;
 
 /// What a target exposes, as every origin knows it.
@@ -120,6 +121,16 @@ impl Target {
         )
     }
 
+    /// Whether what was wanted of it is done.
+    pub(super) fn has_done(&self, wants: Wants) -> bool {
+        match wants {
+            Wants::Nothing | Wants::Issue => self.is_quiet(true),
+            Wants::Flush => self.is_quiet(false),
+            // A target whose lock was given back is forgotten.
+            Wants::Unlock => false,
+        }
+    }
+
     /// Whether nothing is left of what this process did to it.
     pub(super) fn is_over(&self) -> bool {
         self.lock == Lock::Open && self.wants == Wants::Nothing && self.is_quiet(false)
@@ -186,8 +197,8 @@ pub(super) struct Window {
     pub(super) no_check: bool,
     pub(super) exposure: Option<Exposure>,
     pub(super) manager: LockManager<Asker>,
-    /// Locks that threads are taking by atomics, in the order of their calls.
-    pub(super) takings: Vec<Taking>,
+    /// Locks that threads are taking by atomics.
+    pub(super) takings: Takings,
     pub(super) targets: BTreeMap<u32, Target>,
     /// Active target: operations in the order of their calls, one queue for all targets.
     pub(super) active: VecDeque<(u32, Queued)>,
@@ -333,6 +344,28 @@ impl Window {
         Ok(Place { memory, shared, offset, block, count, stride })
     }
 
+    /// `MPI_Win_attach`.
+    pub(super) fn attach(&mut self, memory: u32, bytes: u64) -> Result<(), String> {
+        if self.flavor != Flavor::Dynamic {
+            return Err("only a dynamic window has memory attached".to_owned());
+        }
+        let attached = self.attached.attach(address(memory, 0), bytes);
+        attached.map_err(|error| format!("{error} (memory {memory})"))
+    }
+
+    /// Whether a piece of memory is attached.
+    pub(super) fn is_attached(&self, memory: u32) -> Result<(), String> {
+        self.attached
+            .clone()
+            .detach(address(memory, 0))
+            .map_err(|error| detach_error(error, memory))
+    }
+
+    /// `MPI_Win_detach`.
+    pub(super) fn detach(&mut self, memory: u32) -> Result<(), String> {
+        self.attached.detach(address(memory, 0)).map_err(|error| detach_error(error, memory))
+    }
+
     /// Whether memory of this process may be touched there: attached, where the window is dynamic.
     pub(super) fn check_exposed(&self, place: Place) -> Result<(), String> {
         if self.flavor != Flavor::Dynamic {
@@ -409,24 +442,6 @@ impl Window {
     }
 }
 
-/// A lock that a thread is taking.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Taking {
-    pub(super) thread: Thread,
-    pub(super) target: u32,
-    pub(super) kind: LockKind,
-    pub(super) stage: Stage,
-}
-
-/// How far it is.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) enum Stage {
-    /// Its thread is taking another one.
-    Queued,
-    /// It reads the number of tickets, and takes one.
-    Tickets,
-    /// It looks whether its ticket is called.
-    Looks(u32),
-    /// It is not: it waits.
-    Waits(u32),
+fn detach_error(error: AttachError, memory: u32) -> String {
+    format!("{error} (memory {memory})")
 }

@@ -1,7 +1,8 @@
-//! What a process tells the monitors of its windows: who accesses what, and when that is over.
+//! What the monitors learn of a window: which process accesses which bytes, and when that is over.
 //!
-//! An access is told by its call, for each run of bytes, whenever it goes out; its end is told when
-//! the flush, unlock, fence or wait that ends it is over. Nothing here changes what a library does.
+//! The call of an access is a fact for each run of bytes, whenever it goes out; its end is one when
+//! the flush, unlock, fence or wait that ends it is over. Facts are read from a window and change
+//! nothing.
 
 use super::call::{Flavor, Operation, RmaCall};
 use super::packet::Place;
@@ -13,44 +14,48 @@ use mpi::rma::access::{Change, Touch};
 use mpi::rma::synchronisation::{Epoch, LockKind};
 use mpi::rma::update::Effect;
 
-impl Window {
+/// The facts of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Facts<'a>(pub(super) &'a Window);
+
+impl Facts<'_> {
     /// A call that is in order begins.
-    pub(super) fn tell(&self, call: &RmaCall, operation: Option<Queued>, port: &mut Port<'_>) {
+    pub(super) fn call(self, call: &RmaCall, operation: Option<Queued>, port: &mut Port<'_>) {
         if !port.settings().watch {
             return;
         }
         if let RmaCall::Operate { target, .. } = call {
             if let Some((target, queued)) = target.zip(operation) {
-                self.tell_access(target, queued, port);
+                self.access(target, queued, port);
             }
             return;
         }
-        port.fact(self.id, WindowFact::Synchronised);
-        let process = |rank: u32| self.members[rank as usize].0;
-        let own = |rank: &u32| *rank == self.rank;
+        port.fact(self.0.id, WindowFact::Synchronised);
+        let process = |rank: u32| self.0.members[rank as usize].0;
+        let own = |rank: &u32| *rank == self.0.rank;
         match call {
-            RmaCall::Fence { .. } => port.fact(self.id, WindowFact::Fenced),
+            RmaCall::Fence { .. } => port.fact(self.0.id, WindowFact::Fenced),
             RmaCall::Post { group, .. } => {
                 for rank in group.ranks() {
-                    port.fact(self.id, WindowFact::Posted { origin: process(rank.0) });
+                    port.fact(self.0.id, WindowFact::Posted { origin: process(rank.0) });
                 }
             }
             RmaCall::Start { group, .. } => {
                 for rank in group.ranks() {
-                    port.fact(self.id, WindowFact::Started { owner: process(rank.0) });
+                    port.fact(self.0.id, WindowFact::Started { owner: process(rank.0) });
                 }
             }
             RmaCall::Lock { target, kind, no_check: false, .. } if own(target) => {
-                port.fact(self.id, WindowFact::OwnLock(Some(*kind)));
+                port.fact(self.0.id, WindowFact::OwnLock(Some(*kind)));
             }
             RmaCall::LockAll { no_check: false, .. } => {
-                port.fact(self.id, WindowFact::OwnLock(Some(LockKind::Shared)));
+                port.fact(self.0.id, WindowFact::OwnLock(Some(LockKind::Shared)));
             }
-            RmaCall::UnlockAll { .. } => port.fact(self.id, WindowFact::OwnLock(None)),
+            RmaCall::UnlockAll { .. } => port.fact(self.0.id, WindowFact::OwnLock(None)),
             RmaCall::Unlock { target, .. } if own(target) => {
-                port.fact(self.id, WindowFact::OwnLock(None));
+                port.fact(self.0.id, WindowFact::OwnLock(None));
             }
-            RmaCall::Attach { memory, .. } => self.tell_exposed(*memory, port),
+            RmaCall::Attach { memory, .. } => self.exposed(*memory, port),
             RmaCall::Create { .. }
             | RmaCall::Free { .. }
             | RmaCall::Detach { .. }
@@ -67,80 +72,82 @@ impl Window {
         }
     }
 
-    fn tell_access(&self, target: u32, queued: Queued, port: &mut Port<'_>) {
+    fn access(self, target: u32, queued: Queued, port: &mut Port<'_>) {
         let Queued { does, place, .. } = queued;
-        let owner = self.members[target as usize].0;
+        let owner = self.0.members[target as usize].0;
         let (touch, reach) = (touch(&does), self.reach(target));
-        let (model, memory) = (self.model, told_memory(place));
+        let (model, memory) = (self.0.model, told_memory(place));
         // The target tells of each packet that it has applied.
-        let travels = !self.reaches(target) && !self.by_hca(port.settings(), &does);
-        let most = if travels { port.segment_to(self, target) } else { u64::MAX };
+        let travels = !self.0.reaches(target) && !self.0.by_hca(port.settings(), &does);
+        let most = if travels { port.segment_to(self.0, target) } else { u64::MAX };
         for (run, _) in queued.pieces(most).flat_map(|piece| piece.place.runs()) {
             let (start, bytes) = (run.offset, run.len);
             let fact = WindowFact::Accessed { owner, memory, start, bytes, touch, reach, model };
-            port.fact(self.id, fact);
+            port.fact(self.0.id, fact);
         }
     }
 
     /// An update that another process has asked for has taken place: what it told of in pieces,
     /// whether or not it came so.
-    pub(super) fn tell_applied(
-        &self,
+    pub(super) fn applied(
+        self,
         from: Route,
         (place, update): (Place, Effect),
         port: &mut Port<'_>,
     ) {
-        let Some(rank) = self.rank_of(from.peer).filter(|_| port.settings().watch) else { return };
-        let (origin, memory, most) = (from.peer.0, place.memory, port.segment_to(self, rank));
+        let Some(rank) = self.0.rank_of(from.peer).filter(|_| port.settings().watch) else {
+            return;
+        };
+        let (origin, memory, most) = (from.peer.0, place.memory, port.segment_to(self.0, rank));
         let pieces = place.pieces(update.datatype().width(), most);
         for (run, _) in pieces.flat_map(|(piece, _)| piece.runs()) {
             let (start, bytes) = (run.offset, run.len);
-            port.fact(self.id, WindowFact::Applied { origin, memory, start, bytes });
+            port.fact(self.0.id, WindowFact::Applied { origin, memory, start, bytes });
         }
     }
 
     /// How this process gets to a target at present.
-    fn reach(&self, target: u32) -> Reach {
-        match (self.sync.epoch(), self.targets.get(&target).map(|state| state.lock)) {
+    fn reach(self, target: u32) -> Reach {
+        match (self.0.sync.epoch(), self.0.targets.get(&target).map(|state| state.lock)) {
             (Epoch::Fence, _) => Reach::Fence,
             (Epoch::Start, _) => Reach::Start,
             (_, Some(Lock::Called(kind) | Lock::Requested(kind) | Lock::Granted(kind))) => {
                 Reach::Lock(kind)
             }
-            (_, None) if !self.no_check => Reach::Lock(LockKind::Shared),
+            (_, None) if !self.0.no_check => Reach::Lock(LockKind::Shared),
             (_, Some(Lock::Unchecked | Lock::Open) | None) => Reach::Unchecked,
         }
     }
 
     /// Others can reach this memory from now on.
-    pub(super) fn tell_exposed(&self, memory: u32, port: &mut Port<'_>) {
-        port.fact(self.id, WindowFact::Exposed { memory, model: self.model });
+    fn exposed(self, memory: u32, port: &mut Port<'_>) {
+        port.fact(self.0.id, WindowFact::Exposed { memory, model: self.0.model });
     }
 
     /// The window has been made.
-    pub(super) fn tell_made(&self, port: &mut Port<'_>) {
-        if self.flavor != Flavor::Dynamic && !self.is_shared() {
-            self.tell_exposed(self.bases[self.rank as usize].memory, port);
+    pub(super) fn made(self, port: &mut Port<'_>) {
+        if self.0.flavor != Flavor::Dynamic && !self.0.is_shared() {
+            self.exposed(self.0.bases[self.0.rank as usize].memory, port);
         }
     }
 
     /// The window is freed.
-    pub(super) fn tell_freed(&self, port: &mut Port<'_>) {
-        let own = self.bases.get(self.rank as usize).map(|base| base.memory);
-        let own = own.map(|memory| if self.is_shared() { memory | SHARED } else { memory });
-        let attached = self.attached.pieces().map(|piece| piece.start >> 32);
+    pub(super) fn freed(self, port: &mut Port<'_>) {
+        let own = self.0.bases.get(self.0.rank as usize).map(|base| base.memory);
+        let own = own.map(|memory| if self.0.is_shared() { memory | SHARED } else { memory });
+        let attached = self.0.attached.pieces().map(|piece| piece.start >> 32);
         let attached = attached.map(|memory| u32::try_from(memory).expect("shifted to 32 bits"));
         for memory in own.into_iter().chain(attached) {
-            port.fact(self.id, WindowFact::Hidden { memory });
+            port.fact(self.0.id, WindowFact::Hidden { memory });
         }
-        port.fact(self.id, WindowFact::Freed);
+        port.fact(self.0.id, WindowFact::Freed);
     }
 
     /// What was wanted of one target, or of all, is done.
-    pub(super) fn tell_done(&self, target: Option<u32>, wants: Wants, port: &mut Port<'_>) {
-        let owner = target.map(|rank| self.members[rank as usize].0);
+    pub(super) fn done(self, target: Option<u32>, wants: Wants, port: &mut Port<'_>) {
+        let owner = target.map(|rank| self.0.members[rank as usize].0);
         port.fact(
-            self.id,
+            self.0.id,
             match wants {
                 Wants::Flush | Wants::Unlock => WindowFact::Completed { owner },
                 Wants::Nothing | Wants::Issue => WindowFact::Arrived { owner },
@@ -149,9 +156,9 @@ impl Window {
     }
 
     /// An operation that somebody may wait for by its request is complete here.
-    pub(super) fn tell_request(&self, target: u32, queued: Queued, port: &mut Port<'_>) {
+    pub(super) fn request(self, target: u32, queued: Queued, port: &mut Port<'_>) {
         if queued.request.is_some() && queued.is_answered() {
-            self.tell_done(Some(target), Wants::Issue, port);
+            self.done(Some(target), Wants::Issue, port);
         }
     }
 }
