@@ -30,10 +30,8 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 const MOST_FILES: usize = 4;
 
 /// Types whose functions stand in more files, by the file of the type: the list may become shorter.
-const SPREAD: &[(&str, usize)] = &[
-    ("protocols/xios_ep/library/thread.rs Endpoint", 9),
-    ("runtime/untimed.rs World", 12),
-];
+const SPREAD: &[(&str, usize)] =
+    &[("protocols/xios_ep/library/thread.rs Endpoint", 9), ("runtime/untimed.rs World", 12)];
 
 /// A file as a module.
 struct Module {
