@@ -12,6 +12,7 @@
 
 pub mod codes;
 pub mod diagnostic;
+pub mod expression;
 pub mod fields;
 pub mod json;
 pub mod machine;
