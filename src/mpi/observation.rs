@@ -185,6 +185,90 @@ pub enum Observation {
     Group(GroupFact),
     /// A fact of a window, by its number in the process.
     Window(u32, WindowFact),
+    /// A statement of a program went wrong: the program says so itself, and ends.
+    Failed(StatementFailure),
+}
+
+/// A statement of a program that went wrong.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct StatementFailure {
+    /// The rank whose statement it is.
+    pub rank: u32,
+    /// Its line in the scenario.
+    pub line: u32,
+    /// The iteration of the innermost loop around it, from 0.
+    pub iteration: Option<i64>,
+    /// The error.
+    pub error: StatementError,
+}
+
+/// The error of a statement of a program.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum StatementError {
+    /// A call returned another value than `expect` says; `None` where it returned none.
+    Unexpected {
+        /// Which value.
+        value: ReturnValue,
+        /// The one that the call returned.
+        found: Option<i64>,
+        /// The one that the program expects.
+        expected: i64,
+    },
+    /// The value of an expression is out of the range that its key takes.
+    OutOfRange {
+        /// The key of the statement.
+        key: &'static str,
+        /// The value.
+        found: i64,
+        /// The least value that the key takes.
+        least: i64,
+        /// The greatest one.
+        most: i64,
+    },
+    /// An expression divides by zero.
+    DivisionByZero,
+    /// A value needs more than 64 bits.
+    Overflow,
+    /// `until` repeated its statements as often as it may, and its condition never held.
+    NeverHeld {
+        /// The repetitions.
+        times: i64,
+    },
+    /// A request was begun again before it ended.
+    StillOpen,
+    /// So many statements followed each other without a call.
+    NoCall {
+        /// The statements.
+        statements: u32,
+    },
+}
+
+/// A value that a call of a program returns.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum ReturnValue {
+    /// `MPI_SOURCE` of the status.
+    Source,
+    /// `MPI_TAG` of the status.
+    Tag,
+    /// Bytes of the message.
+    Count,
+    /// The flag of a test or probe: 1 or 0.
+    Flag,
+    /// The index that `MPI_Waitany` returns.
+    Index,
+}
+
+impl ReturnValue {
+    /// Its key in a scenario.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Tag => "tag",
+            Self::Count => "count",
+            Self::Flag => "flag",
+            Self::Index => "index",
+        }
+    }
 }
 
 /// Who moves bytes of a large message.

@@ -119,6 +119,8 @@ where
 {
     let mut search = Search::new(start, scope, print(start));
     search.survey.complete = true;
+    // A program may fail before its first call.
+    search.note(start.violations().to_vec(), &[]);
     let mut choices = Vec::new();
     while let Some(world) = search.next() {
         if !search.has_room(&world) || search.is_stopped() {

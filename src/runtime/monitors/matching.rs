@@ -317,6 +317,7 @@ impl Monitor for Matching {
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
             | Observation::Group(_)
+            | Observation::Failed(_)
             | Observation::Window(..) => None,
         };
         if let Some(violation) = violation {

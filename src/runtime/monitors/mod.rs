@@ -19,6 +19,7 @@
 //! | `MPI_ERR_TYPE` | a receive names the types that its message was sent with, one by one | [`buffers`] |
 //! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
+//! | `program` | a statement returns what its `expect` says, and its expressions have values in range | `statements` |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
 //! | S5 | no resource is more than 100 % busy | [`system`] |
@@ -34,6 +35,7 @@ mod law;
 pub mod matching;
 pub mod movers;
 pub mod mutex;
+mod statements;
 pub mod system;
 pub mod windows;
 
@@ -219,6 +221,7 @@ impl Monitor for Monitors {
             Observation::Window(window, fact) => {
                 self.told_of_window(process, (*window, *fact), None, found);
             }
+            Observation::Failed(failure) => found.push(statements::violation(failure)),
         }
     }
 

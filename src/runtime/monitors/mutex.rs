@@ -87,6 +87,7 @@ impl Monitor for Mutexes {
             | Observation::Received { .. }
             | Observation::SendComplete { .. }
             | Observation::Group(_)
+            | Observation::Failed(_)
             | Observation::Window(..) => {}
         }
     }

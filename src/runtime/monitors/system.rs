@@ -68,6 +68,7 @@ impl Monitor for Conservation {
             | Observation::LockEntered { .. }
             | Observation::LockLeft { .. }
             | Observation::Group(_)
+            | Observation::Failed(_)
             | Observation::Window(..) => return,
         }
         let ended = counts.received + counts.cancelled;

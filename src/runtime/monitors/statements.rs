@@ -1,0 +1,58 @@
+//! Statements of a program that went wrong, in words.
+
+use super::Violation;
+use mpi::observation::{ReturnValue, StatementError, StatementFailure};
+
+/// The failure as a law that the program broke.
+pub(super) fn violation(failure: &StatementFailure) -> Violation {
+    let StatementFailure { rank, line, iteration, error } = *failure;
+    let times = iteration.map_or_else(String::new, |at| format!(", iteration {at}"));
+    let (statement, detail) = words(error);
+    let objects = vec![format!("rank {rank} in line {line}{times}")];
+    Violation { id: "program", statement, objects, detail }
+}
+
+fn words(error: StatementError) -> (&'static str, String) {
+    match error {
+        StatementError::Unexpected { value, found, expected } => {
+            let name = value.key();
+            let expected = shown(value, expected);
+            let detail = match found {
+                Some(found) => {
+                    format!("{name} is {}, expected is {expected}", shown(value, found))
+                }
+                None => format!("the call returned no {name}, expected is {expected}"),
+            };
+            ("calls return what the program expects", detail)
+        }
+        StatementError::OutOfRange { key, found, least, most } => {
+            let detail = format!("`{key}` is {found}, and takes {least} to {most}");
+            ("values are in the range of their keys", detail)
+        }
+        StatementError::DivisionByZero => {
+            ("expressions have values", "an expression divides by zero".to_owned())
+        }
+        StatementError::Overflow => {
+            ("expressions have values", "a value needs more than 64 bits".to_owned())
+        }
+        StatementError::NeverHeld { times } => {
+            ("`until` ends", format!("its condition did not hold after {times} repetitions"))
+        }
+        StatementError::StillOpen => (
+            "a request ends before its name is used again",
+            "the request of the statement is still open".to_owned(),
+        ),
+        StatementError::NoCall { statements } => (
+            "a program calls MPI",
+            format!("{statements} statements followed each other without a call"),
+        ),
+    }
+}
+
+fn shown(value: ReturnValue, number: i64) -> String {
+    match value {
+        ReturnValue::Flag => (number != 0).to_string(),
+        ReturnValue::Count => format!("{number} B"),
+        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index => number.to_string(),
+    }
+}
