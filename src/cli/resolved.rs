@@ -189,7 +189,7 @@ fn absent(field: &Field) -> Option<Value> {
             let open = fields.iter().any(|one| matches!(one.need, Need::Required(_)));
             (!open && !defaults.is_empty()).then_some(Value::Object(defaults))
         }
-        (Need::Optional | Need::Required(_), _) => None,
+        (Need::Optional | Need::Alternative(_) | Need::Required(_), _) => None,
     }
 }
 
@@ -215,7 +215,7 @@ fn filled(node: &Node, shape: &Shape) -> Value {
             let inner = shapes.iter().find(is_inner);
             inner.map_or_else(|| plain(node), |shape| filled(node, shape))
         }
-        Shape::Defined { shape, .. } => filled(node, shape),
+        Shape::Expression(shape) | Shape::Defined { shape, .. } => filled(node, shape),
         Shape::Object(_)
         | Shape::Paths(_)
         | Shape::Machine(_)

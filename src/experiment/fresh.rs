@@ -55,7 +55,9 @@ struct Settings {
 impl Settings {
     fn least(kind: &Variant, machine: Option<&str>) -> Self {
         let needed = kind.fields.iter().filter_map(|field| match field.need {
-            Need::Required(example) => Some((field.key.to_owned(), example.to_owned())),
+            Need::Required(example) | Need::Alternative(example) => {
+                Some((field.key.to_owned(), example.to_owned()))
+            }
             Need::Default(_) | Need::Optional => None,
         });
         let machine = machine.unwrap_or(USUAL).to_owned();
@@ -129,12 +131,13 @@ fn is_bytes(shape: &Shape) -> bool {
 /// What each key means, as a list with a line for each: those that must be there first.
 fn notes(fields: &[Field], indent: usize) -> String {
     let known = |field: &&Field| field.key != "note";
+    let is_needed = |field: &&Field| matches!(field.need, Need::Required(_) | Need::Alternative(_));
     let (needed, further): (Vec<&Field>, Vec<&Field>) =
-        fields.iter().filter(known).partition(|field| matches!(field.need, Need::Required(_)));
+        fields.iter().filter(known).partition(is_needed);
     let line = |field: &&Field| {
         let default = match field.need {
             Need::Default(value) => format!(" [{value}]"),
-            Need::Required(_) | Need::Optional => String::new(),
+            Need::Required(_) | Need::Optional | Need::Alternative(_) => String::new(),
         };
         format!("  {}: {}{default}", field.key, field.doc)
     };
@@ -151,11 +154,11 @@ fn notes(fields: &[Field], indent: usize) -> String {
 
 /// The statements that lists of this field are made of, a few in each line; nothing for other fields.
 fn words(field: &Field) -> Vec<String> {
-    let Shape::List { of: Shape::List { of: Shape::Tagged { tag, variants }, .. }, .. } =
-        field.shape
+    let Shape::List { of: Shape::List { of: Shape::Defined { shape, .. }, .. }, .. } = field.shape
     else {
         return Vec::new();
     };
+    let Shape::Tagged { tag, variants } = shape else { return Vec::new() };
     let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
     let lines = names.chunks(WORDS).map(|names| format!("    {}", names.join(", ")));
     [format!("  {tag}: one of these, with the fields that docs/guide/programs.md lists")]

@@ -218,6 +218,8 @@ codes! {
         "Only a warning: the points are computed, and the exit code is that of the rest. Both places are shown; what the one asks for does not happen where the other one holds, so that results are as without it."
     FREED_BY_SOME "E0521" Invalid "not every rank frees the communicator"
         "Only a warning: the program runs, since freeing sends no message here. MPI_Comm_free is collective: a program in which a rank of the communicator never calls it is wrong, and other libraries may wait."
+    EXPRESSION "E0522" Invalid "an expression of a program is wrong"
+        "A text that begins with `=` is an expression of whole numbers and times over `rank`, `size` and the variables of the program, such as `= (rank + 1) % size`. The message shows the place in the text, and the words that may stand there."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

@@ -87,6 +87,9 @@ pub enum Shape {
     Either(&'static [Self]),
     /// The name of a machine model, or an object with parameters of one.
     Machine(&'static OwnForm),
+    /// A value of a shape, or a text that begins with `=` and goes on with an
+    /// [`Expression`](crate::expression::Expression) of it.
+    Expression(&'static Self),
     /// A shape that may hold itself.
     Defined {
         /// Its name in schemas.
@@ -127,6 +130,8 @@ pub enum Need {
     Default(&'static str),
     /// It may be left out, and nothing holds then.
     Optional,
+    /// It or another key must be there, which the reader checks; an example of its JSON text.
+    Alternative(&'static str),
 }
 
 /// One kind of a tagged object.
@@ -226,6 +231,7 @@ impl Shape {
                 all.join(", or ")
             }
             Self::Machine(_) => "the name of a machine model, or an object".to_owned(),
+            Self::Expression(shape) => format!("{} or an expression", shape.in_words()),
             Self::Defined { shape, .. } => shape.in_words(),
         }
     }
@@ -239,7 +245,7 @@ impl Shape {
             | Self::Keyed(_)
             | Self::Paths(_) => false,
             Self::Either(shapes) => shapes.iter().any(Self::is_single),
-            Self::Defined { shape, .. } => shape.is_single(),
+            Self::Expression(shape) | Self::Defined { shape, .. } => shape.is_single(),
             Self::Quantity { .. }
             | Self::Count { .. }
             | Self::Integer { .. }

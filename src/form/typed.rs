@@ -38,6 +38,11 @@ pub const fn optional(shape: &'static Shape) -> Entry {
     Entry { shape, need: Need::Optional, doc: "" }
 }
 
+/// A field that must be there where another one is not; `example` is JSON.
+pub const fn alternative(shape: &'static Shape, example: &'static str) -> Entry {
+    Entry { shape, need: Need::Alternative(example), doc: "" }
+}
+
 impl Entry {
     /// The same with a sentence that all forms with it share.
     #[must_use]

@@ -159,7 +159,7 @@ pub fn inside(outcome: &Outcome) -> TimeDelta {
 pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
     let of = |number| marks(outcome, number).map(|mark| mark.at);
     match (of(START).min(), of(END).max()) {
-        (Some(start), Some(end)) => (start, end),
+        (Some(start), Some(end)) if start <= end => (start, end),
         _ => (Time::ZERO, outcome.end),
     }
 }

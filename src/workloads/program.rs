@@ -11,6 +11,7 @@
 //! returns at once, and a set leaves it out of consideration.
 
 mod check;
+pub(crate) mod control;
 mod operations;
 mod record;
 mod stream;
@@ -20,6 +21,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use check::{Problem, ProgramError};
+pub(crate) use operations::Extras;
 pub use operations::{Does, Op, OpKind, Step};
 pub use record::{Ending, Record, Returned};
 pub use stream::ProgramStream;
@@ -30,6 +32,8 @@ use protocols::call::Buffer;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Programs {
     ranks: Vec<Arc<[Step]>>,
+    /// Values of variables at the start, after those of rank and size; none where no expression is.
+    variables: Vec<i64>,
 }
 
 impl Programs {
@@ -46,13 +50,19 @@ impl Programs {
             .zip(0..)
             .map(|(ops, rank)| check::rank(size, rank, ops, &mut errors))
             .collect();
-        if errors.is_empty() { Ok(Self { ranks }) } else { Err(errors) }
+        if errors.is_empty() { Ok(Self::checked(ranks)) } else { Err(errors) }
     }
 
     /// Programs that a reader has checked by itself: handles are opened before they are asked
     /// about, and each operation that moves bytes has a buffer of its own.
     pub fn checked(ranks: Vec<Arc<[Step]>>) -> Self {
-        Self { ranks }
+        Self { ranks, variables: Vec::new() }
+    }
+
+    /// The same with `count` variables, those of rank and size among them.
+    #[must_use]
+    pub(crate) fn with_variables(self, count: usize) -> Self {
+        Self { variables: vec![0; count], ..self }
     }
 
     /// Number of ranks.
@@ -66,7 +76,14 @@ impl Programs {
     ///
     /// When `rank` is not below [`Self::size`].
     pub fn stream(&self, rank: usize) -> ProgramStream {
-        ProgramStream::new(Arc::clone(&self.ranks[rank]))
+        let mut variables = self.variables.clone();
+        let number = |number: usize| i64::try_from(number).expect("there are fewer ranks");
+        if !variables.is_empty() {
+            variables[control::RANK] = number(rank);
+            variables[control::SIZE] = number(self.ranks.len());
+            variables[control::SIZE + 1] = control::PROC_NULL;
+        }
+        ProgramStream::new(Arc::clone(&self.ranks[rank]), rank, variables)
     }
 
     /// The buffer of operation number `op` of a rank; `None` where it moves no bytes.
@@ -77,7 +94,7 @@ impl Programs {
     pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
         match &self.ranks[rank][op].does {
             Does::Call(call) => call.buffer(),
-            Does::Compute(_) | Does::Mark(_) => None,
+            Does::Compute(_) | Does::Mark(_) | Does::Control(_) => None,
         }
     }
 

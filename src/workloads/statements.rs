@@ -1,64 +1,59 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
 mod communicators;
+mod flow;
 pub(crate) mod form;
 mod groups;
 mod pieces;
+mod reader;
+mod scope;
 mod statement;
+mod variables;
 pub mod workload;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen};
+use super::program::control::{Key, PROC_NULL};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use ::form::expression::Type;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
 pub use form::collectives::CHOICES;
 use mpi::communicator::Communicators as Duplicates;
-use mpi::envelope::Rank;
+use mpi::envelope::{Rank, TAG_UB};
 use pieces::{Place, Types};
 use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
+use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
+use variables::{MOST_VARIABLES, Scope};
 
 /// The first rank that receives from any source where more than one may send: the order of arrivals decides
 /// what it gets.
 pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
     let is_any = |statement: &Statement| match &statement.step {
         Step::Call(call) => call.source() == Some(Peer::Any),
-        Step::Collective(_) | Step::Begun(..) | Step::Compute(_) | Step::Timer(_) => false,
+        Step::Collective(_)
+        | Step::Begun(..)
+        | Step::Compute(_)
+        | Step::Timer(_)
+        | Step::Control(_) => false,
     };
     let first = ranks.iter().position(|rank| rank.iter().any(is_any));
     first.filter(|_| ranks.len() > 2)
 }
 
-/// The state of a request or a matched message at a place of the program.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Open {
-    /// It is open.
-    Yes,
-    /// It may have ended in a test.
-    Perhaps,
-    /// It has ended.
-    No,
-}
-
-/// The state of one rank's reading.
-struct Reader<'a> {
-    diagnostics: &'a mut Diagnostics,
-    choices: &'a Choices,
-    ranks: u32,
-    rank: usize,
-    handles: BTreeMap<String, (Handle, Open, Span)>,
-    /// The operation that began each request.
-    begun: BTreeMap<String, String>,
-    communicators: Communicators,
-    types: &'a mut Types,
-    buffers: u32,
-    /// Where the buffer of buffered sends was attached.
-    attached: Option<Span>,
+/// The statements of all ranks, and how many variables each rank has.
+#[derive(Clone, Debug, Default)]
+pub struct Statements {
+    /// One list for each rank.
+    pub ranks: Vec<RankProgram>,
+    /// Variables of a rank, those of every program among them; 0 where no statement needs one.
+    pub variables: usize,
 }
 
 /// Reads a checked program workload, and reports mistakes.
@@ -66,48 +61,63 @@ struct Reader<'a> {
 /// # Panics
 ///
 /// When the node was not checked against its shape.
-pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Vec<RankProgram> {
-    let ranks = node.get("ranks").expect("the key is required");
+pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Statements {
     let mut types = Types::read(diagnostics, node);
-    let lists = ranks.elements().expect("the tree was checked against its shape");
-    let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
-    let mut lines = LineCounter::new(diagnostics, ranks.span);
-    let lines: Vec<Vec<usize>> = lists
-        .iter()
-        .map(|list| {
-            let elements = list.elements().unwrap_or(&[]);
-            elements.iter().map(|node| lines.line(node.span)).collect()
-        })
-        .collect();
-    let mut programs = Vec::with_capacity(lists.len());
-    for (rank, list) in lists.iter().enumerate() {
-        let (handles, begun) = (BTreeMap::new(), BTreeMap::new());
-        let communicators = Communicators::default();
-        let ranks = count;
-        let (buffers, attached) = (0, None);
+    let mut lines = LineCounter::new(diagnostics, node.span);
+    let mut all = Statements::default();
+    let mut one = |diagnostics: &mut Diagnostics, of: (u32, usize), list: &Node, path: &str| {
         let mut reader = Reader {
             diagnostics,
             choices,
-            ranks,
-            rank,
-            handles,
-            begun,
-            communicators,
+            ranks: of.0,
+            rank: of.1,
+            handles: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            lines: &mut lines,
+            scope: Scope::default(),
+            nested: 0,
+            begun: BTreeMap::new(),
+            communicators: Communicators::default(),
             types: &mut types,
-            buffers,
-            attached,
+            buffers: 0,
+            attached: None,
         };
-        let elements = list.elements().unwrap_or(&[]);
-        let statements = elements.iter().enumerate().map(|(index, node)| Statement {
-            step: reader.step(node, &format!("workload.ranks[{rank}][{index}]")),
-            line: lines[rank][index],
-        });
-        programs.push(statements.collect());
-        reader.end();
+        let mut statements = Vec::new();
+        reader.list(list, path, &mut statements);
+        reader.end(path);
+        let variables = if reader.scope.used { reader.scope.len() } else { 0 };
+        (RankProgram::from(statements), variables)
+    };
+    if let Some(body) = node.get("body") {
+        let ranks = node.small("processes").unwrap_or(1);
+        let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
+        all.variables = variables;
+        // The buffers of a collective depend on the rank.
+        let differs =
+            first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
+        all.ranks = vec![first; ranks as usize];
+        if differs && !diagnostics.has_errors() {
+            for rank in 1..ranks as usize {
+                let (own, _) = one(diagnostics, (ranks, rank), body, "workload.body");
+                let same = own == all.ranks[rank - 1];
+                all.ranks[rank] = if same { Arc::clone(&all.ranks[rank - 1]) } else { own };
+            }
+        }
+        check_timers(diagnostics, body, &all.ranks[..1]);
+        return all;
     }
-    check_timers(diagnostics, ranks, &programs);
+    let Some(ranks) = node.get("ranks") else { return all };
+    let lists = ranks.elements().expect("the tree was checked against its shape");
+    let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
+    for (rank, list) in lists.iter().enumerate() {
+        let path = format!("workload.ranks[{rank}]");
+        let (statements, variables) = one(diagnostics, (count, rank), list, &path);
+        all.ranks.push(statements);
+        all.variables = all.variables.max(variables);
+    }
+    check_timers(diagnostics, ranks, &all.ranks);
     groups::check(diagnostics, lists);
-    programs
+    all
 }
 
 /// A time that is measured has two ends.
@@ -126,35 +136,6 @@ fn check_timers(diagnostics: &mut Diagnostics, ranks: &Node, programs: &[RankPro
     diagnostics.push(report);
 }
 
-/// Lines of rising offsets in one text, counted once over the text.
-struct LineCounter {
-    text: String,
-    at: usize,
-    line: usize,
-    source: ::form::diagnostic::SourceId,
-}
-
-impl LineCounter {
-    fn new(diagnostics: &Diagnostics, span: Span) -> Self {
-        let text = diagnostics.text(span.source).to_owned();
-        Self { text, at: 0, line: 1, source: span.source }
-    }
-
-    fn line(&mut self, span: Span) -> usize {
-        let to = span.start as usize;
-        if span.source != self.source || to < self.at {
-            return 1;
-        }
-        let bytes = self.text.as_bytes();
-        for index in self.at..to.min(bytes.len()) {
-            let lone_return = bytes[index] == b'\r' && bytes.get(index + 1) != Some(&b'\n');
-            self.line += usize::from(bytes[index] == b'\n' || lone_return);
-        }
-        self.at = to;
-        self.line
-    }
-}
-
 impl Reader<'_> {
     fn report(&mut self, one: Diagnostic) {
         self.diagnostics.push(one);
@@ -163,6 +144,11 @@ impl Reader<'_> {
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let op = node.required_word("op");
         if let Some(call) = self.communicators.read(self.diagnostics, op, node, path) {
+            if op == "comm_split" {
+                let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+                self.computes(node, (Key::Color, Type::Integer), (0, most), path);
+                self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+            }
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
@@ -177,7 +163,7 @@ impl Reader<'_> {
             return Step::Begun(chosen, self.open(node, "req", path));
         }
         let call = match op {
-            "compute" => return Step::Compute(node.time("time").unwrap_or_default()),
+            "compute" => return Step::Compute(self.time(node, path)),
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
             "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
@@ -268,9 +254,14 @@ impl Reader<'_> {
     }
 
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
-    fn end(&mut self) {
+    fn end(&mut self, path: &str) {
+        if self.scope.too_many {
+            let found = "more loops and variables than a program can have";
+            let allowed = format!("{MOST_VARIABLES} at most, two of each loop among them");
+            let at = Span { source: self.lines.source, start: 0, end: 0 };
+            self.report(Diagnostic::error(&codes::EXPRESSION, at, path, found, allowed));
+        }
         let Some(first) = self.attached else { return };
-        let path = format!("workload.ranks[{}]", self.rank);
         let (found, allowed) =
             ("the buffer is never detached", "`buffer_detach` must come after it");
         let one = Diagnostic::error(&codes::CONTRADICTION, first, path, found, allowed);
@@ -353,6 +344,12 @@ impl Reader<'_> {
     fn peer(&mut self, node: &Node, key: &str, named: Named, path: &str, receiving: bool) -> Peer {
         let value = node.get(key).expect("the tree was checked against its shape");
         let at = format!("{path}.{key}");
+        let last = if named.like().is_some() { self.ranks - 1 } else { u32::MAX };
+        let computed = if receiving { Key::Source } else { Key::To };
+        let range = (PROC_NULL, i64::from(last));
+        if self.computes(node, (computed, Type::Integer), range, path) {
+            return Peer::Null;
+        }
         match value.text() {
             Some("proc_null") => Peer::Null,
             Some(_) if receiving => Peer::Any,
@@ -392,6 +389,9 @@ impl Reader<'_> {
     /// The tag; `None` for the wildcard.
     fn tag(&mut self, node: &Node, path: &str, receiving: bool) -> Option<i32> {
         let Some(value) = node.get("tag") else { return Some(0) };
+        if self.computes(node, (Key::Tag, Type::Integer), (0, i64::from(TAG_UB)), path) {
+            return Some(0);
+        }
         if let Value::Text(_) = value.value {
             if !receiving {
                 self.report(
@@ -414,7 +414,7 @@ impl Reader<'_> {
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
         let name = value.text().expect("the tree was checked against its shape").to_owned();
-        let next = Handle(u32::try_from(self.handles.len()).expect("the shape limits statements"));
+        let handle = self.number(&name);
         let known = self.handles.get(&name).copied();
         if let Some((_, Open::Yes, first)) = known {
             self.report(
@@ -429,10 +429,15 @@ impl Reader<'_> {
                 .help("wait for it first, or use another name"),
             );
         }
-        let handle = known.map_or(next, |(handle, ..)| handle);
         self.begun.insert(name.clone(), node.required_word("op").to_owned());
         self.handles.insert(name, (handle, Open::Yes, value.span));
         handle
+    }
+
+    /// The number of a name.
+    fn number(&mut self, name: &str) -> Handle {
+        let next = Handle(u32::try_from(self.numbers.len()).expect("the shape limits statements"));
+        *self.numbers.entry(name.to_owned()).or_insert(next)
     }
 
     fn mark(&mut self, node: &Node, key: &str, open: Open) {

@@ -30,6 +30,7 @@ mod golden;
 mod incast;
 mod inputs;
 mod invocations;
+mod language;
 mod manual;
 mod memory_limit;
 mod misuse;

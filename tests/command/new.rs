@@ -38,11 +38,12 @@ fn every_kind_can_be_validated_and_unknown_ones_are_named() {
 /// What a rank of a program may do.
 fn statements() -> &'static [Variant] {
     let program = kinds().into_iter().find(|kind| kind.name == "program").unwrap();
-    let Shape::List { of: Shape::List { of: Shape::Tagged { variants, .. }, .. }, .. } =
+    let Shape::List { of: Shape::List { of: Shape::Defined { shape, .. }, .. }, .. } =
         program.fields[0].shape
     else {
         panic!("lists of statements")
     };
+    let Shape::Tagged { variants, .. } = shape else { panic!("statements") };
     variants
 }
 

@@ -72,6 +72,7 @@ fn takes(shape: &Shape) -> String {
             format!("{many}: {}", takes(of))
         }
         Shape::Either(shapes) => shapes.iter().map(takes).collect::<Vec<_>>().join(", or "),
+        Shape::Expression(shape) => format!("{}, or an expression", takes(shape)),
         Shape::Defined { name, .. } => format!("a {name} ([form]({name}.md))"),
         Shape::Machine(_) => "the name of a model, or an object with its numbers \
             ([machine numbers](machine-numbers.md))"
@@ -85,7 +86,7 @@ fn words(shape: &Shape) -> Vec<String> {
     match shape {
         Shape::Word(words) => words.iter().map(|(word, doc)| format!("`{word}`: {doc}")).collect(),
         Shape::Either(shapes) => shapes.iter().flat_map(words).collect(),
-        Shape::List { of, .. } => words(of),
+        Shape::List { of, .. } | Shape::Expression(of) => words(of),
         _ => Vec::new(),
     }
 }
@@ -102,7 +103,7 @@ fn row(field: &Field, prefix: &str, with_default: bool) -> String {
         _ if !with_default => String::new(),
         Need::Default(value) => format!("{} | ", cell(value)),
         Need::Required(_) => "required | ".to_owned(),
-        Need::Optional => " | ".to_owned(),
+        Need::Optional | Need::Alternative(_) => " | ".to_owned(),
     };
     let mut meaning = vec![cell(field.doc)];
     meaning.extend(words(field.shape).iter().map(|word| cell(word)));
@@ -130,6 +131,7 @@ fn inner(shape: &'static Shape, key: &str, text: &mut String, below: &mut Vec<Se
         Shape::Tagged { .. } | Shape::Keyed(_) => {
             below.push(Section { key: key.to_owned(), shape });
         }
+        Shape::Expression(of) => inner(of, key, text, below),
         Shape::List { of, .. } => inner(of, &format!("{key}[]"), text, below),
         Shape::Either(shapes) => {
             for one in *shapes {
@@ -171,7 +173,7 @@ fn several(shape: &'static Shape, level: usize, key: &str) -> String {
         let key = |field: &Field| match field.need {
             Need::Default(value) => format!("`{}` [{}]", field.key, cell(value)),
             Need::Required(_) => format!("`{}`", field.key),
-            Need::Optional => format!("`{}` [none]", field.key),
+            Need::Optional | Need::Alternative(_) => format!("`{}` [none]", field.key),
         };
         let keys = own(fields).map(key).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "| `{name}` | {} | {keys} |", cell(doc));
@@ -219,7 +221,7 @@ fn defined(shape: &'static Shape, found: &mut BTreeMap<&'static str, &'static Sh
             let fields = variants.iter().flat_map(|variant| variant.fields);
             fields.for_each(|field| defined(field.shape, found));
         }
-        Shape::List { of, .. } | Shape::Paths(of) => defined(of, found),
+        Shape::List { of, .. } | Shape::Paths(of) | Shape::Expression(of) => defined(of, found),
         Shape::Either(shapes) => shapes.iter().for_each(|one| defined(one, found)),
         _ => {}
     }
@@ -264,7 +266,7 @@ fn workload(kind: &Variant) -> String {
     let mut text = format!("# `{name}`\n\n{WRITTEN}\n{}\n\n", kind.doc);
     let needed = kind.fields.iter().filter_map(|field| match field.need {
         Need::Required(example) => Some(format!(", \"{}\": {example}", field.key)),
-        Need::Default(_) | Need::Optional => None,
+        Need::Default(_) | Need::Optional | Need::Alternative(_) => None,
     });
     let needed: String = needed.collect();
     let _ = write!(text, "```json\n\"workload\": {{ \"kind\": \"{name}\"{needed} }}\n```\n\n");

@@ -50,7 +50,7 @@ impl collectives::World for Simulated {
     fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {
         let step = |taking: &Taking| {
             let call = Call::Collective(Arc::new(taking.call.clone()));
-            Step { line: 1, does: Does::Call(call) }
+            Step::new(1, Does::Call(call))
         };
         let programs = Programs::checked(ranks.iter().map(|one| [step(one)].into()).collect());
         let mut world = start(&programs, job(programs.size(), schedule));

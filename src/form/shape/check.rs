@@ -19,8 +19,12 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         | (Value::Bool(_) | Value::Text(_) | Value::Number(_), Shape::Scalar) => {}
         (Value::Null, _) => null(diagnostics, node, shape, path),
         (Value::Word(word), _) => bare_word(diagnostics, node, word, shape, path),
+        // Its names are known to the reader only, which checks the rest.
+        (Value::Text(text), Shape::Expression(_)) if text.starts_with('=') => {}
         (_, Shape::Either(shapes)) => either(diagnostics, node, shapes, path),
-        (_, Shape::Defined { shape, .. }) => check(diagnostics, node, shape, path),
+        (_, Shape::Expression(shape) | Shape::Defined { shape, .. }) => {
+            check(diagnostics, node, shape, path);
+        }
         (_, Shape::Machine(own)) => (own.check)(diagnostics, node, path),
         (Value::Text(text), Shape::Quantity { dimension, min, max }) => {
             quantity(diagnostics, node.span, text, (*dimension, *min, *max), path);
@@ -127,7 +131,7 @@ fn allowed_by(shape: &Shape) -> String {
         ),
         Shape::Count { min, max } => format!("a whole number from {min} to {max} is needed"),
         Shape::Integer { min, max } => format!("a whole number from {min} to {max} is needed"),
-        Shape::Defined { shape, .. } => allowed_by(shape),
+        Shape::Expression(shape) | Shape::Defined { shape, .. } => allowed_by(shape),
         Shape::Ratio { min, max } => {
             format!("a number from {} to {} is needed", billionths(*min), billionths(*max))
         }
@@ -244,6 +248,10 @@ fn neither_word_nor(
 pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
     if let Shape::Defined { shape, .. } = shape {
         return takes_type(node, shape);
+    }
+    if let Shape::Expression(shape) = shape {
+        let is_expression = node.text().is_some_and(|text| text.starts_with('='));
+        return is_expression || takes_type(node, shape);
     }
     match &node.value {
         Value::Text(_) => matches!(

@@ -39,7 +39,7 @@ fn define(within: &Shape, defined: &mut BTreeMap<&'static str, Value>) {
         Shape::Tagged { variants, .. } | Shape::Keyed(variants) => {
             variants.iter().for_each(|variant| fields(variant.fields));
         }
-        Shape::List { of, .. } | Shape::Paths(of) => define(of, defined),
+        Shape::List { of, .. } | Shape::Paths(of) | Shape::Expression(of) => define(of, defined),
         Shape::Either(shapes) => shapes.iter().for_each(|one| define(one, defined)),
         Shape::Quantity { .. }
         | Shape::Count { .. }
@@ -86,7 +86,7 @@ pub(crate) fn object(fields: &[Field], tag: Option<(&str, &str)>) -> Map<String,
 fn describe(field: &Field) -> String {
     match field.need {
         Need::Default(value) => format!("{} Default: {value}.", field.doc),
-        Need::Required(_) | Need::Optional => field.doc.to_owned(),
+        Need::Required(_) | Need::Optional | Need::Alternative(_) => field.doc.to_owned(),
     }
 }
 
@@ -101,6 +101,10 @@ pub(crate) fn shape(shape_of: &Shape) -> Value {
         Shape::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Shape::Integer { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Shape::Expression(of) => {
+            let expression = json!({ "type": "string", "pattern": "^=" });
+            json!({ "anyOf": [shape(of), expression] })
         }
         Shape::Defined { name, .. } => json!({ "$ref": format!("#/$defs/{name}") }),
         Shape::Ratio { .. } => json!({ "type": "number", "minimum": 0 }),

@@ -142,6 +142,8 @@ fn descend(
     prefix: String,
     rest: &[Step],
 ) -> Result<Target, UnknownPath> {
+    // A field that takes expressions is set as one that does not: a text is an expression by its sign.
+    let shape = if let Shape::Expression(inner) = shape { *inner } else { shape };
     let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
     if let Shape::Machine(_) = shape {
         return parameter(&prefix, rest);
@@ -279,6 +281,9 @@ fn literal(shape: &Shape, text: &str) -> Value {
     let number = |shape: &Shape| {
         matches!(shape, Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. })
     };
+    if let Shape::Expression(inner) | Shape::Defined { shape: inner, .. } = shape {
+        return literal(inner, text);
+    }
     if let Shape::Flag = shape {
         return flag(text);
     }

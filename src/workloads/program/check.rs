@@ -146,7 +146,7 @@ pub(super) fn rank(
 impl<'a> Checker<'a> {
     fn step(&mut self, index: usize, op: &'a Op) -> Step {
         (self.op, self.line) = (index, op.line);
-        Step { line: op.line, does: self.does(&op.kind) }
+        Step::new(op.line, self.does(&op.kind))
     }
 
     /// The operation's call; one line or two for each kind.

@@ -1,5 +1,10 @@
 //! The operations of a rank: [`Op`] as the scenario writes it, [`Step`] with handles in place of names.
 
+use std::sync::Arc;
+
+use super::control::{Computed, Control};
+use form::expression::Expression;
+use mpi::observation::ReturnValue;
 use protocols::call::{Call, Comm, Peer, SendMode};
 use units::TimeDelta;
 
@@ -64,6 +69,26 @@ pub struct Step {
     pub line: u32,
     /// Its work.
     pub does: Does,
+    /// What it has beside its work; most steps have nothing.
+    pub(crate) extras: Option<Arc<Extras>>,
+}
+
+impl Step {
+    /// A step of line `line` with nothing beside its work.
+    pub const fn new(line: u32, does: Does) -> Self {
+        Self { line, does, extras: None }
+    }
+}
+
+/// What a step has beside its work: keys that are computed, and values that it returns.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Extras {
+    /// Keys whose values are expressions.
+    pub(crate) computed: Vec<Computed>,
+    /// Values that it must return.
+    pub(crate) expected: Vec<(ReturnValue, Expression)>,
+    /// Variables that keep values which it returns, by their slots.
+    pub(crate) kept: Vec<(ReturnValue, usize)>,
 }
 
 /// The work of a step.
@@ -75,4 +100,6 @@ pub enum Does {
     Compute(TimeDelta),
     /// It notes the time under this number.
     Mark(u32),
+    /// It changes variables, or where the program goes on.
+    Control(Control),
 }

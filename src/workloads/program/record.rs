@@ -13,6 +13,15 @@ pub struct Record {
     pub returned: Returned,
 }
 
+impl Record {
+    /// Whether a message was longer than its receive.
+    pub(super) fn is_truncated(&self) -> bool {
+        let truncated =
+            |ending: &Ending| matches!(ending, Ending::Over { outcome: Outcome::Truncated(_), .. });
+        self.returned.endings().any(truncated)
+    }
+}
+
 /// A return value. Operations that only begin something, cancel or meet in a barrier leave none.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Returned {

@@ -1,27 +1,44 @@
 //! The program of one rank, as a runtime drives it.
 
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::operations::{Does, Step};
+use super::control::{self, Control};
+use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
+use form::expression::Expression;
+use mpi::observation::{Observation, StatementError, StatementFailure};
 use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Machine, Next, Program};
 use runtime::monitors::Violation;
+
+/// Steps without a call that may follow each other.
+const MOST_SILENT: u32 = 10_000_000;
 
 /// The checked program of one rank: how far it is, what is open, and what its calls returned.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ProgramStream {
     steps: Arc<[Step]>,
-    /// Steps begun so far.
+    rank: u32,
+    /// The step that was begun last, and one.
     begun: usize,
+    /// Values of the variables; none in a program without expressions.
+    variables: Vec<i64>,
+    /// Where a statement goes wrong, the program ends.
+    failed: bool,
+    /// Steps since the last call; decides nothing but [`StatementError::NoCall`].
+    silent: u32,
     /// Per request handle: the buffer of the open operation.
     open: Vec<Option<u32>>,
     /// Per message handle: whether it holds a message.
     probed: Vec<bool>,
-    /// The step of every call made; steps that find nothing open make none.
-    calls: Vec<u32>,
+    /// The step of every call made; steps that find nothing open make none. A program with loops keeps as
+    /// many as it has steps, the last ones.
+    calls: VecDeque<u32>,
+    /// Calls that are not kept any more.
+    dropped: u32,
     records: Vec<Record>,
 }
 
@@ -29,6 +46,7 @@ pub struct ProgramStream {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.calls, &self.records).hash(state);
+        (self.dropped, &self.variables, self.failed).hash(state);
     }
 }
 
@@ -51,9 +69,20 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
 }
 
 impl ProgramStream {
-    pub(super) fn new(steps: Arc<[Step]>) -> Self {
-        let (open, probed, calls, records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { steps, begun: 0, open, probed, calls, records }
+    pub(super) fn new(steps: Arc<[Step]>, rank: usize, variables: Vec<i64>) -> Self {
+        Self {
+            steps,
+            rank: u32::try_from(rank).expect("ranks have 32-bit numbers"),
+            begun: 0,
+            variables,
+            failed: false,
+            silent: 0,
+            open: Vec::new(),
+            probed: Vec::new(),
+            calls: VecDeque::new(),
+            dropped: 0,
+            records: Vec::new(),
+        }
     }
 
     /// What the calls have returned so far, in order.
@@ -85,7 +114,8 @@ impl ProgramStream {
 
     /// The line of the call with this number, counted from 0 over the calls made.
     pub fn line_of_call(&self, call: u32) -> Option<u32> {
-        self.calls.get(call as usize).map(|step| self.steps[*step as usize].line)
+        let kept = call.checked_sub(self.dropped)?;
+        self.calls.get(kept as usize).map(|step| self.steps[*step as usize].line)
     }
 
     /// The next step; see [`Program::next`].
@@ -94,36 +124,149 @@ impl ProgramStream {
     ///
     /// When `reply` is none that the last call can return: a defect of the library.
     pub fn advance(&mut self, reply: Option<Reply>) -> Next<Call> {
-        if let Some(reply) = reply {
-            self.take(reply);
+        if self.failed {
+            return Next::End;
         }
+        let taken = reply.map_or(Ok(()), |reply| self.take(reply));
+        let next = taken.and_then(|()| self.following());
+        next.unwrap_or_else(|error| self.fails(error))
+    }
+
+    /// The next call, computation or mark, after all control flow before it.
+    fn following(&mut self) -> Result<Next<Call>, StatementError> {
         let steps = Arc::clone(&self.steps);
         while let Some(step) = steps.get(self.begun) {
             self.begun += 1;
+            self.silent += 1;
+            if self.silent >= MOST_SILENT {
+                return Err(StatementError::NoCall { statements: self.silent });
+            }
             match &step.does {
-                Does::Compute(time) => return Next::Compute(time.as_ps()),
-                Does::Mark(mark) => return Next::Mark(*mark),
+                Does::Compute(time) => {
+                    let computed = self.computed(step.extras.as_deref())?;
+                    return Ok(Next::Compute(computed.unwrap_or(time.as_ps())));
+                }
+                Does::Mark(mark) => return Ok(Next::Mark(*mark)),
+                Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
-                    if let Some(call) = self.reduced(call) {
-                        self.calls.push(self.last());
-                        return Next::Call(call);
+                    if let Some(mut call) = self.reduced(call)? {
+                        if begins(&call).is_some_and(|request| self.is_open(request)) {
+                            return Err(StatementError::StillOpen);
+                        }
+                        self.compute_keys(step.extras.as_deref(), &mut call)?;
+                        self.calls_from(self.last());
+                        self.silent = 0;
+                        return Ok(Next::Call(call));
                     }
                 }
             }
         }
-        Next::End
+        Ok(Next::End)
+    }
+
+    /// Changes variables, and where the program goes on.
+    fn goes_on(&mut self, control: &Control) -> Result<(), StatementError> {
+        let value = |expression: &Expression, of: &[i64]| {
+            expression.value(of).map_err(|failure| control::error(&failure))
+        };
+        match control {
+            Control::Set { slot, to } => self.variables[*slot] = value(to, &self.variables)?,
+            Control::Enter { counter, limit, shown, times, end } => {
+                let found = value(times, &self.variables)?;
+                if found < 0 {
+                    let (key, least, most) = ("times", 0, i64::MAX);
+                    return Err(StatementError::OutOfRange { key, found, least, most });
+                }
+                (self.variables[*counter], self.variables[*limit]) = (0, found);
+                if let Some(shown) = *shown {
+                    self.variables[shown] = 0;
+                }
+                if found == 0 {
+                    self.begun = *end;
+                }
+            }
+            Control::Again { counter, limit, shown, body } => {
+                self.variables[*counter] += 1;
+                if let Some(shown) = *shown {
+                    self.variables[shown] = self.variables[*counter];
+                }
+                if self.variables[*counter] < self.variables[*limit] {
+                    self.begun = *body;
+                }
+            }
+            Control::Unless { condition, end } => {
+                if value(condition, &self.variables)? == 0 {
+                    self.begun = *end;
+                }
+            }
+            Control::Jump(to) => self.begun = *to,
+            Control::Until { counter, condition, times, body } => {
+                self.variables[*counter] += 1;
+                if value(condition, &self.variables)? == 0 {
+                    if self.variables[*counter] >= *times {
+                        return Err(StatementError::NeverHeld { times: *times });
+                    }
+                    self.begun = *body;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The computed value of a step that has one key.
+    fn computed(&self, extras: Option<&Extras>) -> Result<Option<u64>, StatementError> {
+        let Some(time) = extras.and_then(|extras| extras.computed.first()) else { return Ok(None) };
+        let time = time.of(&self.variables)?;
+        Ok(Some(u64::try_from(time).expect("the range has no negative time")))
+    }
+
+    fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
+        for one in extras.map_or(&[][..], |extras| &extras.computed) {
+            one.put(call, one.of(&self.variables)?);
+        }
+        Ok(())
+    }
+
+    /// Notes the step of a call.
+    fn calls_from(&mut self, step: u32) {
+        if self.calls.len() == self.steps.len() {
+            self.calls.pop_front();
+            self.dropped = self.dropped.wrapping_add(1);
+        }
+        self.calls.push_back(step);
+    }
+
+    /// The program tells its monitors that a statement went wrong, and ends.
+    fn fails(&mut self, error: StatementError) -> Next<Call> {
+        self.failed = true;
+        let line = self.steps[self.last() as usize].line;
+        let iteration = self.iteration();
+        let failure = StatementFailure { rank: self.rank, line, iteration, error };
+        Next::Tell(Observation::Failed(failure))
+    }
+
+    /// The iteration of the innermost loop around the step that was begun last.
+    fn iteration(&self) -> Option<i64> {
+        let last = self.last() as usize;
+        let around = self.steps[last..].iter().find_map(|step| match &step.does {
+            Does::Control(
+                Control::Again { counter, body, .. } | Control::Until { counter, body, .. },
+            ) if *body <= last => Some(*counter),
+            Does::Control(_) | Does::Call(_) | Does::Compute(_) | Does::Mark(_) => None,
+        });
+        around.map(|counter| self.variables[counter])
     }
 
     /// The call without the handles that have nothing open; `None` where nothing is left of it,
     /// in which case what it returns is recorded.
-    fn reduced(&mut self, call: &Call) -> Option<Call> {
+    fn reduced(&mut self, call: &Call) -> Result<Option<Call>, StatementError> {
         if !self.is_idle(call) {
-            return Some(self.with_open_requests(call));
+            return Ok(Some(self.with_open_requests(call)));
         }
-        if let Some(returned) = idle_return(call) {
-            self.record(returned);
+        match idle_return(call) {
+            Some(returned) => self.record(returned).map(|()| None),
+            None => Ok(None),
         }
-        None
     }
 
     /// Whether all that the call names is over already.
@@ -191,13 +334,14 @@ impl ProgramStream {
     }
 
     /// The last call returned.
-    fn take(&mut self, reply: Reply) {
+    fn take(&mut self, reply: Reply) -> Result<(), StatementError> {
         let steps = Arc::clone(&self.steps);
         let Step { does: Does::Call(call), .. } = &steps[self.last() as usize] else {
             panic!("a reply to a computation: {reply:?}")
         };
-        if let Some(returned) = self.returned(call, reply) {
-            self.record(returned);
+        match self.returned(call, reply) {
+            Some(returned) => self.record(returned),
+            None => Ok(()),
         }
     }
 
@@ -267,9 +411,45 @@ impl ProgramStream {
         }
     }
 
-    fn record(&mut self, returned: Returned) {
+    /// Notes what a step returned, and compares it with what the step expects.
+    fn record(&mut self, returned: Returned) -> Result<(), StatementError> {
         let op = self.last();
-        self.records.push(Record { op, line: self.steps[op as usize].line, returned });
+        let steps = Arc::clone(&self.steps);
+        let Step { line, extras, .. } = &steps[op as usize];
+        let found = match extras.as_deref() {
+            Some(extras) => self.compared(extras, &returned),
+            None => Ok(()),
+        };
+        let record = Record { op, line: *line, returned };
+        // A step of a loop leaves the record of its last iteration, but for what was too short.
+        let again = |one: &&mut Record| one.op == op && !one.is_truncated();
+        let before = if self.loops() { self.records.iter_mut().find(again) } else { None };
+        match before {
+            Some(before) => *before = record,
+            None => self.records.push(record),
+        }
+        found
+    }
+
+    fn loops(&self) -> bool {
+        !self.variables.is_empty()
+    }
+
+    fn compared(&mut self, extras: &Extras, returned: &Returned) -> Result<(), StatementError> {
+        for (value, expected) in &extras.expected {
+            let expected =
+                expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
+            let (value, found) = (*value, control::value_of(returned, *value));
+            if found != Some(expected) {
+                return Err(StatementError::Unexpected { value, found, expected });
+            }
+        }
+        for (value, slot) in &extras.kept {
+            if let Some(found) = control::value_of(returned, *value) {
+                self.variables[*slot] = found;
+            }
+        }
+        Ok(())
     }
 
     /// The step that was begun last.
@@ -325,6 +505,21 @@ impl ProgramStream {
             .expect("an index into the set that was asked about");
         Returned::Any(Some((position, self.end(handle, outcome))))
     }
+}
+
+/// The request that a call begins.
+fn begins(call: &Call) -> Option<Handle> {
+    if let Call::Typed(typed) = call {
+        return begins(&typed.call);
+    }
+    let (Call::Isend { request, .. }
+    | Call::Irecv { request, .. }
+    | Call::Imrecv { request, .. }
+    | Call::Icollective { request, .. }) = call
+    else {
+        return None;
+    };
+    Some(*request)
 }
 
 fn is_ready(call: &Call) -> bool {

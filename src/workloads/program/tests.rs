@@ -221,7 +221,7 @@ fn checked_steps_are_taken_as_they_are() {
     let (to, tag, comm, mode) = (Peer::Rank(Rank(1)), 0, WORLD, SendMode::Standard);
     let send = Call::Isend { request: Handle(0), to, tag, comm, buffer, mode };
     let calls = [send, Call::Wait { request: Handle(0) }].into_iter().zip(10..);
-    let steps = calls.map(|(call, line)| Step { line, does: Does::Call(call) }).collect();
+    let steps = calls.map(|(call, line)| Step::new(line, Does::Call(call))).collect();
     let checked = Programs::checked(vec![steps, [].into()]);
     assert_eq!(checked, programs(vec![isend("a"), wait("a")]).unwrap());
 }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::statement::{RankProgram, Statement, Step};
+use super::variables::text_of;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::fields::COMMUNICATORS;
@@ -113,11 +114,14 @@ impl Communicators {
             }
             "comm_split" => {
                 of_processes(out, node, path, old);
-                let color = node.get("color").filter(|value| value.text().is_none());
-                let color = color.map(|value| {
-                    i32::try_from(value.as_count()).expect("the shape limits the color")
+                let color = node.get("color").filter(|value| value.text() != Some("undefined"));
+                // The reader of the statement puts an expression into its place.
+                let color = color.map(|value| match text_of(value) {
+                    Some(_) => 0,
+                    None => i32::try_from(value.as_count()).expect("the shape limits the color"),
                 });
-                let key = i32::try_from(node.integer("key").unwrap_or(0));
+                let key = node.get("key").filter(|value| text_of(value).is_none());
+                let key = i32::try_from(key.map_or(0, Node::as_integer));
                 let key = key.expect("the shape limits the key");
                 let new = self.make(out, node, path, Kind::Processes(None));
                 if color.is_none() {
@@ -221,7 +225,7 @@ pub fn never_freed(ranks: &[RankProgram]) -> Vec<Unfreed> {
     let mut found = Vec::new();
     for (rank, statements) in ranks.iter().enumerate() {
         let mut open = BTreeMap::new();
-        for Statement { step, line } in statements.iter() {
+        for Statement { step, line, .. } in statements.iter() {
             let Step::Call(Call::Communicators(call)) = step else { continue };
             if let CommCall::Free { comm } = call {
                 open.remove(comm);

@@ -6,22 +6,40 @@ mod outside;
 pub(crate) mod pieces;
 
 use form::fields::{COMM_FIELD, REQ, REQUEST, SIZE};
-use form::shape::{Field, Shape, Variant, default, joined, required, variant};
+use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 
 static REQUESTS: Shape = Shape::List { of: &Shape::Name, min: 0, max: 100_000 };
-static PEER: Shape = Shape::Either(&[
+static PEER: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: u32::MAX as u64 },
     Shape::Word(&[
         ("any", "MPI_ANY_SOURCE, in receives and probes only"),
         ("proc_null", "MPI_PROC_NULL"),
     ]),
-]);
-static TAG: Shape = Shape::Either(&[
+]));
+static TAG: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
     Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
+]));
+static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
+static EXPECTED: Shape = Shape::Object(&[
+    optional("source", &WHOLE, "The rank in the status."),
+    optional("tag", &WHOLE, "The tag in the status."),
+    optional("count", &Shape::Expression(&SIZE), "Bytes of the message."),
+    optional("flag", &Shape::Expression(&Shape::Flag), "The flag of a test or probe."),
+    optional("index", &WHOLE, "The index that `waitany` returns."),
 ]);
+static KEPT: Shape = Shape::Object(&[
+    optional("source", &Shape::Name, "The variable of the rank in the status."),
+    optional("tag", &Shape::Name, "The variable of the tag in the status."),
+    optional("count", &Shape::Name, "The variable of the bytes of the message."),
+    optional("flag", &Shape::Name, "The variable of the flag of a test or probe."),
+    optional("index", &Shape::Name, "The variable of the index that `waitany` returns."),
+]);
+const EXPECT: Field =
+    optional("expect", &EXPECTED, "Values that it must return; another one ends the run.");
+const INTO: Field = optional("into", &KEPT, "Variables that keep values which it returns.");
 
 const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
 const SRC: Field =
@@ -33,7 +51,7 @@ const ATTACHED: Field =
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 40] = [
     variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
     variant(
         "issend",
@@ -57,17 +75,21 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
     variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
     variant("buffer_detach", &[], "MPI_Buffer_detach"),
     variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Irecv"),
-    variant("recv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN], "MPI_Recv"),
-    variant("wait", &[REQ], "MPI_Wait"),
+    variant(
+        "recv",
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, EXPECT, INTO],
+        "MPI_Recv",
+    ),
+    variant("wait", &[REQ, EXPECT, INTO], "MPI_Wait"),
     variant("waitall", &[REQS], "MPI_Waitall"),
-    variant("waitany", &[REQS], "MPI_Waitany"),
-    variant("test", &[REQ], "MPI_Test"),
-    variant("testall", &[REQS], "MPI_Testall"),
-    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Probe"),
-    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD], "MPI_Iprobe"),
-    variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Mprobe"),
-    variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD], "MPI_Improbe"),
-    variant("mrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN], "MPI_Mrecv"),
+    variant("waitany", &[REQS, EXPECT, INTO], "MPI_Waitany"),
+    variant("test", &[REQ, EXPECT, INTO], "MPI_Test"),
+    variant("testall", &[REQS, EXPECT, INTO], "MPI_Testall"),
+    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Probe"),
+    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Iprobe"),
+    variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Mprobe"),
+    variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Improbe"),
+    variant("mrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, EXPECT, INTO], "MPI_Mrecv"),
     variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
@@ -82,9 +104,18 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 36] = [
     collectives::IBARRIER,
     outside::COMPUTE,
     outside::TIMER,
+    variant("repeat", &outside::OF_REPEAT, "A loop of a number of iterations."),
+    variant("until", &outside::OF_UNTIL, "A loop that ends with its condition."),
+    variant("if", &outside::OF_IF, "A condition."),
+    variant("set", &outside::OF_SET, "A variable gets a value."),
 ];
 
 static OPERATIONS: [Variant; MESSAGES_AND_COMMUNICATORS.len() + collectives::STATEMENTS.len()] =
     joined(&MESSAGES_AND_COMMUNICATORS, &collectives::STATEMENTS);
 /// A statement, named by its `op`.
-pub(crate) static OPERATION: Shape = Shape::Tagged { tag: "op", variants: &OPERATIONS };
+pub(crate) static OPERATION: Shape = Shape::Defined {
+    name: "statement",
+    shape: &Shape::Tagged { tag: "op", variants: &OPERATIONS },
+};
+/// Statements, one after the other.
+pub(crate) static STATEMENTS: Shape = Shape::List { of: &OPERATION, min: 0, max: 100_000 };

@@ -212,6 +212,10 @@ fn birth(op: &str, node: &Node, parent: usize, calls: &mut BTreeMap<usize, u32>)
     if op == "comm_dup" {
         return Some(Birth::Dup(parent, *call));
     }
+    // What is computed is not followed.
+    if node.get("key").is_some_and(|key| key.text().is_some()) {
+        return None;
+    }
     let color = node.get("color").filter(|color| color.text().is_none())?;
     Some(Birth::Split(parent, *call, color.as_count()))
 }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::datatypes;
+use crate::program::control::Key;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::expression::Type;
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use mpi::datatype::Datatype;
@@ -98,9 +100,19 @@ impl Reader<'_> {
         let elements = self.in_pieces(node, path, key);
         let bytes = match &elements {
             Some(elements) => elements.packed(),
-            None => node.bytes(key).unwrap_or_default().as_u64(),
+            None => self.bytes(node, path, key),
         };
         Place { buffer: Buffer { id, bytes }, elements }
+    }
+
+    /// The bytes under `size` or `max`; 0 where they are computed.
+    fn bytes(&mut self, node: &Node, path: &str, key: &str) -> u64 {
+        let of = if key == "size" { Key::Size } else { Key::Room };
+        let most = i64::try_from(MAX_MESSAGE).expect("a C int");
+        if self.computes(node, (of, Type::Integer), (0, most), path) {
+            return 0;
+        }
+        node.bytes(key).unwrap_or_default().as_u64()
     }
 
     fn in_pieces(&mut self, node: &Node, path: &str, key: &str) -> Option<Arc<Elements>> {

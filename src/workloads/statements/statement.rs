@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use crate::collectives::Chosen;
+use crate::program::Extras;
+use crate::program::control::Control;
 use protocols::call::Call;
 use protocols::contract::Handle;
 use units::TimeDelta;
@@ -17,6 +19,8 @@ pub struct Statement {
     pub step: Step,
     /// The line of the scenario file.
     pub line: usize,
+    /// Keys that are computed, and values that it returns; most statements have none.
+    pub(crate) extras: Option<Arc<Extras>>,
 }
 
 /// The work of a statement.
@@ -32,7 +36,13 @@ pub enum Step {
     Compute(TimeDelta),
     /// One end of the measured time.
     Timer(Timer),
+    /// Variables, loops and conditions.
+    Control(ControlStep),
 }
+
+/// A step of the control flow; several make up a loop or a condition.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ControlStep(pub(crate) Control);
 
 /// An end of the measured time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

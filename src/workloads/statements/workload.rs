@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::form::OPERATION;
+use super::form::STATEMENTS;
 use super::form::pieces::{DATATYPES, NamedDatatypes};
-use super::{RankProgram, Statement, Step, Timer, read};
+use super::{RankProgram, Statement, Statements, Step, Timer, read};
 use crate::collectives::Chosen;
 use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
@@ -16,13 +16,13 @@ use form::codes;
 use form::diagnostic::Diagnostic;
 use form::json::Node;
 use form::shape::Shape;
-use form::typed::{Object as _, required};
+use form::typed::{Object as _, alternative, optional};
 use form::workload_field;
 use protocols::call::Call;
 use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
+use runtime::loggops::schedule::Schedule;
 
-static RANKS: Shape =
-    Shape::List { of: &Shape::List { of: &OPERATION, min: 0, max: 100_000 }, min: 1, max: 4_096 };
+static RANKS: Shape = Shape::List { of: &STATEMENTS, min: 1, max: 4_096 };
 
 const EXAMPLE: &str = "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ], \
                      [ { \"op\": \"recv\", \"src\": 0, \"max\": \"8 B\" } ] ]";
@@ -33,7 +33,11 @@ form::object! {
         /// One list of statements for each rank; each has a buffer of its own, so that every
         /// large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about
         /// 100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.
-        ranks: Node = required(&RANKS, EXAMPLE),
+        ranks: Option<Node> = alternative(&RANKS, EXAMPLE),
+        /// Statements that every rank executes; expressions tell the ranks apart.
+        body: Option<Node> = optional(&STATEMENTS),
+        /// Ranks of a `body`.
+        processes: Option<u32> = optional(&Shape::Count { min: 1, max: 65_536 }),
         datatypes: NamedDatatypes = DATATYPES,
     }
 }
@@ -47,8 +51,10 @@ pub static KIND: Kind = Kind {
     account: &[],
     processes: workload_field!(ProgramForm, ranks),
     read: |reading| {
-        let ranks = read(reading.diagnostics, reading.choices, reading.node);
-        Some(Arc::new(WrittenProgram { ranks }))
+        check_form(reading)?;
+        let Statements { ranks, variables } =
+            read(reading.diagnostics, reading.choices, reading.node);
+        Some(Arc::new(WrittenProgram { ranks, variables }))
     },
 };
 
@@ -57,6 +63,22 @@ pub static KIND: Kind = Kind {
 pub struct WrittenProgram {
     /// One list for each rank.
     pub ranks: Vec<RankProgram>,
+    /// Variables of a rank; 0 where no statement needs one.
+    pub variables: usize,
+}
+
+/// Refuses what is neither lists of ranks nor one body of all.
+fn check_form(reading: &mut Reading<'_>) -> Option<()> {
+    let has = |key: &str| reading.node.get(key).is_some();
+    let (found, allowed) = match (has("ranks"), has("body"), has("processes")) {
+        (true, false, false) | (false, true, true) => return Some(()),
+        (true, true, _) => ("`ranks` and `body`", "one of them is needed"),
+        (false, false, _) => ("neither `ranks` nor `body`", "one of them is needed"),
+        (true, false, true) => ("`processes` beside `ranks`", "it is for `body`"),
+        (false, true, false) => ("a `body` without `processes`", "the number of ranks is needed"),
+    };
+    reading.refuse("workload", found, allowed);
+    None
 }
 
 impl WrittenProgram {
@@ -104,10 +126,21 @@ impl WrittenProgram {
                 Step::Compute(time) => Does::Compute(*time),
                 Step::Timer(Timer::Start) => Does::Mark(START),
                 Step::Timer(Timer::Stop) => Does::Mark(END),
+                Step::Control(control) => Does::Control(control.0.clone()),
             };
-            program::Step { line, does }
+            program::Step { line, does, extras: statement.extras.clone() }
         };
-        Programs::checked(self.ranks.iter().map(|rank| rank.iter().map(step).collect()).collect())
+        let mut lists: Vec<Arc<[program::Step]>> = Vec::with_capacity(self.ranks.len());
+        for (rank, own) in self.ranks.iter().enumerate() {
+            // Ranks with the same statements share their steps.
+            let before =
+                rank.checked_sub(1).filter(|before| Arc::ptr_eq(&self.ranks[*before], own));
+            lists.push(match before {
+                Some(before) => Arc::clone(&lists[before]),
+                None => own.iter().map(step).collect(),
+            });
+        }
+        Programs::checked(lists).with_variables(self.variables)
     }
 }
 
@@ -163,7 +196,7 @@ impl Workload for WrittenProgram {
         for statement in self.statements() {
             match &statement.step {
                 Step::Collective(chosen) | Step::Begun(chosen, _) => all.push(chosen),
-                Step::Call(_) | Step::Compute(_) | Step::Timer(_) => {}
+                Step::Call(_) | Step::Compute(_) | Step::Timer(_) | Step::Control(_) => {}
             }
         }
         all
@@ -175,6 +208,18 @@ impl Workload for WrittenProgram {
     }
 
     fn measure(&self, _: &mut Measured<'_>) {}
+
+    fn schedule(&self) -> Result<Option<Schedule>, String> {
+        let computes =
+            |one: &&Statement| one.extras.is_some() || matches!(one.step, Step::Control(_));
+        match self.statements().find(computes) {
+            Some(one) => Err(format!(
+                "line {} has an expression, a loop, a condition or an expected value, and GOAL has none",
+                one.line
+            )),
+            None => Ok(None),
+        }
+    }
 
     fn senders(&self, _: &Ranks) -> u64 {
         1

@@ -4,11 +4,12 @@ use form::fields::{COMM, COMM_FIELD, REQUEST};
 use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 
-static COLOR: Shape = Shape::Either(&[
+static COLOR: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: i32::MAX as u64 },
     Shape::Word(&[("undefined", "MPI_UNDEFINED: this rank gets no communicator")]),
-]);
-static KEY: Shape = Shape::Integer { min: i32::MIN as i64, max: i32::MAX as i64 };
+]));
+static KEY: Shape =
+    Shape::Expression(&Shape::Integer { min: i32::MIN as i64, max: i32::MAX as i64 });
 static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
 static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };

@@ -16,6 +16,7 @@ static ENTRY: Shape = Shape::Object(&[
         "What it selects.",
     ),
 ]);
+static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
 static KNOWN: Shape = Shape::Either(&[Shape::Name, DATATYPE]);
 static ELEMENTS: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 
@@ -26,10 +27,10 @@ pub(crate) const DATATYPES: Entry =
     typed::optional(&LIST).saying("Datatypes of the messages, by name.");
 /// Bytes of a message.
 pub(super) const MESSAGE: Field =
-    optional("size", &SIZE, "Bytes of the message; it, or `datatype`, is needed.");
+    optional("size", &COMPUTED_SIZE, "Bytes of the message; it, or `datatype`, is needed.");
 /// Bytes of a receive.
 pub(super) const ROOM: Field =
-    optional("max", &SIZE, "Bytes of the receive buffer; it, or `datatype`, is needed.");
+    optional("max", &COMPUTED_SIZE, "Bytes of the receive buffer; it, or `datatype`, is needed.");
 /// What a buffer holds that lies in pieces.
 pub(super) const TYPE: Field = optional(
     "datatype",

@@ -1,0 +1,211 @@
+//! Lists of statements, and statements that hold others: loops and conditions.
+//!
+//! What they hold is laid out one after the other, with steps of control between:
+//!
+//! ```text
+//!   repeat   Enter ─▶ do ─▶ Again            Again goes back behind Enter
+//!   until             do ─▶ Until            Until goes back to the first of do
+//!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
+//! ```
+
+use super::reader::{Handles, Open, Reader};
+use super::statement::{ControlStep, Statement, Step};
+use super::variables::text_of;
+use crate::program::control::{Control, Key};
+use form::codes;
+use form::diagnostic::Diagnostic;
+use form::expression::{Expression, Type};
+use form::json::{Node, Value};
+
+/// Statements that make or free communicators: their names are followed from the first to the last line.
+const IN_ORDER: [&str; 8] = [
+    "comm_dup",
+    "comm_split",
+    "comm_create_group",
+    "intercomm_create",
+    "intercomm_merge",
+    "comm_free",
+    "create_endpoints",
+    "free_endpoint",
+];
+
+impl Reader<'_> {
+    /// Reads the statements of a list, at the end of `out`.
+    pub(super) fn list(&mut self, list: &Node, path: &str, out: &mut Vec<Statement>) {
+        for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
+            self.statement(node, &format!("{path}[{index}]"), out);
+        }
+    }
+
+    fn statement(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
+        let line = self.lines.line(node.span);
+        let op = node.required_word("op");
+        match op {
+            "repeat" => self.repeat(node, (path, line), out),
+            "until" => self.until(node, (path, line), out),
+            "if" => self.condition(node, (path, line), out),
+            "set" => self.set(node, (path, line), out),
+            _ => {
+                if self.nested > 0 && IN_ORDER.contains(&op) {
+                    let found = format!("`{op}` inside a loop or a condition");
+                    let allowed = "communicators are made and freed outside of them";
+                    let at = format!("{path}.op");
+                    self.report(Diagnostic::error(
+                        &codes::COMMUNICATOR,
+                        node.span,
+                        at,
+                        found,
+                        allowed,
+                    ));
+                }
+                let step = self.step(node, path);
+                self.returns(node, path);
+                out.push(Statement { step, line, extras: self.scope.take() });
+            }
+        }
+    }
+
+    /// The expression under `key`, or the number or flag that stands there.
+    fn value(
+        &mut self,
+        node: &Node,
+        key: &str,
+        of: Option<Type>,
+        path: &str,
+    ) -> Option<Expression> {
+        self.scope.used = true;
+        let value = node.get(key).expect("the key is required");
+        if text_of(value).is_some() {
+            let path = format!("{path}.{key}");
+            return match of {
+                Some(of) => self.typed(value, &path, of),
+                None => self.expression(value, &path),
+            };
+        }
+        let flag = if let Value::Bool(flag) = value.value { Some(flag) } else { None };
+        Some(Expression::constant(flag.map_or_else(|| value.as_integer(), i64::from)))
+    }
+
+    fn repeat(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+        let times = self.value(node, "times", Some(Type::Integer), path);
+        let counter = self.scope.hidden();
+        let limit = self.scope.hidden();
+        let shown = node.get("with");
+        let shown = shown.map(|name| self.variable(name, Type::Integer, &format!("{path}.with")));
+        let enter = out.len();
+        out.push(control(Control::Jump(0), line));
+        self.body(node, path, out);
+        out.push(control(Control::Again { counter, limit, shown, body: enter + 1 }, line));
+        let times = times.unwrap_or_else(|| Expression::constant(0));
+        out[enter] = control(Control::Enter { counter, limit, shown, times, end: out.len() }, line);
+    }
+
+    fn until(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+        let counter = self.scope.hidden();
+        let times = i64::try_from(node.count("at_most").unwrap_or(1));
+        let times = times.expect("the shape limits the repetitions");
+        let body = out.len();
+        out.push(control(Control::Set { slot: counter, to: Expression::constant(0) }, line));
+        self.body(node, path, out);
+        // The condition sees variables that the statements make.
+        let condition = self.value(node, "condition", Some(Type::Truth), path);
+        let condition = condition.unwrap_or_else(|| Expression::constant(1));
+        let until = Control::Until { counter, condition, times, body: body + 1 };
+        out.push(control(until, line));
+    }
+
+    /// The statements of a loop, where names may be those of the iteration before.
+    fn body(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
+        let list = node.get("do").expect("the key is required");
+        self.expect_later(list);
+        let before = self.handles.clone();
+        self.nested += 1;
+        self.list(list, &format!("{path}.do"), out);
+        self.nested -= 1;
+        self.merge(&before);
+    }
+
+    fn condition(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+        let condition = self.value(node, "condition", Some(Type::Truth), path);
+        let condition = condition.unwrap_or_else(|| Expression::constant(0));
+        let unless = out.len();
+        out.push(control(Control::Jump(0), line));
+        let before = self.handles.clone();
+        self.nested += 1;
+        let then = node.get("then").expect("the key is required");
+        self.list(then, &format!("{path}.then"), out);
+        let jump = out.len();
+        out.push(control(Control::Jump(0), line));
+        let after = std::mem::replace(&mut self.handles, before);
+        if let Some(list) = node.get("else") {
+            self.list(list, &format!("{path}.else"), out);
+        }
+        self.nested -= 1;
+        self.merge(&after);
+        out[unless] = control(Control::Unless { condition, end: jump + 1 }, line);
+        out[jump] = control(Control::Jump(out.len()), line);
+    }
+
+    fn set(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+        let to = self.value(node, "to", None, path);
+        let to = to.unwrap_or_else(|| Expression::constant(0));
+        let name = node.get("name").expect("the key is required");
+        let slot = self.variable(name, to.of(), &format!("{path}.name"));
+        out.push(control(Control::Set { slot, to }, line));
+    }
+
+    /// Requests that a loop begins may be open where its next iteration uses them.
+    fn expect_later(&mut self, list: &Node) {
+        for node in list.elements().unwrap_or(&[]) {
+            for key in ["do", "then", "else"] {
+                if let Some(list) = node.get(key) {
+                    self.expect_later(list);
+                }
+            }
+            let op = node.required_word("op");
+            let begins = match op {
+                "wait" | "test" | "cancel" | "mrecv" => None,
+                "imrecv" => node.get("req"),
+                _ => node.get("req").or_else(|| node.get("handle")),
+            };
+            let Some((name, span)) = begins.and_then(|name| Some((name.text()?, name.span))) else {
+                continue;
+            };
+            if !self.handles.contains_key(name) {
+                let next = self.number(name);
+                self.handles.insert(name.to_owned(), (next, Open::Perhaps, span));
+            }
+        }
+    }
+
+    /// The names after one of two ways, the other of which leaves `other`.
+    fn merge(&mut self, other: &Handles) {
+        for (name, (handle, open, span)) in other {
+            match self.handles.get_mut(name) {
+                Some(own) if own.1 == *open => {}
+                Some(own) => own.1 = Open::Perhaps,
+                None => {
+                    self.handles.insert(name.clone(), (*handle, Open::Perhaps, *span));
+                }
+            }
+        }
+        for (name, own) in &mut self.handles {
+            if !other.contains_key(name) {
+                own.1 = Open::Perhaps;
+            }
+        }
+    }
+
+    /// The computation of a statement, in picoseconds, where it is not computed.
+    pub(super) fn time(&mut self, node: &Node, path: &str) -> units::TimeDelta {
+        let range = (0, i64::try_from(form::fields::LONG).expect("a thousand seconds"));
+        if self.computes(node, (Key::Time, Type::Time), range, path) {
+            return units::TimeDelta::ZERO;
+        }
+        node.time("time").unwrap_or_default()
+    }
+}
+
+const fn control(control: Control, line: usize) -> Statement {
+    Statement { step: Step::Control(ControlStep(control)), line, extras: None }
+}

@@ -1,0 +1,157 @@
+//! Keys of statements whose values are expressions, and values that statements return.
+
+use super::reader::Reader;
+use super::variables::text_of;
+use crate::program::control::{Computed, Key, NAMES};
+use form::codes;
+use form::diagnostic::{Diagnostic, Span, quote};
+use form::expression::{Expression, Type, Variable, Wrong};
+use form::json::{Node, Value};
+use mpi::observation::ReturnValue;
+
+const VALUES: [ReturnValue; 5] = [
+    ReturnValue::Source,
+    ReturnValue::Tag,
+    ReturnValue::Count,
+    ReturnValue::Flag,
+    ReturnValue::Index,
+];
+
+/// The type of a value that a call returns.
+const fn type_of(value: ReturnValue) -> Type {
+    match value {
+        ReturnValue::Flag => Type::Truth,
+        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Count | ReturnValue::Index => {
+            Type::Integer
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Reads the expression `node`; `None` with a report where it is wrong.
+    pub(super) fn expression(&mut self, node: &Node, path: &str) -> Option<Expression> {
+        let text = text_of(node)?;
+        self.scope.used = true;
+        let variables = self.scope.variables.iter().map(|(name, of)| Variable { name, of: *of });
+        let variables: Vec<Variable<'_>> = variables.filter(|one| !one.name.is_empty()).collect();
+        // Hidden variables have slots, too.
+        let slots = self.scope.variables.iter().enumerate();
+        let slots: Vec<usize> =
+            slots.filter(|(_, (name, _))| !name.is_empty()).map(|(slot, _)| slot).collect();
+        match Expression::new(text, &variables) {
+            Ok(expression) => Some(expression.with_slots(&slots)),
+            Err(wrong) => {
+                self.wrong(node, path, wrong);
+                None
+            }
+        }
+    }
+
+    /// Reports what is wrong in an expression, at its place in the text.
+    fn wrong(&mut self, node: &Node, path: &str, wrong: Wrong) {
+        let Wrong { at, found, allowed } = wrong;
+        let source = self.diagnostics.text(node.span.source);
+        let own = source.get(node.span.start as usize..node.span.end as usize);
+        // The quotation mark and the sign stand before the text, which is as in the file without escapes.
+        let plain = own.is_some_and(|own| !own.contains('\\'));
+        let inside = |place: usize| node.span.start + 2 + u32::try_from(place).unwrap_or(0);
+        let span = if plain {
+            let end = inside(at.end).max(inside(at.start) + 1).min(node.span.end);
+            Span { start: inside(at.start).min(end), end, ..node.span }
+        } else {
+            node.span
+        };
+        let one = Diagnostic::error(&codes::EXPRESSION, span, path, found, allowed);
+        self.report(one);
+    }
+
+    /// An expression of a type.
+    pub(super) fn typed(&mut self, node: &Node, path: &str, of: Type) -> Option<Expression> {
+        let expression = self.expression(node, path)?;
+        if expression.of() == of {
+            return Some(expression);
+        }
+        let found = format!("the expression is {}", expression.of().in_words());
+        let allowed = format!("{} is needed", of.in_words());
+        self.report(Diagnostic::error(&codes::EXPRESSION, node.span, path, found, allowed));
+        None
+    }
+
+    /// Whether the value under `key` is an expression, which the statement computes then.
+    pub(super) fn computes(
+        &mut self,
+        node: &Node,
+        (key, of): (Key, Type),
+        range: (i64, i64),
+        path: &str,
+    ) -> bool {
+        let Some(value) = node.get(key.name()).filter(|value| text_of(value).is_some()) else {
+            return false;
+        };
+        if let Some(value) = self.typed(value, &format!("{path}.{}", key.name()), of) {
+            self.scope.extras.computed.push(Computed { key, value, range });
+        }
+        true
+    }
+
+    /// The values that a statement must return, and the variables that keep them.
+    pub(super) fn returns(&mut self, node: &Node, path: &str) {
+        for value in VALUES {
+            let Some(expected) = node.get("expect").and_then(|expect| expect.get(value.key()))
+            else {
+                continue;
+            };
+            let at = format!("{path}.expect.{}", value.key());
+            let expected = self.expected(expected, value, &at);
+            self.scope.extras.expected.extend(expected.map(|expected| (value, expected)));
+        }
+        for value in VALUES {
+            let name = node.get("into").and_then(|into| into.get(value.key()));
+            if let Some(name) = name {
+                let at = format!("{path}.into.{}", value.key());
+                let slot = self.variable(name, type_of(value), &at);
+                self.scope.extras.kept.push((value, slot));
+            }
+        }
+    }
+
+    /// The expected value: a flag, a number, a size or an expression.
+    fn expected(&mut self, node: &Node, value: ReturnValue, path: &str) -> Option<Expression> {
+        if text_of(node).is_some() {
+            return self.typed(node, path, type_of(value));
+        }
+        let number = if let Value::Bool(flag) = node.value {
+            u64::from(flag)
+        } else if node.text().is_some() {
+            node.own_bytes().as_u64()
+        } else {
+            node.as_count()
+        };
+        i64::try_from(number).ok().map(Expression::constant)
+    }
+
+    /// The slot of the variable that `node` names, which is a new one or one of the same type.
+    pub(super) fn variable(&mut self, node: &Node, of: Type, path: &str) -> usize {
+        self.scope.used = true;
+        let name = node.text().expect("the tree was checked against its shape");
+        let is_name = name.bytes().enumerate().all(|(at, byte)| {
+            byte == b'_' || byte.is_ascii_alphabetic() || at > 0 && byte.is_ascii_digit()
+        });
+        let known = self.scope.variables.iter().position(|(known, _)| known == name);
+        let wrong = match known {
+            _ if !is_name || matches!(name, "true" | "false") => {
+                Some("a variable has a name of letters, digits and `_`".to_owned())
+            }
+            Some(slot) if slot < NAMES.len() => Some(format!("{} never change", NAMES.join(", "))),
+            Some(slot) if self.scope.variables[slot].1 != of => {
+                Some(format!("it is {} before", self.scope.variables[slot].1.in_words()))
+            }
+            Some(_) | None => None,
+        };
+        if let Some(allowed) = wrong {
+            let found = format!("the variable `{}`", quote(name));
+            self.report(Diagnostic::error(&codes::EXPRESSION, node.span, path, found, allowed));
+        }
+        known.unwrap_or_else(|| self.scope.add(name.to_owned(), of))
+    }
+}

@@ -1,0 +1,64 @@
+//! The variables of a program.
+
+use std::sync::Arc;
+
+use crate::program::Extras;
+use crate::program::control::NAMES;
+use form::expression::Type;
+use form::json::Node;
+
+/// Variables of a program, two of each loop among them: slots have 16-bit numbers.
+pub(super) const MOST_VARIABLES: usize = 65_535;
+
+/// The variables of one rank's program; the slot of each is its place here.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) variables: Vec<(String, Type)>,
+    /// Whether the program has loops, conditions or variables of its own.
+    pub(super) used: bool,
+    /// Whether it has more variables and loops than [`MOST_VARIABLES`].
+    pub(super) too_many: bool,
+    /// What the statement that is read has beside its work.
+    pub(super) extras: Extras,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        let variables = NAMES.map(|name| (name.to_owned(), Type::Integer)).into();
+        Self { variables, used: false, too_many: false, extras: Extras::default() }
+    }
+}
+
+impl Scope {
+    /// How many variables there are.
+    pub(super) const fn len(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// A variable that no text can name.
+    pub(super) fn hidden(&mut self) -> usize {
+        self.used = true;
+        self.add(String::new(), Type::Integer)
+    }
+
+    /// One more variable; where there are too many, the last one again, which is reported at the end.
+    pub(super) fn add(&mut self, name: String, of: Type) -> usize {
+        if self.variables.len() == MOST_VARIABLES {
+            self.too_many = true;
+        } else {
+            self.variables.push((name, of));
+        }
+        self.variables.len() - 1
+    }
+
+    /// What the statement that was read last has beside its work.
+    pub(super) fn take(&mut self) -> Option<Arc<Extras>> {
+        let extras = std::mem::take(&mut self.extras);
+        (extras != Extras::default()).then(|| Arc::new(extras))
+    }
+}
+
+/// The text of an expression behind its sign, if `node` is one.
+pub(super) fn text_of(node: &Node) -> Option<&str> {
+    node.text().and_then(|text| text.strip_prefix('='))
+}
