@@ -45,7 +45,9 @@ impl Role for Sender {
         use SenderState::{Done, New, WaitFin};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitFin, Progress::Pending),
-            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
+            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => {
+                (Done, Progress::Complete)
+            }
             (state, input) => return Err(ProtocolError::refused("rget::sender", state, input)),
         };
         self.0 = next;

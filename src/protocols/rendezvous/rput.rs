@@ -58,7 +58,9 @@ impl Role for Sender {
         use SenderState::{Copying, Done, New, WaitCts, Writing};
         let (next, progress) = match (self.0, input) {
             (New, RoleInput::Start) => (WaitCts, Progress::Pending),
-            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. }) if port.is_near() => {
+            (WaitCts, RoleInput::Word { word: ControlMessage::Cts { into, .. }, .. })
+                if port.is_near() =>
+            {
                 Self::copy(Share::new(0, into.len), into, port)
             }
             (Copying(share, into), RoleInput::Continue) => Self::copy(share, into, port),
@@ -109,7 +111,9 @@ impl Role for Receiver {
                 port.clear_to_send();
                 (WaitFin, Progress::Pending)
             }
-            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
+            (WaitFin, RoleInput::Word { word: ControlMessage::Fin, .. }) => {
+                (Done, Progress::Complete)
+            }
             (state, input) => return Err(ProtocolError::refused("rput::receiver", state, input)),
         };
         self.0 = next;

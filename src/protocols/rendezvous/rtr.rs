@@ -136,7 +136,9 @@ impl Role for Receiver {
             }
             (New, RoleInput::Taken { filled: false }) => (Filling, Progress::Pending),
             (New, RoleInput::Taken { filled: true })
-            | (Filling, RoleInput::Word { word: ControlMessage::Fin, .. }) => (Done, Progress::Complete),
+            | (Filling, RoleInput::Word { word: ControlMessage::Fin, .. }) => {
+                (Done, Progress::Complete)
+            }
             (state, input) => return Err(ProtocolError::refused("rtr::receiver", state, input)),
         };
         self.0 = next;
