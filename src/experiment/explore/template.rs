@@ -8,13 +8,12 @@
 //! each.
 
 use std::collections::BTreeMap;
-use std::iter::Peekable;
-use std::str::Chars;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Size;
+use form::expression::{Expression, Type, Variable};
 
 /// A family of scenarios.
 #[derive(Debug, Deserialize)]
@@ -106,70 +105,14 @@ fn filled_text(text: &str, names: &Names) -> Value {
     Value::String(out + rest)
 }
 
-/// The value of an expression of whole numbers, names, `>`, `+`, `-`, `*`, `%` and parentheses.
+/// The value of an expression over these names; a comparison is 1 or 0.
 fn value_of(expression: &str, names: &Names) -> i64 {
-    let mut rest = Rest { letters: expression.chars().peekable(), names };
-    let value = rest.comparison();
-    assert_eq!(rest.next(), None, "`{expression}` is an expression");
-    value
-}
-
-/// The part of an expression that is not read yet.
-struct Rest<'a> {
-    letters: Peekable<Chars<'a>>,
-    names: &'a Names,
-}
-
-impl Rest<'_> {
-    /// The next letter that is no space.
-    fn next(&mut self) -> Option<char> {
-        while self.letters.next_if_eq(&' ').is_some() {}
-        self.letters.peek().copied()
-    }
-
-    /// Takes the next letter if it is one of these.
-    fn take(&mut self, of: &[char]) -> Option<char> {
-        self.next().filter(|letter| of.contains(letter))?;
-        self.letters.next()
-    }
-
-    fn comparison(&mut self) -> i64 {
-        let left = self.sum();
-        if self.take(&['>']).is_some() { (left > self.sum()).into() } else { left }
-    }
-
-    fn sum(&mut self) -> i64 {
-        let mut value = self.product();
-        while let Some(sign) = self.take(&['+', '-']) {
-            let other = self.product();
-            value += if sign == '+' { other } else { -other };
-        }
-        value
-    }
-
-    fn product(&mut self) -> i64 {
-        let mut value = self.atom();
-        while let Some(sign) = self.take(&['*', '%']) {
-            let other = self.atom();
-            value = if sign == '*' { value * other } else { value.rem_euclid(other) };
-        }
-        value
-    }
-
-    fn atom(&mut self) -> i64 {
-        if self.take(&['(']).is_some() {
-            let value = self.comparison();
-            self.take(&[')']).expect("a parenthesis is closed");
-            return value;
-        }
-        let mut word = String::new();
-        self.next();
-        while let Some(letter) = self.letters.next_if(char::is_ascii_alphanumeric) {
-            word.push(letter);
-        }
-        let named = || self.names.get(&word).copied();
-        named().or_else(|| word.parse().ok()).unwrap_or_else(|| panic!("`{word}` is a name"))
-    }
+    let variable = |name| Variable { name, of: Type::Integer };
+    let variables: Vec<Variable<'_>> = names.keys().map(|name| variable(&**name)).collect();
+    let values: Vec<i64> = names.values().copied().collect();
+    let expression = Expression::new(expression, &variables);
+    let expression = expression.expect("a test expands every template that ships");
+    expression.value(&values).expect("a test expands every template that ships")
 }
 
 #[cfg(test)]
