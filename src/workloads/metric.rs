@@ -155,7 +155,7 @@ pub fn inside(outcome: &Outcome) -> TimeDelta {
     TimeDelta::from_ps(mean.expect("a mean is below its greatest value"))
 }
 
-/// From the first start mark to the last end mark; the whole run where a thread marks nothing.
+/// From the first start mark to the last end mark; the whole run where no thread marks both, in this order.
 pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
     let of = |number| marks(outcome, number).map(|mark| mark.at);
     match (of(START).min(), of(END).max()) {

@@ -98,6 +98,7 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
         if ran.outcome.ending == Ending::Finished {
             let programs = ran.programs.iter().map(EpThread::program);
             ran.outcome.violations.extend(end::broken(point, programs, &ran.memories));
+            ran.outcome.violations.extend(end::unmeasured(&ran.outcome));
         }
         let longest = Longest::of(ran.machines.iter().map(EpLibrary::mpi));
         let endpoints = Some(xios_ep::counts(&ran));
@@ -122,6 +123,7 @@ fn noted(point: &Point, mut ran: Ran<Library, AnyProgram>) -> (Outcome, Noted) {
     let longest = Longest::of(&ran.machines);
     if ran.outcome.ending == Ending::Finished {
         ran.outcome.violations.extend(end::broken(point, &ran.programs, &ran.memories));
+        ran.outcome.violations.extend(end::unmeasured(&ran.outcome));
     }
     (ran.outcome, Noted { longest, endpoints: None, programs: ran.programs })
 }
