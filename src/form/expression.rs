@@ -43,7 +43,8 @@ impl Type {
     }
 }
 
-/// A name that an expression may use; its value is at the same index of the values of an evaluation.
+/// A name that an expression may use; its value is at the same index of the values of an evaluation. No text can
+/// use one without letters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Variable<'a> {
     /// Its name.
@@ -81,20 +82,10 @@ pub enum Reason {
     Overflow,
 }
 
-impl Reason {
-    /// The reason in words.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::DivisionByZero => "a division by zero",
-            Self::Overflow => "a number of more than 64 bits",
-        }
-    }
-}
-
 /// Values that an evaluation holds at once.
 const DEPTH: usize = 32;
 /// Bytes of a text.
-pub const LONGEST: usize = 1_000;
+const LONGEST: usize = 1_000;
 
 /// An expression, ready to be evaluated.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -182,34 +173,9 @@ impl Expression {
         Self { steps: [(Step::Push(value), 0..0)].into(), of: Type::Integer }
     }
 
-    /// The same where the value of variable number `at` is at index `slots[at]` of an evaluation's values.
-    ///
-    /// # Panics
-    ///
-    /// Where it uses a variable that has no slot.
-    #[must_use]
-    pub fn with_slots(&self, slots: &[usize]) -> Self {
-        let moved = |(step, at): &(Step, Range<u16>)| {
-            let mut step = *step;
-            if let Step::Load(slot) = &mut step {
-                let moved = slots[usize::from(*slot)];
-                *slot = u16::try_from(moved).expect("programs have few variables");
-            }
-            (step, at.clone())
-        };
-        Self { steps: self.steps.iter().map(moved).collect(), of: self.of }
-    }
-
     /// The type of its value.
     pub const fn of(&self) -> Type {
         self.of
-    }
-
-    /// The slots of the variables that it uses.
-    pub fn variables(&self) -> impl Iterator<Item = usize> {
-        self.steps.iter().filter_map(|(step, _)| {
-            if let Step::Load(slot) = step { Some(usize::from(*slot)) } else { None }
-        })
     }
 
     /// Its value, where `values` has those of the variables in their order.

@@ -185,7 +185,7 @@ pub enum Observation {
     Group(GroupFact),
     /// A fact of a window, by its number in the process.
     Window(u32, WindowFact),
-    /// A statement of a program went wrong: the program says so itself, and ends.
+    /// A statement of a program went wrong: the program reports it, and ends.
     Failed(StatementFailure),
 }
 

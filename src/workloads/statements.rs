@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::collectives::{self, Choices, Chosen};
 use super::program::control::{Key, PROC_NULL};
 use ::form::codes;
-use ::form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
 use ::form::expression::Type;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
@@ -30,7 +30,7 @@ use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
-use variables::{MOST_VARIABLES, Scope};
+use variables::Scope;
 
 /// The first rank that receives from any source where more than one may send: the order of arrivals decides
 /// what it gets.
@@ -91,19 +91,19 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
     if let Some(body) = node.get("body") {
         let ranks = node.small("processes").unwrap_or(1);
         let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
-        all.variables = variables;
         // The buffers of a collective depend on the rank.
         let differs =
             first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
-        all.ranks = vec![first; ranks as usize];
-        if differs && !diagnostics.has_errors() {
-            for rank in 1..ranks as usize {
-                let (own, _) = one(diagnostics, (ranks, rank), body, "workload.body");
-                let same = own == all.ranks[rank - 1];
-                all.ranks[rank] = if same { Arc::clone(&all.ranks[rank - 1]) } else { own };
+        (all.ranks, all.variables) = (vec![first; ranks as usize], variables);
+        for rank in 1..all.ranks.len() {
+            if !differs || diagnostics.has_errors() {
+                break;
             }
+            let (own, _) = one(diagnostics, (ranks, rank), body, "workload.body");
+            let same = own == all.ranks[rank - 1];
+            all.ranks[rank] = if same { Arc::clone(&all.ranks[rank - 1]) } else { own };
         }
-        check_timers(diagnostics, body, &all.ranks[..1]);
+        check_timers(diagnostics, (body, "workload.body"), &all.ranks[..1]);
         return all;
     }
     let Some(ranks) = node.get("ranks") else { return all };
@@ -115,13 +115,17 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
         all.ranks.push(statements);
         all.variables = all.variables.max(variables);
     }
-    check_timers(diagnostics, ranks, &all.ranks);
+    check_timers(diagnostics, (ranks, "workload.ranks"), &all.ranks);
     groups::check(diagnostics, lists);
     all
 }
 
 /// A time that is measured has two ends.
-fn check_timers(diagnostics: &mut Diagnostics, ranks: &Node, programs: &[RankProgram]) {
+fn check_timers(
+    diagnostics: &mut Diagnostics,
+    (node, path): (&Node, &str),
+    programs: &[RankProgram],
+) {
     let has = |timer| {
         let mut statements = programs.iter().flat_map(|program| program.iter());
         statements.any(|statement| statement.step == Step::Timer(timer))
@@ -131,8 +135,7 @@ fn check_timers(diagnostics: &mut Diagnostics, ranks: &Node, programs: &[RankPro
         (false, true) => ("a timer that stops and does not start", "a `start` is needed too"),
         (true, true) | (false, false) => return,
     };
-    let path = "workload.ranks";
-    let report = Diagnostic::error(&codes::CONTRADICTION, ranks.span, path, found, allowed);
+    let report = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
     diagnostics.push(report);
 }
 
@@ -255,12 +258,6 @@ impl Reader<'_> {
 
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
     fn end(&mut self, path: &str) {
-        if self.scope.too_many {
-            let found = "more loops and variables than a program can have";
-            let allowed = format!("{MOST_VARIABLES} at most, two of each loop among them");
-            let at = Span { source: self.lines.source, start: 0, end: 0 };
-            self.report(Diagnostic::error(&codes::EXPRESSION, at, path, found, allowed));
-        }
         let Some(first) = self.attached else { return };
         let (found, allowed) =
             ("the buffer is never detached", "`buffer_detach` must come after it");

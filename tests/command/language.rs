@@ -170,6 +170,37 @@ fn messages_of_a_datatype_go_to_computed_ranks() {
     ends_well("typed", &text);
 }
 
+/// The text cannot tell that one rank stops before another starts, or that no iteration starts.
+#[test]
+fn timers_that_measure_nothing_end_the_run() {
+    let across = r#"{ "op": "if", "condition": "= rank == 0",
+  "then": [ { "op": "timer", "is": "stop" } ],
+  "else": [ { "op": "compute", "time": "1 ms" }, { "op": "timer", "is": "start" } ] }"#;
+    let never = r#"{ "op": "repeat", "times": 0, "do": [ { "op": "timer", "is": "start" } ] },
+{ "op": "timer", "is": "stop" }"#;
+    for (name, body, words) in [
+        ("across", across, "the first starts at 1 ms, and the last stops at 0 ps"),
+        ("never", never, "a timer stops, and none starts"),
+    ] {
+        let [(exit, said), _] = both(name, &scenario(2, body));
+        assert_eq!(exit, 1, "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// Each loop has two variables; the position is that of the loop that is too much.
+#[test]
+fn a_program_has_so_many_loops_and_variables() {
+    let one = r#"{ "op": "repeat", "times": 0, "do": [] }"#;
+    let body = vec![one; 33_000].join(",\n");
+    let [(exit, said), _] = both("many", &scenario(1, &body));
+    assert_eq!(exit, 3, "{said}");
+    assert!(
+        said.contains("p.json:32769:1 workload.body[32766]: a loop or a variable more"),
+        "{said}"
+    );
+}
+
 /// GOAL has no variables: a schedule of such a program would be another program.
 #[test]
 fn a_program_with_expressions_is_not_exported() {

@@ -375,7 +375,8 @@ impl<'a> Parser<'a> {
         // The variable that was declared last hides those before.
         let known = self.variables.iter().rposition(|variable| variable.name == name);
         let Some(slot) = known else {
-            let names: Vec<&str> = self.variables.iter().map(|variable| variable.name).collect();
+            let names = self.variables.iter().map(|variable| variable.name);
+            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             let allowed = format!("known here are {}", names.join(", "));
             return Err(Wrong { at: at.clone(), found: format!("the name `{name}`"), allowed });
         };

@@ -69,7 +69,7 @@ pub struct Step {
     pub line: u32,
     /// Its work.
     pub does: Does,
-    /// What it has beside its work; most steps have nothing.
+    /// Its computed keys and the values that it returns; most steps have none.
     pub(crate) extras: Option<Arc<Extras>>,
 }
 
@@ -80,7 +80,7 @@ impl Step {
     }
 }
 
-/// What a step has beside its work: keys that are computed, and values that it returns.
+/// Keys of a step that are computed, and values that it returns.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Extras {
     /// Keys whose values are expressions.

@@ -16,6 +16,18 @@ use form::json::Node;
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, CommCall};
 
+/// Statements that make or free communicators.
+pub(super) const STATEMENTS: [&str; 8] = [
+    "comm_dup",
+    "comm_split",
+    "comm_create_group",
+    "intercomm_create",
+    "intercomm_merge",
+    "comm_free",
+    "create_endpoints",
+    "free_endpoint",
+];
+
 /// The first number of those that are made.
 const FIRST: u16 = 8;
 
@@ -91,17 +103,7 @@ impl Communicators {
         node: &Node,
         path: &str,
     ) -> Option<Call> {
-        if !matches!(
-            op,
-            "comm_dup"
-                | "comm_split"
-                | "comm_create_group"
-                | "intercomm_create"
-                | "intercomm_merge"
-                | "comm_free"
-                | "create_endpoints"
-                | "free_endpoint"
-        ) {
+        if !STATEMENTS.contains(&op) {
             return None;
         }
         let old = self.named(out, node, path);

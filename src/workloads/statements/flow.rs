@@ -1,6 +1,6 @@
 //! Lists of statements, and statements that hold others: loops and conditions.
 //!
-//! What they hold is laid out one after the other, with steps of control between:
+//! The statements inside are laid out one after the other, with steps of control between:
 //!
 //! ```text
 //!   repeat   Enter ─▶ do ─▶ Again            Again goes back behind Enter
@@ -8,26 +8,15 @@
 //!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
 //! ```
 
+use super::communicators;
 use super::reader::{Handles, Open, Reader};
 use super::statement::{ControlStep, Statement, Step};
-use super::variables::text_of;
+use super::variables::{MOST_VARIABLES, text_of};
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::Diagnostic;
 use form::expression::{Expression, Type};
 use form::json::{Node, Value};
-
-/// Statements that make or free communicators: their names are followed from the first to the last line.
-const IN_ORDER: [&str; 8] = [
-    "comm_dup",
-    "comm_split",
-    "comm_create_group",
-    "intercomm_create",
-    "intercomm_merge",
-    "comm_free",
-    "create_endpoints",
-    "free_endpoint",
-];
 
 impl Reader<'_> {
     /// Reads the statements of a list, at the end of `out`.
@@ -38,6 +27,15 @@ impl Reader<'_> {
     }
 
     fn statement(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
+        self.read_statement(node, path, out);
+        if std::mem::take(&mut self.scope.too_many) {
+            let found = "a loop or a variable more than a program can have";
+            let allowed = format!("{MOST_VARIABLES} are allowed, where each loop counts two");
+            self.report(Diagnostic::error(&codes::EXPRESSION, node.span, path, found, allowed));
+        }
+    }
+
+    fn read_statement(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
         let line = self.lines.line(node.span);
         let op = node.required_word("op");
         match op {
@@ -46,7 +44,8 @@ impl Reader<'_> {
             "if" => self.condition(node, (path, line), out),
             "set" => self.set(node, (path, line), out),
             _ => {
-                if self.nested > 0 && IN_ORDER.contains(&op) {
+                // Their names are followed from the first to the last line.
+                if self.nested > 0 && communicators::STATEMENTS.contains(&op) {
                     let found = format!("`{op}` inside a loop or a condition");
                     let allowed = "communicators are made and freed outside of them";
                     let at = format!("{path}.op");

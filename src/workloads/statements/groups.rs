@@ -212,7 +212,7 @@ fn birth(op: &str, node: &Node, parent: usize, calls: &mut BTreeMap<usize, u32>)
     if op == "comm_dup" {
         return Some(Birth::Dup(parent, *call));
     }
-    // What is computed is not followed.
+    // A computed key or color is not followed.
     if node.get("key").is_some_and(|key| key.text().is_some()) {
         return None;
     }

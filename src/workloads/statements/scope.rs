@@ -33,13 +33,9 @@ impl Reader<'_> {
         let text = text_of(node)?;
         self.scope.used = true;
         let variables = self.scope.variables.iter().map(|(name, of)| Variable { name, of: *of });
-        let variables: Vec<Variable<'_>> = variables.filter(|one| !one.name.is_empty()).collect();
-        // Hidden variables have slots, too.
-        let slots = self.scope.variables.iter().enumerate();
-        let slots: Vec<usize> =
-            slots.filter(|(_, (name, _))| !name.is_empty()).map(|(slot, _)| slot).collect();
+        let variables: Vec<Variable<'_>> = variables.collect();
         match Expression::new(text, &variables) {
-            Ok(expression) => Some(expression.with_slots(&slots)),
+            Ok(expression) => Some(expression),
             Err(wrong) => {
                 self.wrong(node, path, wrong);
                 None
@@ -47,7 +43,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports what is wrong in an expression, at its place in the text.
+    /// Reports a mistake in an expression, at its place in the text.
     fn wrong(&mut self, node: &Node, path: &str, wrong: Wrong) {
         let Wrong { at, found, allowed } = wrong;
         let source = self.diagnostics.text(node.span.source);

@@ -18,7 +18,7 @@ pub(super) struct Scope {
     pub(super) used: bool,
     /// Whether it has more variables and loops than [`MOST_VARIABLES`].
     pub(super) too_many: bool,
-    /// What the statement that is read has beside its work.
+    /// The computed keys and returned values of the statement that is read.
     pub(super) extras: Extras,
 }
 
@@ -41,7 +41,7 @@ impl Scope {
         self.add(String::new(), Type::Integer)
     }
 
-    /// One more variable; where there are too many, the last one again, which is reported at the end.
+    /// One more variable; where there are too many, the last one again, and the statement reports it.
     pub(super) fn add(&mut self, name: String, of: Type) -> usize {
         if self.variables.len() == MOST_VARIABLES {
             self.too_many = true;
@@ -51,7 +51,7 @@ impl Scope {
         self.variables.len() - 1
     }
 
-    /// What the statement that was read last has beside its work.
+    /// The computed keys and returned values of the statement that was read last.
     pub(super) fn take(&mut self) -> Option<Arc<Extras>> {
         let extras = std::mem::take(&mut self.extras);
         (extras != Extras::default()).then(|| Arc::new(extras))

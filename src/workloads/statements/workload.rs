@@ -67,7 +67,7 @@ pub struct WrittenProgram {
     pub variables: usize,
 }
 
-/// Refuses what is neither lists of ranks nor one body of all.
+/// Refuses a program that has not either lists of ranks or one body of all.
 fn check_form(reading: &mut Reading<'_>) -> Option<()> {
     let has = |key: &str| reading.node.get(key).is_some();
     let (found, allowed) = match (has("ranks"), has("body"), has("processes")) {
