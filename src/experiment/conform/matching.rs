@@ -106,6 +106,7 @@ impl Teller<'_> {
             Returned::AllTested(Some(endings)) => join(flag(true), self.endings(endings)),
             Returned::MaybeProbed(Some(probed)) => join(flag(true), status(probed)),
             Returned::Probed(probed) => status(probed),
+            Returned::WindowTested(over) => flag(*over),
         };
         Value::Object(fields)
     }

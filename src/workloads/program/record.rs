@@ -40,6 +40,8 @@ pub enum Returned {
     Probed(Status),
     /// `iprobe`, `improbe`: `None` is a false flag.
     MaybeProbed(Option<Status>),
+    /// `win_test`: its flag.
+    WindowTested(bool),
 }
 
 impl Returned {
@@ -51,7 +53,7 @@ impl Returned {
             Self::Tested(ended) => (ended.as_ref(), &[]),
             Self::All(endings) => (None, endings),
             Self::AllTested(ended) => (None, ended.as_deref().unwrap_or_default()),
-            Self::Probed(_) | Self::MaybeProbed(_) => (None, &[]),
+            Self::Probed(_) | Self::MaybeProbed(_) | Self::WindowTested(_) => (None, &[]),
         };
         one.into_iter().chain(many)
     }
