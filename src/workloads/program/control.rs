@@ -181,12 +181,17 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
     match value {
         ReturnValue::Source => Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0))),
         ReturnValue::Tag => status?.tag.map(i64::from),
-        ReturnValue::Count => status.and_then(|status| i64::try_from(status.count).ok()),
+        ReturnValue::Count => {
+            let part = if let Returned::Part(part) = returned { Some(part.len) } else { None };
+            let count = status.map(|status| status.count).or(part)?;
+            i64::try_from(count).ok()
+        }
         ReturnValue::Index => match returned {
             Returned::Any(Some((index, _))) => Some(i64::from(*index)),
             Returned::Any(None)
@@ -195,6 +200,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Tested(_)
             | Returned::AllTested(_)
             | Returned::WindowTested(_)
+            | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
         },
@@ -203,7 +209,11 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             Returned::AllTested(ended) => Some(i64::from(ended.is_some())),
             Returned::MaybeProbed(status) => Some(i64::from(status.is_some())),
             Returned::WindowTested(over) => Some(i64::from(*over)),
-            Returned::Ended(_) | Returned::All(_) | Returned::Any(_) | Returned::Probed(_) => None,
+            Returned::Ended(_)
+            | Returned::All(_)
+            | Returned::Any(_)
+            | Returned::Part(_)
+            | Returned::Probed(_) => None,
         },
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             Key::Target,
             RmaCall::Lock { target, .. }
             | RmaCall::Unlock { target, .. }
+            | RmaCall::Query { target, .. }
             | RmaCall::Flush { target, .. },
         ) => *target = rank(),
         (Key::Member, RmaCall::Post { group, .. } | RmaCall::Start { group, .. }) => {

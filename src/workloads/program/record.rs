@@ -1,6 +1,7 @@
 //! What the calls of a program returned.
 
 use protocols::call::{Outcome, Status};
+use protocols::contract::Region;
 
 /// What one call returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -42,6 +43,8 @@ pub enum Returned {
     MaybeProbed(Option<Status>),
     /// `win_test`: its flag.
     WindowTested(bool),
+    /// `win_shared_query`: where the part lies.
+    Part(Region),
 }
 
 impl Returned {
@@ -53,7 +56,9 @@ impl Returned {
             Self::Tested(ended) => (ended.as_ref(), &[]),
             Self::All(endings) => (None, endings),
             Self::AllTested(ended) => (None, ended.as_deref().unwrap_or_default()),
-            Self::Probed(_) | Self::MaybeProbed(_) | Self::WindowTested(_) => (None, &[]),
+            Self::Probed(_) | Self::MaybeProbed(_) | Self::WindowTested(_) | Self::Part(_) => {
+                (None, &[])
+            }
         };
         one.into_iter().chain(many)
     }

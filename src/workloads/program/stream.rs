@@ -414,6 +414,7 @@ impl ProgramStream {
                 }
                 None
             }
+            (Call::Rma(_), Reply::Part(part)) => Some(Returned::Part(part)),
             (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),
             (call, reply) => panic!("{call:?} cannot return {reply:?}"),
         }

@@ -9,10 +9,10 @@
 //! ```
 
 use super::communicators;
-use super::windows;
 use super::reader::{Handles, Open, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::{MOST_VARIABLES, text_of};
+use super::windows;
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::Diagnostic;

@@ -20,22 +20,25 @@ use form::diagnostic::{Diagnostic, Span, quote};
 use form::expression::Type;
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
+use mpi::datatype::Rows;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::synchronisation::RankSet;
 use mpi::rma::update::Effect;
 use protocols::call::Call;
 use protocols::contract::{Region, Space};
-use protocols::rma::call::{At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, Win, address};
+use protocols::rma::call::{
+    At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, Win, address,
+};
 
 /// Statements that make or free windows.
 pub(super) const MAKING: [&str; 5] =
     ["win_create", "win_allocate", "win_allocate_shared", "win_create_dynamic", "win_free"];
 
-/// Memory without a name is numbered from here, by each rank for itself.
-const UNNAMED: u32 = 1 << 16;
+/// Memory with a name is numbered from here, and memory without one from 0, by each rank for itself.
+const NAMED: u32 = 1 << 16;
 
-/// Names of the memory of windows, the same in all ranks; the number of each is its place here.
+/// Names of the memory of windows, the same in all ranks.
 #[derive(Debug, Default)]
 pub(super) struct MemoryNames(Vec<String>);
 
@@ -46,7 +49,7 @@ impl MemoryNames {
             self.0.push(name.to_owned());
             self.0.len() - 1
         });
-        u32::try_from(place).expect("the shape limits the statements")
+        NAMED + u32::try_from(place).expect("the shape limits the statements")
     }
 }
 
@@ -93,12 +96,11 @@ impl Reader<'_> {
                 None => Spacing::Contiguous,
             }),
         };
-        let memory = match node.word("memory") {
-            Some(name) => self.memories.number(name),
-            None => {
-                self.windows.unnamed += 1;
-                UNNAMED + self.windows.unnamed - 1
-            }
+        let memory = if let Some(name) = node.word("memory") {
+            self.memories.number(name)
+        } else {
+            self.windows.unnamed += 1;
+            self.windows.unnamed - 1
         };
         let bytes = if flavor == Flavor::Dynamic { 0 } else { self.own_bytes(node, path) };
         let unit = node.count("unit").unwrap_or(1);
@@ -203,6 +205,14 @@ impl Reader<'_> {
                 let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
                 RmaCall::Lock { win, target, kind, no_check }
             }
+            "win_shared_query" => {
+                let target = self.target(window, node, path, false).unwrap_or(0);
+                if !matches!(window.flavor, Flavor::Shared(_)) {
+                    let allowed = "a window of `win_allocate_shared` is needed";
+                    self.wrong_flavor(node, path, "the window is not shared", allowed);
+                }
+                RmaCall::Query { win, target }
+            }
             "win_unlock" => {
                 let target = self.target(window, node, path, false).unwrap_or(0);
                 RmaCall::Unlock { win, target }
@@ -221,12 +231,16 @@ impl Reader<'_> {
     }
 
     fn must_be_dynamic(&mut self, window: Window, node: &Node, path: &str) {
-        if window.flavor == Flavor::Dynamic {
-            return;
+        if window.flavor != Flavor::Dynamic {
+            let found = "the window has memory from its creation on";
+            let allowed = "memory is attached to a window of `win_create_dynamic`";
+            self.wrong_flavor(node, path, found, allowed);
         }
+    }
+
+    fn wrong_flavor(&mut self, node: &Node, path: &str, found: &str, allowed: &str) {
         let value = node.get("win").expect("the key is required");
-        let (at, found) = (format!("{path}.win"), "the window has memory from its creation on");
-        let allowed = "memory is attached to a window of `win_create_dynamic`";
+        let at = format!("{path}.win");
         self.report(Diagnostic::error(&codes::WINDOW, value.span, at, found, allowed));
     }
 
@@ -239,8 +253,8 @@ impl Reader<'_> {
     fn target(&mut self, window: Window, node: &Node, path: &str, operates: bool) -> Option<u32> {
         let value = node.get("target").expect("the key is required");
         let last = self.last_of(window);
-        let least = if operates { PROC_NULL } else { 0 };
-        if self.computes(node, (Key::Target, Type::Integer), (least, i64::from(last)), path) {
+        let first = if operates { PROC_NULL } else { 0 };
+        if self.computes(node, (Key::Target, Type::Integer), (first, i64::from(last)), path) {
             return Some(0);
         }
         if value.text().is_some() {
@@ -265,7 +279,8 @@ impl Reader<'_> {
     fn group(&mut self, window: Window, node: &Node, path: &str) -> RankSet {
         let last = self.last_of(window);
         let mut ranks = Vec::new();
-        for (index, value) in node.get("ranks").and_then(Node::elements).unwrap_or(&[]).iter().enumerate()
+        for (index, value) in
+            node.get("ranks").and_then(Node::elements).unwrap_or(&[]).iter().enumerate()
         {
             let at = format!("{path}.ranks[{index}]");
             if text_of(value).is_some() {
@@ -294,14 +309,74 @@ impl Reader<'_> {
                 let bytes = self.amount(node, path);
                 let region = self.own_region(bytes);
                 let put = plain == "put";
-                let does =
-                    if put { Operation::Put { origin: region } } else { Operation::Get { into: region } };
+                let does = if put {
+                    Operation::Put { origin: region }
+                } else {
+                    Operation::Get { into: region }
+                };
                 (bytes, does)
             }
             _ => self.update(plain, node, path),
         };
-        let at = At::contiguous(disp, bytes);
+        let at = self.pieces(node, path, At::contiguous(disp, bytes), does.datatype());
         RmaCall::Operate { win, target, at, does, request }
+    }
+
+    /// Where the bytes of an operation lie at the target: in the pieces of its datatype, where it states
+    /// one.
+    fn pieces(&mut self, node: &Node, path: &str, at: At, of: Option<Datatype>) -> At {
+        let Some(tree) = node.get("target_datatype") else {
+            if let Some(count) = node.get("target_count") {
+                let found = "`target_count` without `target_datatype`";
+                let at = format!("{path}.target_count");
+                let allowed = "it is of the elements of a datatype";
+                self.report(Diagnostic::error(
+                    &codes::CONTRADICTION,
+                    count.span,
+                    at,
+                    found,
+                    allowed,
+                ));
+            }
+            return at;
+        };
+        let Some(elements) = self.elements_of(node, path, ("target_datatype", "target_count"))
+        else {
+            return at;
+        };
+        let computes = |key: &str| node.get(key).is_some_and(|value| text_of(value).is_some());
+        let width = of.map_or(1, Datatype::width);
+        let wrong = if computes("size") || computes("count") {
+            Some(("the bytes of the operation are computed".to_owned(), "a constant is needed"))
+        } else if elements.packed() != at.bytes() {
+            let found =
+                format!("the target has {} B, and the origin {}", elements.packed(), at.bytes());
+            Some((found, "both have as many"))
+        } else if of.is_some() && elements.primitives() * width != elements.packed() {
+            Some(("the datatype has elements of other types".to_owned(), "it has those of `type`"))
+        } else {
+            None
+        };
+        if let Some((found, allowed)) = wrong {
+            let at = format!("{path}.target_datatype");
+            self.report(Diagnostic::error(&codes::CONTRADICTION, tree.span, at, found, allowed));
+        }
+        match elements.rows() {
+            _ if elements.packed() == 0 => at,
+            Some(rows) if rows.first == 0 && follow_each_other(&rows) => At {
+                block: rows.length,
+                count: u32::try_from(rows.count).unwrap_or(u32::MAX),
+                stride: if rows.count == 1 { rows.length } else { rows.stride.unsigned_abs() },
+                ..at
+            },
+            Some(_) | None => {
+                let found = "pieces that are not alike, or that do not begin at displacement 0";
+                let allowed = "pieces of one length at one distance";
+                let path = format!("{path}.target_datatype");
+                self.report(Diagnostic::error(&codes::DATATYPE, tree.span, path, found, allowed));
+                at
+            }
+        }
     }
 
     /// An operation of the accumulate family.
@@ -334,20 +409,25 @@ impl Reader<'_> {
         };
         let operator = Operator::ALL.into_iter().find(|one| one.name() == operator);
         let operator = operator.expect("the tree was checked against its shape");
-        match Reduction::new(operator, datatype) {
-            Some(reduction) => Effect::Reduce(reduction),
-            None => {
-                let found = format!("`{operator}` is not defined on `{}`", datatype.name());
-                let takes = Datatype::ALL.into_iter().filter(|one| operator.takes(*one));
-                let takes: Vec<&str> = takes.map(Datatype::name).collect();
-                let allowed = format!("it takes {}", takes.join(", "));
-                self.refuse_update(node, path, "operator", found, allowed);
-                Effect::Replace(datatype)
-            }
+        if let Some(reduction) = Reduction::new(operator, datatype) {
+            return Effect::Reduce(reduction);
         }
+        let found = format!("`{operator}` is not defined on `{}`", datatype.name());
+        let takes = Datatype::ALL.into_iter().filter(|one| operator.takes(*one));
+        let takes: Vec<&str> = takes.map(Datatype::name).collect();
+        let allowed = format!("it takes {}", takes.join(", "));
+        self.refuse_update(node, path, "operator", found, allowed);
+        Effect::Replace(datatype)
     }
 
-    fn refuse_update(&mut self, node: &Node, path: &str, key: &str, found: String, allowed: String) {
+    fn refuse_update(
+        &mut self,
+        node: &Node,
+        path: &str,
+        key: &str,
+        found: String,
+        allowed: String,
+    ) {
         let span = node.get(key).map_or(node.span, |value| value.span);
         let at = format!("{path}.{key}");
         self.report(Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed));
@@ -373,7 +453,13 @@ impl Reader<'_> {
                 let found = "`memory` in a window that has its memory from its creation on";
                 let allowed = "it is for windows of `win_create_dynamic`";
                 let at = format!("{path}.memory");
-                self.report(Diagnostic::error(&codes::CONTRADICTION, value.span, at, found, allowed));
+                self.report(Diagnostic::error(
+                    &codes::CONTRADICTION,
+                    value.span,
+                    at,
+                    found,
+                    allowed,
+                ));
                 0
             }
         };
@@ -384,7 +470,8 @@ impl Reader<'_> {
         let disp = node.count("disp").unwrap_or(0);
         if disp > most.unsigned_abs() {
             let value = node.get("disp").expect("it has a value");
-            let (found, allowed) = (format!("displacement {disp}"), format!("at most {most} in attached memory"));
+            let (found, allowed) =
+                (format!("displacement {disp}"), format!("at most {most} in attached memory"));
             let at = format!("{path}.disp");
             self.report(Diagnostic::error(&codes::RANGE, value.span, at, found, allowed));
             return base;
@@ -397,9 +484,16 @@ impl Reader<'_> {
         if node.get("type").is_some() {
             let width = element_type(node).width();
             if let Some(size) = node.get("size") {
-                let (found, allowed) = ("both `size` and `type`", "elements have their size: leave `size` out");
+                let (found, allowed) =
+                    ("both `size` and `type`", "elements have their size: leave `size` out");
                 let at = format!("{path}.size");
-                self.report(Diagnostic::error(&codes::CONTRADICTION, size.span, at, found, allowed));
+                self.report(Diagnostic::error(
+                    &codes::CONTRADICTION,
+                    size.span,
+                    at,
+                    found,
+                    allowed,
+                ));
             }
             return self.elements(node, path, width);
         }
@@ -427,7 +521,8 @@ impl Reader<'_> {
         let count = node.count("count").unwrap_or(1);
         if count > most {
             let value = node.get("count").expect("it has a value");
-            let (found, allowed) = (format!("{count} elements"), format!("at most {most} are {MAX_MESSAGE} B"));
+            let (found, allowed) =
+                (format!("{count} elements"), format!("at most {most} are {MAX_MESSAGE} B"));
             let at = format!("{path}.count");
             self.report(Diagnostic::error(&codes::RANGE, value.span, at, found, allowed));
             return 0;
@@ -441,6 +536,11 @@ impl Reader<'_> {
         self.buffers += 1;
         Region::new(Space::User(id), bytes)
     }
+}
+
+/// Whether the pieces are one, or each begins behind the one before.
+fn follow_each_other(rows: &Rows) -> bool {
+    rows.count == 1 || rows.stride > 0 && rows.stride.unsigned_abs() >= rows.length
 }
 
 fn assertions(node: &Node) -> FenceAssert {

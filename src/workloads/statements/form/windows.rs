@@ -1,7 +1,8 @@
 //! Statements of a program about windows: their creation, operations on them, and their synchronisation.
 
-use super::{EXPECT, INTO};
 use super::collectives::TYPE as ELEMENT;
+use super::pieces::KNOWN;
+use super::{EXPECT, INTO};
 use form::fields::{COMM_FIELD, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
@@ -14,6 +15,7 @@ static TARGET: Shape = Shape::Expression(&Shape::Either(&[
 ]));
 static RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
 static RANKS: Shape = Shape::List { of: &RANK, min: 0, max: 4_096 };
+static WHOLE_NUMBER: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
 pub(crate) static OPERATOR: Shape = Shape::Word(&[
     ("sum", "MPI_SUM"),
@@ -41,10 +43,22 @@ static ASSERTIONS: Shape = Shape::List {
     min: 0,
     max: 4,
 };
-static LOCK_KIND: Shape = Shape::Word(&[
-    ("shared", "MPI_LOCK_SHARED"),
-    ("exclusive", "MPI_LOCK_EXCLUSIVE"),
-]);
+static POST_HINTS: Shape = Shape::List {
+    of: &Shape::Word(&[
+        ("no_check", "MPI_MODE_NOCHECK: a hint, which changes nothing here"),
+        ("no_store", "MPI_MODE_NOSTORE: a hint, which changes nothing here"),
+        ("no_put", "MPI_MODE_NOPUT: a hint, which changes nothing here"),
+    ]),
+    min: 0,
+    max: 3,
+};
+static START_HINTS: Shape = Shape::List {
+    of: &Shape::Word(&[("no_check", "MPI_MODE_NOCHECK: a hint, which changes nothing here")]),
+    min: 0,
+    max: 1,
+};
+static LOCK_KIND: Shape =
+    Shape::Word(&[("shared", "MPI_LOCK_SHARED"), ("exclusive", "MPI_LOCK_EXCLUSIVE")]);
 
 const NEW: Field = required("new", &Shape::Name, "\"w\"", "The name of the new window.");
 const OWN: Field = required("size", &BYTES, "\"64 B\"", "Bytes of this rank's part; they are 0.");
@@ -77,8 +91,20 @@ const OPTIONAL_TYPE: Field =
     optional("type", &ELEMENT, "The type of the elements; it, or `size`, is needed.");
 const TYPE: Field = default("type", &ELEMENT, "int32", "The type of the elements.");
 const COUNT: Field = default("count", &WHOLE, "1", "Elements.");
-const OPERATOR_FIELD: Field =
-    default("operator", &OPERATOR, "sum", "What an element of the target and one of the origin become.");
+const OPERATOR_FIELD: Field = default(
+    "operator",
+    &OPERATOR,
+    "sum",
+    "What an element of the target and one of the origin become.",
+);
+const TARGET_TYPE: Field = optional(
+    "target_datatype",
+    &KNOWN,
+    "What lies at the target: pieces of one length at one distance, from displacement 0 of a datatype on. \
+     Without it, as many bytes one after the other.",
+);
+const TARGET_COUNT: Field =
+    default("target_count", &WHOLE_NUMBER, "1", "Elements of `target_datatype`.");
 const GROUP: Field = required("ranks", &RANKS, "[ 1 ]", "The group: ranks of the window.");
 const NO_CHECK: Field = default(
     "no_check",
@@ -105,21 +131,23 @@ fields!(OF_DYNAMIC: NEW, COMM_FIELD);
 fields!(OF_ATTACH: WIN, ATTACHED, OWN);
 fields!(OF_DETACH: WIN, ATTACHED);
 fields!(OF_WINDOW: WIN);
-fields!(OF_PUT: WIN, TO, DISP, MEMORY, BYTES_FIELD, OPTIONAL_TYPE, COUNT);
-fields!(OF_RPUT: WIN, TO, DISP, MEMORY, BYTES_FIELD, OPTIONAL_TYPE, COUNT, REQ);
-fields!(OF_ACCUMULATE: WIN, TO, DISP, MEMORY, TYPE, COUNT, OPERATOR_FIELD);
-fields!(OF_RACCUMULATE: WIN, TO, DISP, MEMORY, TYPE, COUNT, OPERATOR_FIELD, REQ);
+fields!(OF_PUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT);
+fields!(OF_RPUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT, REQ);
+fields!(OF_ACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD);
+fields!(OF_RACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, REQ);
 fields!(OF_FETCH: WIN, TO, DISP, MEMORY, TYPE, OPERATOR_FIELD);
 fields!(OF_SWAP: WIN, TO, DISP, MEMORY, TYPE);
 fields!(OF_FENCE: WIN, default("assert", &ASSERTIONS, "[]", "What the rank asserts."));
-fields!(OF_GROUP: WIN, GROUP);
+fields!(OF_POST: WIN, GROUP, default("assert", &POST_HINTS, "[]", "What the rank asserts."));
+fields!(OF_START: WIN, GROUP, default("assert", &START_HINTS, "[]", "What the rank asserts."));
+fields!(OF_QUERY: WIN, AT, EXPECT, INTO);
 fields!(OF_TEST: WIN, EXPECT, INTO);
 fields!(OF_LOCK: WIN, AT, required("kind", &LOCK_KIND, "\"shared\"", "How it is locked."), NO_CHECK);
 fields!(OF_LOCK_ALL: WIN, NO_CHECK);
 fields!(OF_TARGET: WIN, AT);
 
 /// The statements.
-pub(super) static STATEMENTS: [Variant; 32] = [
+pub(super) static STATEMENTS: [Variant; 33] = [
     variant("win_create", &OF_CREATE, "MPI_Win_create, of memory that the program has"),
     variant("win_allocate", &OF_ALLOCATE, "MPI_Win_allocate"),
     variant(
@@ -131,6 +159,11 @@ pub(super) static STATEMENTS: [Variant; 32] = [
     variant("win_attach", &OF_ATTACH, "MPI_Win_attach to a dynamic window"),
     variant("win_detach", &OF_DETACH, "MPI_Win_detach"),
     variant("win_free", &OF_WINDOW, "MPI_Win_free"),
+    variant(
+        "win_shared_query",
+        &OF_QUERY,
+        "MPI_Win_shared_query; its `count` is the size of the part",
+    ),
     variant("put", &OF_PUT, "MPI_Put"),
     variant("rput", &OF_RPUT, "MPI_Rput"),
     variant("get", &OF_PUT, "MPI_Get"),
@@ -146,8 +179,8 @@ pub(super) static STATEMENTS: [Variant; 32] = [
         "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one",
     ),
     variant("win_fence", &OF_FENCE, "MPI_Win_fence"),
-    variant("win_post", &OF_GROUP, "MPI_Win_post to a group of origins"),
-    variant("win_start", &OF_GROUP, "MPI_Win_start towards a group of targets"),
+    variant("win_post", &OF_POST, "MPI_Win_post to a group of origins"),
+    variant("win_start", &OF_START, "MPI_Win_start towards a group of targets"),
     variant("win_complete", &OF_WINDOW, "MPI_Win_complete"),
     variant("win_wait", &OF_WINDOW, "MPI_Win_wait"),
     variant("win_test", &OF_TEST, "MPI_Win_test"),
