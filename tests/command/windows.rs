@@ -239,7 +239,7 @@ fn the_target_may_have_the_bytes_in_pieces() {
     ends_well("column", &put(&vector(4, 2)));
     let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 7"];
     fails("far", &put(&vector(4, 6)), &far);
-    is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16 B");
+    is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16");
     is_refused("back", &put(&vector(4, -2)), "E0511", "do not begin at displacement 0");
     let double = vector(4, 2).replace("int32", "double");
     is_refused("type", &put(&double.replace("4,", "2,")), "E0503", "elements of other types");

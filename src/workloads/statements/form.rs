@@ -52,7 +52,7 @@ const ATTACHED: Field =
 const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 40] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 42] = [
     variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
     variant(
         "issend",
@@ -103,6 +103,12 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 40] = [
     communicators::CREATE_ENDPOINTS,
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
+    variant("win_test", &[windows::WIN, EXPECT, INTO], "MPI_Win_test"),
+    variant(
+        "win_shared_query",
+        &[windows::WIN, windows::AT, EXPECT, INTO],
+        "MPI_Win_shared_query; its `count` is the size of the part",
+    ),
     outside::COMPUTE,
     outside::TIMER,
     variant("repeat", &outside::OF_REPEAT, "A loop of a number of iterations."),
