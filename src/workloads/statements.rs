@@ -9,6 +9,7 @@ mod reader;
 mod scope;
 mod statement;
 mod variables;
+mod windows;
 pub mod workload;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use protocols::contract::Handle;
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
+use windows::{MemoryNames, Windows};
 
 /// The first rank that receives from any source where more than one may send: the order of arrivals decides
 /// what it gets.
@@ -63,6 +65,7 @@ pub struct Statements {
 /// When the node was not checked against its shape.
 pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Statements {
     let mut types = Types::read(diagnostics, node);
+    let mut memories = MemoryNames::default();
     let mut lines = LineCounter::new(diagnostics, node.span);
     let mut all = Statements::default();
     let mut one = |diagnostics: &mut Diagnostics, of: (u32, usize), list: &Node, path: &str| {
@@ -78,6 +81,8 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
             nested: 0,
             begun: BTreeMap::new(),
             communicators: Communicators::default(),
+            windows: Windows::default(),
+            memories: &mut memories,
             types: &mut types,
             buffers: 0,
             attached: None,
@@ -85,6 +90,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
         let mut statements = Vec::new();
         reader.list(list, path, &mut statements);
         reader.end(path);
+        reader.end_windows(path);
         let variables = if reader.scope.used { reader.scope.len() } else { 0 };
         (RankProgram::from(statements), variables)
     };
@@ -152,6 +158,9 @@ impl Reader<'_> {
                 self.computes(node, (Key::Color, Type::Integer), (0, most), path);
                 self.computes(node, (Key::Order, Type::Integer), (least, most), path);
             }
+            return Step::Call(call);
+        }
+        if let Some(call) = self.one_sided(op, node, path) {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);

@@ -7,6 +7,7 @@ use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError};
 use protocols::call::{Call, CommCall, Outcome, Peer};
 
+use super::one_sided;
 use super::record::{Ending, Returned};
 
 /// The slot of the variable `rank`.
@@ -59,6 +60,14 @@ pub(crate) enum Key {
     Time,
     Color,
     Order,
+    Target,
+    /// One of the `ranks` of a group.
+    Member,
+    Disp,
+    /// Elements of so many bytes.
+    Elements {
+        width: u64,
+    },
 }
 
 impl Key {
@@ -72,6 +81,10 @@ impl Key {
             Self::Time => "time",
             Self::Color => "color",
             Self::Order => "key",
+            Self::Target => "target",
+            Self::Member => "ranks",
+            Self::Disp => "disp",
+            Self::Elements { .. } => "count",
         }
     }
 }
@@ -105,6 +118,9 @@ impl Computed {
         let int = || i32::try_from(value).expect("the range is that of int");
         if let Call::Typed(typed) = call {
             return self.put(&mut Arc::make_mut(typed).call, value);
+        }
+        if let Call::Rma(call) = call {
+            return one_sided::put(self.key, Arc::make_mut(call), value);
         }
         match (self.key, call) {
             (Key::To, Call::Isend { to: peer, .. } | Call::Send { to: peer, .. })
@@ -164,12 +180,18 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         | Returned::Any(None)
         | Returned::Tested(None)
         | Returned::AllTested(_)
+        | Returned::WindowTested(_)
+        | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
     match value {
         ReturnValue::Source => Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0))),
         ReturnValue::Tag => status?.tag.map(i64::from),
-        ReturnValue::Count => status.and_then(|status| i64::try_from(status.count).ok()),
+        ReturnValue::Count => {
+            let part = if let Returned::Part(part) = returned { Some(part.len) } else { None };
+            let count = status.map(|status| status.count).or(part)?;
+            i64::try_from(count).ok()
+        }
         ReturnValue::Index => match returned {
             Returned::Any(Some((index, _))) => Some(i64::from(*index)),
             Returned::Any(None)
@@ -177,6 +199,8 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::All(_)
             | Returned::Tested(_)
             | Returned::AllTested(_)
+            | Returned::WindowTested(_)
+            | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
         },
@@ -184,7 +208,12 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             Returned::Tested(ended) => Some(i64::from(ended.is_some())),
             Returned::AllTested(ended) => Some(i64::from(ended.is_some())),
             Returned::MaybeProbed(status) => Some(i64::from(status.is_some())),
-            Returned::Ended(_) | Returned::All(_) | Returned::Any(_) | Returned::Probed(_) => None,
+            Returned::WindowTested(over) => Some(i64::from(*over)),
+            Returned::Ended(_)
+            | Returned::All(_)
+            | Returned::Any(_)
+            | Returned::Part(_)
+            | Returned::Probed(_) => None,
         },
     }
 }

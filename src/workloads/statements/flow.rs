@@ -12,6 +12,7 @@ use super::communicators;
 use super::reader::{Handles, Open, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::{MOST_VARIABLES, text_of};
+use super::windows;
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::Diagnostic;
@@ -45,17 +46,16 @@ impl Reader<'_> {
             "set" => self.set(node, (path, line), out),
             _ => {
                 // Their names are followed from the first to the last line.
-                if self.nested > 0 && communicators::STATEMENTS.contains(&op) {
+                let of = if communicators::STATEMENTS.contains(&op) {
+                    Some((&codes::COMMUNICATOR, "communicators"))
+                } else {
+                    windows::MAKING.contains(&op).then_some((&codes::WINDOW, "windows"))
+                };
+                if let Some((code, what)) = of.filter(|_| self.nested > 0) {
                     let found = format!("`{op}` inside a loop or a condition");
-                    let allowed = "communicators are made and freed outside of them";
+                    let allowed = format!("{what} are made and freed outside of them");
                     let at = format!("{path}.op");
-                    self.report(Diagnostic::error(
-                        &codes::COMMUNICATOR,
-                        node.span,
-                        at,
-                        found,
-                        allowed,
-                    ));
+                    self.report(Diagnostic::error(code, node.span, at, found, allowed));
                 }
                 let step = self.step(node, path);
                 self.returns(node, path);

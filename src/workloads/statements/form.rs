@@ -4,6 +4,7 @@ pub(crate) mod collectives;
 mod communicators;
 mod outside;
 pub(crate) mod pieces;
+pub(crate) mod windows;
 
 use form::fields::{COMM_FIELD, REQ, REQUEST, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
@@ -110,8 +111,12 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 40] = [
     variant("set", &outside::OF_SET, "A variable gets a value."),
 ];
 
-static OPERATIONS: [Variant; MESSAGES_AND_COMMUNICATORS.len() + collectives::STATEMENTS.len()] =
-    joined(&MESSAGES_AND_COMMUNICATORS, &collectives::STATEMENTS);
+/// How many statements there are about messages, communicators and windows.
+const PLAIN: usize = MESSAGES_AND_COMMUNICATORS.len() + windows::STATEMENTS.len();
+static OPERATIONS: [Variant; PLAIN + collectives::STATEMENTS.len()] = joined(
+    &joined::<_, PLAIN>(&MESSAGES_AND_COMMUNICATORS, &windows::STATEMENTS),
+    &collectives::STATEMENTS,
+);
 /// A statement, named by its `op`.
 pub(crate) static OPERATION: Shape = Shape::Defined {
     name: "statement",

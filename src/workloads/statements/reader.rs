@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::communicators::Communicators;
 use super::pieces::Types;
 use super::variables::Scope;
+use super::windows::{MemoryNames, Windows};
 use crate::collectives::Choices;
 use form::diagnostic::{Diagnostics, SourceId, Span};
 use protocols::contract::Handle;
@@ -39,6 +40,8 @@ pub(super) struct Reader<'a> {
     /// The operation that began each request.
     pub(super) begun: BTreeMap<String, String>,
     pub(super) communicators: Communicators,
+    pub(super) windows: Windows,
+    pub(super) memories: &'a mut MemoryNames,
     pub(super) types: &'a mut Types,
     pub(super) buffers: u32,
     /// Where the buffer of buffered sends was attached.
