@@ -27,7 +27,7 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             *bytes = number();
         }
         (Key::Size, RmaCall::Operate { at, does, .. }) => resize(at, does, number()),
-        (Key::Elements { width }, RmaCall::Operate { at, does, .. }) => {
+        (Key::Count { width }, RmaCall::Operate { at, does, .. }) => {
             resize(at, does, number() * width);
         }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),

@@ -514,7 +514,7 @@ impl Reader<'_> {
     /// The bytes of `count` elements; 0 where their number is computed.
     fn elements(&mut self, node: &Node, path: &str, width: u64) -> u64 {
         let most = MAX_MESSAGE / width;
-        let key = Key::Elements { width };
+        let key = Key::Count { width };
         if self.computes(node, (key, Type::Integer), (0, signed(most)), path) {
             return 0;
         }
