@@ -215,7 +215,7 @@ fn written(plan: &Plan) -> Option<&[RankProgram]> {
 /// Says how to see the other orders of a program in which the order of arrivals decides.
 fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
     let Some(ranks) = written(plan) else { return };
-    let Some(rank) = takes_any(ranks) else { return };
+    let Some((rank, line)) = takes_any(ranks) else { return };
     let mut words = vec!["explore".to_owned(), arguments.scenario.clone()];
     let swept = plan.points[0].params.iter().map(|(path, value)| format!("{path}={value}"));
     words.extend(
@@ -228,8 +228,12 @@ fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
             .flat_map(|one| ["--set".to_owned(), one]),
     );
     let command = command_line(words);
+    let receiver = match rank {
+        Some(rank) => format!("rank {rank}"),
+        None => format!("the statement in line {line}"),
+    };
     terminal.note(&format!(
-        "rank {rank} receives from any source, and this is one order of events: `{command}` tries \
+        "{receiver} receives from any source, and this is one order of events: `{command}` tries \
          every order, also for deadlocks"
     ));
 }

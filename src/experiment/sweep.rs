@@ -308,6 +308,7 @@ fn dimension(target: Target) -> Option<Dimension> {
     };
     match target {
         Target::Parameter(parameter) => parameter.kind.dimension(),
+        Target::Field(Shape::Expression(inner)) => dimension(Target::Field(inner)),
         Target::Field(Shape::Either(shapes)) => shapes.iter().find_map(of_shape),
         Target::Field(shape) => of_shape(shape),
     }
@@ -317,6 +318,7 @@ fn dimension(target: Target) -> Option<Dimension> {
 fn is_decimal(target: Target) -> bool {
     match target {
         Target::Parameter(parameter) => parameter.kind == Kind::Ratio,
+        Target::Field(Shape::Expression(inner)) => is_decimal(Target::Field(inner)),
         Target::Field(Shape::Either(shapes)) => {
             shapes.iter().any(|shape| matches!(shape, Shape::Ratio { .. }))
         }
@@ -327,6 +329,7 @@ fn is_decimal(target: Target) -> bool {
 /// A value in its one form: text, and smallest steps (billionths for decimal numbers).
 pub(super) fn canonical(node: &Node, target: Target) -> Option<(String, Option<u64>)> {
     match &node.value {
+        Value::Text(text) if is_expression(text, target) => Some((text.clone(), None)),
         Value::Text(text) => match dimension(target) {
             Some(dimension) => {
                 let steps = parse_quantity(text, dimension).ok()?;
@@ -347,10 +350,18 @@ pub(super) fn canonical(node: &Node, target: Target) -> Option<(String, Option<u
     }
 }
 
+/// Whether `text` is an expression, and the field takes one.
+fn is_expression(text: &str, target: Target) -> bool {
+    matches!(target, Target::Field(Shape::Expression(_))) && text.starts_with('=')
+}
+
 /// A quantity as it is written, with one space before its unit.
 fn spelled(node: &Node, target: Target) -> Option<String> {
     dimension(target)?;
     let text = node.text()?.trim();
+    if is_expression(text, target) {
+        return None;
+    }
     let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     Some(format!("{} {}", &text[..unit], text[unit..].trim()))
 }

@@ -57,5 +57,24 @@ pub const COMM_FIELD: Field = default(
     "The communicator: 0 all ranks, 1 a duplicate, 2 the ranks in reverse order, or the name of one that was made.",
 );
 
+/// The most requests of an array.
+pub const MOST_OF_ARRAY: u64 = 100_000;
+
+static INDEX: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY - 1 });
+
+/// A request by its name, or one of an array of requests.
+pub static ONE_REQUEST: Shape = Shape::Either(&[
+    Shape::Name,
+    Shape::Object(&[
+        required("name", &Shape::Name, "\"a\"", "The name of the array."),
+        required("index", &INDEX, "\"= i\"", "The place in it, from 0."),
+    ]),
+]);
+
 /// The request of a statement.
-pub const REQ: Field = required("req", &REQUEST, "\"a\"", "The name of the request.");
+pub const REQ: Field = required(
+    "req",
+    &ONE_REQUEST,
+    "\"a\"",
+    "The name of the request, or its array and its place there.",
+);

@@ -196,6 +196,8 @@ pub struct StatementFailure {
     pub rank: u32,
     /// Its line in the scenario.
     pub line: u32,
+    /// Its column there.
+    pub column: u32,
     /// The iteration of the innermost loop around it, from 0.
     pub iteration: Option<i64>,
     /// The error.
@@ -236,12 +238,22 @@ pub enum StatementError {
     },
     /// A request was begun again before it ended.
     StillOpen,
+    /// A matched probe into a handle whose message was not received.
+    StillHeld,
+    /// `cancel` of a request that is not a receive's.
+    CancelsSend,
+    /// The condition of `assert` does not hold.
+    Asserted,
     /// So many statements followed each other without a call.
     NoCall {
         /// The statements.
         statements: u32,
     },
 }
+
+/// The number that stands in a program for a value that a call does not return: `MPI_UNDEFINED` for an index, and
+/// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in a status without source and tag.
+pub const UNDEFINED: i64 = -32_766;
 
 /// A value that a call of a program returns.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -256,6 +268,8 @@ pub enum ReturnValue {
     Flag,
     /// The index that `MPI_Waitany` returns.
     Index,
+    /// What `MPI_Test_cancelled` says of the status: 1 or 0.
+    Cancelled,
 }
 
 impl ReturnValue {
@@ -267,6 +281,7 @@ impl ReturnValue {
             Self::Count => "count",
             Self::Flag => "flag",
             Self::Index => "index",
+            Self::Cancelled => "cancelled",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::statements::text_of;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::json::Node;
@@ -206,8 +207,19 @@ pub struct Reader<'a> {
     pub ranks: u32,
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: u32,
+    /// Whether every rank executes the statement.
+    pub body: bool,
     /// The next free buffer of the rank; a collective takes two.
     pub buffer: u32,
+}
+
+/// Which ranks execute a statement, in words.
+pub(crate) fn whose(body: bool, rank: usize) -> String {
+    if body {
+        "every rank executes this statement".to_owned()
+    } else {
+        format!("this is a statement of rank {rank}")
+    }
 }
 
 impl Reader<'_> {
@@ -270,13 +282,13 @@ impl Reader<'_> {
                     let lens: Vec<u64> = list.iter().map(|it| it.as_count() * width).collect();
                     Blocks::packed(&lens)
                 }
-                None => Blocks::Equal(node.count("count").unwrap_or(0) * width),
+                None => Blocks::Equal(elements(node) * width),
             };
             let input = self.region(0, blocks.extent(self.ranks));
             let output = self.region(1, blocks.at(me).len);
             return Some(Collective::reduce_scatter(comm, input, output, blocks, reduction));
         }
-        let len = node.count("count").unwrap_or(0) * width;
+        let len = elements(node) * width;
         let (input, output) = (self.region(0, len), self.region(1, len));
         Some(if kind == Kind::Reduce {
             Collective::reduce(comm, self.root(node, path), input, output, reduction)
@@ -294,7 +306,8 @@ impl Reader<'_> {
     }
 
     fn root(&mut self, node: &Node, path: &str) -> Rank {
-        let root = node.small("root").unwrap_or(0);
+        let written = node.get("root").filter(|root| root.text().is_none());
+        let root = if written.is_some() { node.small("root").unwrap_or(0) } else { 0 };
         if root >= self.ranks {
             let span = node.get("root").map_or(node.span, |root| root.span);
             let last = self.ranks - 1;
@@ -306,7 +319,7 @@ impl Reader<'_> {
                     format!("rank {root} does not exist"),
                     format!("ranks are 0 to {last}"),
                 )
-                .help(format!("this is a statement of rank {}", self.rank)),
+                .help(whose(self.body, self.rank as usize)),
             );
             return Rank(0);
         }
@@ -337,8 +350,72 @@ impl Reader<'_> {
     }
 }
 
+/// The size of a message or a block; 0 of one that is computed.
 fn bytes(node: &Node) -> u64 {
-    node.bytes("size").unwrap_or_default().as_u64()
+    match node.get("size") {
+        Some(size) if text_of(size).is_none() => size.own_bytes().as_u64(),
+        Some(_) | None => 0,
+    }
+}
+
+/// The elements of a vector or a block; 0 of those that are computed.
+fn elements(node: &Node) -> u64 {
+    node.get("count").filter(|count| count.text().is_none()).map_or(0, Node::as_count)
+}
+
+/// An argument of a collective that is computed when it is called.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Argument {
+    /// The root.
+    Root(Rank),
+    /// Bytes of the message, of the vector, or of the block of each rank.
+    Bytes(u64),
+}
+
+/// Puts a computed argument into the call of one rank of `ranks`: its buffers follow from it.
+pub(crate) fn put(call: &mut Collective, argument: Argument, (me, ranks): (u32, u32)) {
+    match argument {
+        Argument::Root(root) => call.root = root,
+        Argument::Bytes(len) => resize(call, len, u64::from(ranks)),
+    }
+    let at_root = |blocks: &Blocks, root: Rank| if root.0 == me { blocks.extent(ranks) } else { 0 };
+    match call.kind {
+        Kind::Scatter => call.input.len = at_root(&call.sends, call.root),
+        Kind::Gather => call.output.len = at_root(&call.receives, call.root),
+        Kind::Barrier
+        | Kind::Bcast
+        | Kind::Allgather
+        | Kind::Reduce
+        | Kind::Allreduce
+        | Kind::ReduceScatter
+        | Kind::ReduceScatterBlock
+        | Kind::Alltoall
+        | Kind::Scan
+        | Kind::Exscan => {}
+    }
+}
+
+fn resize(call: &mut Collective, len: u64, ranks: u64) {
+    let blocks = Blocks::Equal(len);
+    match call.kind {
+        Kind::Barrier | Kind::ReduceScatter => {}
+        Kind::Bcast => call.output.len = len,
+        Kind::Scatter => (call.sends, call.output.len) = (blocks, len),
+        Kind::Gather => (call.receives, call.input.len) = (blocks, len),
+        Kind::Allgather => {
+            (call.receives, call.input.len, call.output.len) = (blocks, len, len * ranks);
+        }
+        Kind::Alltoall => {
+            (call.sends, call.receives) = (blocks.clone(), blocks);
+            (call.input.len, call.output.len) = (len * ranks, len * ranks);
+        }
+        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => {
+            (call.input.len, call.output.len) = (len, len);
+        }
+        Kind::ReduceScatterBlock => {
+            (call.sends, call.input.len, call.output.len) = (blocks, len * ranks, len);
+        }
+    }
 }
 
 /// The call of the workload that measures one operation: every rank has the same one.

@@ -80,9 +80,8 @@ impl Programs {
         let mut variables = self.variables.clone();
         let number = |number: usize| i64::try_from(number).expect("there are fewer ranks");
         if !variables.is_empty() {
-            variables[control::RANK] = number(rank);
-            variables[control::SIZE] = number(self.ranks.len());
-            variables[control::SIZE + 1] = control::PROC_NULL;
+            let known = control::known(number(rank), number(self.ranks.len()));
+            variables[..known.len()].copy_from_slice(&known);
         }
         ProgramStream::new(Arc::clone(&self.ranks[rank]), rank, variables)
     }

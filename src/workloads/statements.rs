@@ -7,6 +7,7 @@ mod groups;
 mod one_sided;
 mod pieces;
 mod reader;
+mod requests;
 mod scope;
 mod statement;
 mod variables;
@@ -16,15 +17,17 @@ pub mod workload;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::collectives::{self, Choices, Chosen};
+use super::collectives::{self, Choices, Chosen, whose};
 use super::program::control::{Key, PROC_NULL};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
 use ::form::expression::Type;
+use ::form::fields::MAX_MESSAGE;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
 pub use form::collectives::CHOICES;
+use form::collectives::MOST_ELEMENTS;
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
 use one_sided::OneSided;
@@ -34,11 +37,12 @@ use protocols::contract::Handle;
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
+pub(crate) use variables::text_of;
 use windows::{MemoryNames, Windows};
 
-/// The first rank that receives from any source where more than one may send: the order of arrivals decides
-/// what it gets.
-pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
+/// The first rank that receives from any source where more than one may send, and the line: the order of arrivals
+/// decides what it gets. Of a body the rank is unknown.
+pub fn takes_any(ranks: &[RankProgram]) -> Option<(Option<usize>, usize)> {
     let is_any = |statement: &Statement| match &statement.step {
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
@@ -47,8 +51,13 @@ pub fn takes_any(ranks: &[RankProgram]) -> Option<usize> {
         | Step::Timer(_)
         | Step::Control(_) => false,
     };
-    let first = ranks.iter().position(|rank| rank.iter().any(is_any));
-    first.filter(|_| ranks.len() > 2)
+    if ranks.len() <= 2 {
+        return None;
+    }
+    let wild = |rank: &RankProgram| rank.iter().find(|one| is_any(one)).map(|one| one.line);
+    let (rank, line) = (0..).zip(ranks).find_map(|(rank, own)| Some((rank, wild(own)?)))?;
+    let of_all = ranks.windows(2).all(|two| wild(&two[0]) == wild(&two[1]));
+    Some(((!of_all).then_some(rank), line))
 }
 
 /// The statements of all ranks, and how many variables each rank has.
@@ -76,12 +85,15 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
             choices,
             ranks: of.0,
             rank: of.1,
+            body: node.get("body").is_some(),
             handles: BTreeMap::new(),
             numbers: BTreeMap::new(),
             lines: &mut lines,
             scope: Scope::default(),
             nested: 0,
             begun: BTreeMap::new(),
+            arrays: None,
+            list,
             communicators: Communicators::default(),
             windows: Windows::default(),
             memories: &mut memories,
@@ -200,10 +212,24 @@ impl Reader<'_> {
             choices: self.choices,
             ranks: self.ranks,
             rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
+            body: self.body,
             buffer: self.buffers,
         };
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
+        let reversed = like.0 == Duplicates::REVERSED;
+        self.computes(
+            node,
+            (Key::Root { reversed }, Type::Integer),
+            (0, i64::from(self.ranks) - 1),
+            path,
+        );
+        let most = i64::try_from(MAX_MESSAGE).expect("a C int");
+        self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
+        let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
+        let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
+        let elements = Key::Elements { reversed, width };
+        self.computes(node, (elements, Type::Integer), (0, most), path);
         let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
         let has_buffers = chosen.call.buffers() != [None, None];
         if has_buffers && (named.like().is_none() || moved) {
@@ -253,7 +279,7 @@ impl Reader<'_> {
             }
             return Call::DetachBuffer;
         }
-        if let Some(first) = self.attached.replace(node.span) {
+        if let Some((first, true)) = self.attached.replace((node.span, true)) {
             let (found, allowed) = ("a buffer is attached already", "a process has one at a time");
             let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
             self.report(one.related(first, "it was attached here"));
@@ -269,7 +295,7 @@ impl Reader<'_> {
 
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
     fn end(&mut self, path: &str) {
-        let Some(first) = self.attached else { return };
+        let Some((first, true)) = self.attached else { return };
         let (found, allowed) =
             ("the buffer is never detached", "`buffer_detach` must come after it");
         let one = Diagnostic::error(&codes::CONTRADICTION, first, path, found, allowed);
@@ -336,11 +362,15 @@ impl Reader<'_> {
         }
     }
 
-    /// What is cancelled is a receive: the others go on to their ends.
+    /// Refuses `cancel` of a request that no receive has begun on any way here; where loops and conditions leave more
+    /// than one way, the program judges it when it runs.
     fn must_be_a_receive(&mut self, node: &Node, path: &str) {
         let value = node.get("req").expect("the key is required");
-        let name = value.text().expect("the tree was checked against its shape");
-        let Some(op) = self.begun.get(name).filter(|op| !op.ends_with("recv")) else { return };
+        let Some(name) = value.text() else { return };
+        let Some((op, true)) = self.begun.get(name) else { return };
+        if op.ends_with("recv") {
+            return;
+        }
         let found = format!("`{}` is a request of `{op}`", quote(name));
         let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
         let at = format!("{path}.req");
@@ -386,7 +416,7 @@ impl Reader<'_> {
                             format!("rank {rank} does not exist"),
                             format!("ranks are 0 to {last}"),
                         )
-                        .help(format!("this is a statement of rank {}", self.rank)),
+                        .help(whose(self.body, self.rank)),
                     );
                 }
                 Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
@@ -421,6 +451,9 @@ impl Reader<'_> {
     /// The number of the request or message that the text under `key` begins to name.
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
+        if let Some(element) = self.element(value, &format!("{path}.{key}"), Key::Request) {
+            return element;
+        }
         let name = value.text().expect("the tree was checked against its shape").to_owned();
         let handle = self.number(&name);
         let known = self.handles.get(&name).copied();
@@ -437,7 +470,8 @@ impl Reader<'_> {
                 .help("wait for it first, or use another name"),
             );
         }
-        self.begun.insert(name.clone(), node.required_word("op").to_owned());
+        let certain = self.nested == 0;
+        self.begun.insert(name.clone(), (node.required_word("op").to_owned(), certain));
         self.handles.insert(name, (handle, Open::Yes, value.span));
         handle
     }
@@ -455,16 +489,26 @@ impl Reader<'_> {
     }
 
     fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
-        let value = node.get(key).expect("the key is required");
-        self.close_node(value, &format!("{path}.{key}"), after)
+        let (value, at) = (node.get(key).expect("the key is required"), format!("{path}.{key}"));
+        match self.element(value, &at, Key::Request) {
+            Some(element) => element,
+            None => self.close_node(value, &at, after),
+        }
     }
 
     fn close_all(&mut self, node: &Node, path: &str, after: Open) -> Requests {
-        let list = node.get("reqs").and_then(Node::elements).unwrap_or(&[]);
-        let handles = list
-            .iter()
-            .enumerate()
-            .map(|(index, value)| self.close_node(value, &format!("{path}.reqs[{index}]"), after));
+        let value = node.get("reqs").expect("the key is required");
+        let Some(list) = value.elements() else {
+            return self.first_of_array(value, &format!("{path}.reqs"));
+        };
+        let handles = list.iter().enumerate().map(|(index, value)| {
+            let at = format!("{path}.reqs[{index}]");
+            let listed = |members| Key::Listed(index, members);
+            match self.element(value, &at, listed) {
+                Some(element) => element,
+                None => self.close_node(value, &at, after),
+            }
+        });
         Requests::List(handles.collect())
     }
 

@@ -60,7 +60,11 @@ fn a_token_goes_around_a_ring_and_returns_as_it_was_sent() {
 #[test]
 fn another_value_than_expected_ends_the_run_with_rank_line_iteration_and_both_values() {
     let text = scenario(4, &RING.replace("EXPECTED", "8 * i + 8 + i / 2"));
-    fails("unexpected", &text, "rank 0 in line 9, iteration 2: count is 24 B, expected is 25 B");
+    fails(
+        "unexpected",
+        &text,
+        "rank 0 in line 9, column 7, iteration 2: count is 24 B, expected is 25 B",
+    );
 }
 
 /// A scatter of blocks has another buffer on its root: ranks of one body are still told apart.
@@ -100,7 +104,7 @@ fn a_request_is_not_begun_again_before_its_end() {
     fails(
         "open",
         &scenario(2, body),
-        "rank 0 in line 6, iteration 1: the request of the statement is still open",
+        "rank 0 in line 6, column 15, iteration 1: the request of the statement is still open",
     );
 }
 
@@ -156,7 +160,7 @@ fn variables_do_not_steer_loops() {
 { "op": "if", "condition": "= n != 6 || i != 3", "then": [ { "op": "set", "name": "n", "to": "= 1 / 0" } ] },
 { "op": "repeat", "times": "= rank - 1", "do": [ { "op": "barrier" } ] }"#;
     let first = format!(r#"{{ "op": "set", "name": "n", "to": 0 }}, {body}"#);
-    fails("steer", &scenario(2, &first), "rank 0 in line 7: `times` is -1");
+    fails("steer", &scenario(2, &first), "rank 0 in line 7, column 1: `times` is -1");
 }
 
 #[test]
@@ -219,13 +223,16 @@ fn mistakes_in_programs_are_reported_at_their_place() {
     };
     refused(
         r#"{ "op": "send", "to": "= rnk", "size": "8 B" }"#,
-        "p.json:3:26 workload.body[0].to: the name `rnk`; known here are rank, size, proc_null",
+        "p.json:3:26 workload.body[0].to: the name `rnk`; known here are rank, size, proc_null, undefined",
     );
     refused(
         r#"{ "op": "send", "to": "= 1 us", "size": "8 B" }"#,
         "the expression is a time; a whole number is needed",
     );
-    refused(r#"{ "op": "set", "name": "rank", "to": 1 }"#, "rank, size, proc_null never change");
+    refused(
+        r#"{ "op": "set", "name": "rank", "to": 1 }"#,
+        "rank, size, proc_null, undefined never change",
+    );
     refused(r#"{ "op": "if", "condition": "= 1", "then": [] }"#, "true or false is needed");
     refused(
         r#"{ "op": "repeat", "times": 2, "do": [ { "op": "comm_dup", "new": "c" } ] }"#,
@@ -235,4 +242,162 @@ fn mistakes_in_programs_are_reported_at_their_place() {
         r#"{ "op": "repeat", "times": 2, "do": [ { "op": "wait", "req": "a" } ] }"#,
         "`a` was never opened",
     );
+}
+
+/// A poll that finds nothing leaves the program where it was, however often it is repeated: both runtimes see that no
+/// order of events ends the loop.
+#[test]
+fn a_loop_that_nothing_ends_is_found_before_its_bound() {
+    let body = r#"
+{ "op": "irecv", "src": "= 1 - rank", "max": "8 B", "req": "a" },
+{ "op": "until", "condition": "= done", "at_most": 4000000000, "do": [
+  { "op": "test", "req": "a", "into": { "flag": "done" } } ] }"#;
+    let [(exit, said), (explored, how)] = both("endless", &scenario(2, body));
+    assert_eq!((exit, explored), (1, 1), "{said}{how}");
+    assert!(said.contains("the clock stands still") || said.contains("deadlock"), "{said}");
+    assert!(how.contains("livelock"), "{how}");
+}
+
+/// An order of events has no time: in an exploration the bound of `until` means nothing.
+#[test]
+fn a_bound_of_repetitions_is_for_runs() {
+    let body = r#"{ "op": "if", "condition": "= rank == 0",
+  "then": [ { "op": "send", "to": 1, "size": "8 B" } ],
+  "else": [ { "op": "irecv", "src": 0, "max": "8 B", "req": "a" },
+    { "op": "until", "condition": "= done", "at_most": 100, "do": [
+      { "op": "compute", "time": "1 us" },
+      { "op": "test", "req": "a", "into": { "flag": "done", "count": "n" } } ] },
+    { "op": "assert", "condition": "= n == 8" } ] }"#;
+    ends_well("fair", &scenario(2, body));
+}
+
+/// What a call does not return is `undefined`, whatever the variable was before.
+#[test]
+fn a_variable_of_a_value_that_is_not_returned_is_undefined() {
+    let body = r#"
+{ "op": "set", "name": "s", "to": 7 },
+{ "op": "iprobe", "src": "any", "tag": "any", "into": { "source": "s", "flag": "found" } },
+{ "op": "assert", "condition": "= !found && s == undefined" },
+{ "op": "recv", "src": "proc_null", "max": "8 B", "expect": { "source": "= proc_null", "tag": "= undefined" } }"#;
+    ends_well("undefined", &scenario(2, body));
+    fails(
+        "asserted",
+        &scenario(1, r#"{ "op": "assert", "condition": "= size == 2" }"#),
+        "rank 0 in line 3, column 1: the condition of `assert` does not hold",
+    );
+}
+
+#[test]
+fn a_loop_begins_operations_of_an_array_and_waits_for_all() {
+    let body = |last: &str| {
+        format!(
+            r#"
+{{ "op": "repeat", "times": "= size", "with": "i", "do": [
+  {{ "op": "irecv", "src": "= i", "tag": "= rank", "max": "64 B", "req": {{ "name": "r", "index": "= i" }} }},
+  {{ "op": "isend", "to": "= i", "tag": "= i", "size": "= 8 * (rank + 1)", "req": {{ "name": "s", "index": "= i" }} }} ] }},
+{{ "op": "waitall", "reqs": {{ "name": "s", "count": "= size" }} }},
+{{ "op": "wait", "req": {{ "name": "r", "index": 1 }}, "expect": {{ "source": 1, "count": "16 B" }} }},
+{{ "op": "waitall", "reqs": [ {{ "name": "r", "index": 0 }}, {{ "name": "r", "index": "= {last}" }} ] }},
+{{ "op": "testall", "reqs": {{ "name": "r", "count": 100 }}, "expect": {{ "flag": true }} }}"#
+        )
+    };
+    ends_well("array", &scenario(3, &body("size - 1")));
+    fails("array-end", &scenario(3, &body("size - 4")), "`index` is -1, and takes 0 to 99999");
+    let [(exit, said), _] = both(
+        "array-plain",
+        &scenario(
+            1,
+            r#"{ "op": "wait", "req": { "name": "a", "index": 0 } }, { "op": "isend", "to": 0, "size": "8 B", "req": "a" }"#,
+        ),
+    );
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("`a` is an array here"), "{said}");
+}
+
+/// Which operation has begun a request is known when it is cancelled, on the way that was gone.
+#[test]
+fn only_requests_of_receives_are_cancelled() {
+    let body = |rank: u32| {
+        format!(
+            r#"
+{{ "op": "if", "condition": "= rank == {rank}",
+  "then": [ {{ "op": "irecv", "src": "any", "max": "8 B", "req": "a" }} ],
+  "else": [ {{ "op": "isend", "to": "proc_null", "size": "8 B", "req": "a" }} ] }},
+{{ "op": "if", "condition": "= rank == 1", "then": [ {{ "op": "cancel", "req": "a" }} ] }},
+{{ "op": "if", "condition": "= rank == 1", "then": [ {{ "op": "wait", "req": "a", "expect": {{ "cancelled": true }} }} ],
+  "else": [ {{ "op": "wait", "req": "a" }} ] }}"#
+        )
+    };
+    ends_well("cancel", &scenario(2, &body(1)));
+    fails("cancel-send", &scenario(2, &body(2)), "the request is not that of a receive");
+}
+
+#[test]
+fn a_matched_message_is_received_before_its_name_is_used_again() {
+    let body = r#"
+{ "op": "repeat", "times": 2, "do": [ { "op": "isend", "to": "= rank", "size": "8 B", "req": { "name": "s", "index": 0 } },
+  { "op": "mprobe", "handle": "m", "src": "any" }, { "op": "wait", "req": { "name": "s", "index": 0 } } ] },
+{ "op": "mrecv", "handle": "m", "max": "8 B" }"#;
+    fails("held", &scenario(1, body), "the handle of the statement still holds a message");
+}
+
+/// Each way has a buffer of its own, and after the condition it may be attached.
+#[test]
+fn buffers_are_attached_on_both_ways_of_a_condition() {
+    let body = r#"
+{ "op": "if", "condition": "= rank == 0",
+  "then": [ { "op": "buffer_attach", "size": "1 KiB" } ],
+  "else": [ { "op": "buffer_attach", "size": "2 KiB" } ] },
+{ "op": "bsend", "to": "= rank", "size": "8 B" }, { "op": "recv", "src": "= rank", "max": "8 B" },
+{ "op": "buffer_detach" }"#;
+    ends_well("attached", &scenario(2, body));
+}
+
+/// The endpoint library has fewer tags, in every statement and for every value.
+#[test]
+fn tags_over_the_endpoint_library_are_those_that_it_has() {
+    let text = |tag: &str| {
+        let body = format!(
+            r#"{{ "op": "repeat", "times": 1, "do": [ {{ "op": "if", "condition": "= rank == 0",
+  "then": [ {{ "op": "send", "to": 1, "size": "8 B", "tag": {tag} }} ],
+  "else": [ {{ "op": "recv", "src": 0, "max": "8 B", "tag": "any" }} ] }} ] }}"#
+        );
+        let ranks = r#""nodes": 2, "ranks": { "threads_per_process": 1, "addressing": "xios_ep" }"#;
+        scenario(2, &body).replace(r#""nodes": 2"#, ranks)
+    };
+    ends_well("ep-tag", &text("\"= 5 + rank\""));
+    let [(exit, said), _] = both("ep-tag-written", &text("100000000"));
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("workload.body[0].do[0].then[0].tag: tag 100000000"), "{said}");
+    fails(
+        "ep-tag-computed",
+        &text("\"= 100000000 + rank\""),
+        "`tag` is 100000000, and takes 0 to ",
+    );
+}
+
+/// An expression of the command line is one like those of a file, and has its place.
+#[test]
+fn expressions_are_set_from_the_command_line() {
+    let scratch = Scratch::new("set");
+    scratch.write(
+        "p.json",
+        &scenario(
+            2,
+            r#"{ "op": "set", "name": "n", "to": 1 }, { "op": "assert", "condition": "= n == 1" }"#,
+        ),
+    );
+    let set = |value: &str| scratch.run(&["run", "p.json", "--set", value]);
+    assert_eq!(set("workload.body[0].to== size - 1").exit, 0);
+    set("workload.body[0].to== rnk")
+        .check(3, &["<command line>:1:24 workload.body[0].to: the name `rnk`"]);
+}
+
+#[test]
+fn a_statement_takes_the_values_that_its_call_returns() {
+    let body = r#"{ "op": "recv", "src": 0, "max": "8 B", "expect": { "index": 0 } }"#;
+    let [(exit, said), _] = both("values", &scenario(2, body));
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("p.json:3:"), "{said}");
+    assert!(said.contains("allowed are source, tag, count"), "{said}");
 }

@@ -34,6 +34,7 @@ mod language;
 mod manual;
 mod memory_limit;
 mod misuse;
+mod mpich;
 mod mutations;
 mod new;
 mod outputs;

@@ -124,6 +124,11 @@ pub(super) fn subject_with(plan: &Plan, planted: Planted) -> Result<Box<dyn Subj
     }
     let mut job = job::build(point);
     job.payload = PAYLOAD;
+    for program in &mut job.programs {
+        if let AnyProgram::Program(written) = program {
+            written.unbounded();
+        }
+    }
     let wrong = |why: workloads::job::JobError| Unfit::Job(why.to_string());
     let wires = job.packet_faults(Allowed::default()).map_err(wrong)?;
     let settings = [&plan.digest, planted.id()].concat();

@@ -8,6 +8,7 @@ use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
 use hardware::fabric::Kind;
 use runtime::account::{Account, Part};
 use runtime::deadlock::Blocked;
+use runtime::monitors::{STATEMENT, Violation};
 use runtime::rules::in_line;
 use runtime::timed::{self, Ending, Outcome, Used};
 use units::{Time, TimeDelta};
@@ -48,11 +49,13 @@ fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
         Ending::Crashed { at, report } => Some(format!("at {at}: {report}")),
         Ending::Finished => None,
     };
-    let broken: Vec<String> = outcome.violations.iter().map(ToString::to_string).collect();
-    if broken.is_empty() {
-        return failure;
-    }
-    Some([failure.unwrap_or_default(), broken.join("\n")].join("\n").trim().to_owned())
+    // A statement that went wrong ended its rank: for that the other ranks wait.
+    let words = |of_statements: bool| {
+        let chosen = move |one: &&Violation| (one.id == STATEMENT) == of_statements;
+        outcome.violations.iter().filter(chosen).map(ToString::to_string)
+    };
+    let all: Vec<String> = words(true).chain(failure).chain(words(false)).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
 }
 
 fn clock_stands(at: Time, askers: &[Blocked]) -> String {

@@ -142,9 +142,9 @@ fn descend(
     prefix: String,
     rest: &[Step],
 ) -> Result<Target, UnknownPath> {
-    // A field that takes expressions is set as one that does not: a text is an expression by its sign.
-    let shape = if let Shape::Expression(inner) = shape { *inner } else { shape };
     let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
+    // What lies inside is that of a field which takes no expression.
+    let shape = if let Shape::Expression(inner) = shape { *inner } else { shape };
     if let Shape::Machine(_) = shape {
         return parameter(&prefix, rest);
     }
@@ -281,7 +281,12 @@ fn literal(shape: &Shape, text: &str) -> Value {
     let number = |shape: &Shape| {
         matches!(shape, Shape::Count { .. } | Shape::Integer { .. } | Shape::Ratio { .. })
     };
-    if let Shape::Expression(inner) | Shape::Defined { shape: inner, .. } = shape {
+    if let Shape::Expression(inner) = shape {
+        // An expression is a text by its sign.
+        let is_expression = text.starts_with('=');
+        return if is_expression { Value::Text(text.to_owned()) } else { literal(inner, text) };
+    }
+    if let Shape::Defined { shape: inner, .. } = shape {
         return literal(inner, text);
     }
     if let Shape::Flag = shape {

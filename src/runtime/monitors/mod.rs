@@ -44,6 +44,7 @@ pub use law::{Moment, Monitor, Sometimes, Violation};
 use mpi::observation::{GroupFact, Observation, WindowFact};
 use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region, Space};
+pub use statements::STATEMENT;
 use units::Time;
 
 /// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.

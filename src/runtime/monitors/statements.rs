@@ -1,15 +1,18 @@
 //! Statements of a program that went wrong, in words.
 
 use super::Violation;
-use mpi::observation::{ReturnValue, StatementError, StatementFailure};
+use mpi::observation::{ReturnValue, StatementError, StatementFailure, UNDEFINED};
+
+/// The id of the laws that a program states itself.
+pub const STATEMENT: &str = "program";
 
 /// The failure as a law that the program broke.
 pub(super) fn violation(failure: &StatementFailure) -> Violation {
-    let StatementFailure { rank, line, iteration, error } = *failure;
+    let StatementFailure { rank, line, column, iteration, error } = *failure;
     let times = iteration.map_or_else(String::new, |at| format!(", iteration {at}"));
     let (statement, detail) = words(error);
-    let objects = vec![format!("rank {rank} in line {line}{times}")];
-    Violation { id: "program", statement, objects, detail }
+    let objects = vec![format!("rank {rank} in line {line}, column {column}{times}")];
+    Violation { id: STATEMENT, statement, objects, detail }
 }
 
 fn words(error: StatementError) -> (&'static str, String) {
@@ -42,6 +45,16 @@ fn words(error: StatementError) -> (&'static str, String) {
             "a request ends before its name is used again",
             "the request of the statement is still open".to_owned(),
         ),
+        StatementError::StillHeld => (
+            "a matched message is received before its name is used again",
+            "the handle of the statement still holds a message".to_owned(),
+        ),
+        StatementError::CancelsSend => {
+            ("`cancel` is for receives", "the request is not that of a receive".to_owned())
+        }
+        StatementError::Asserted => {
+            ("what a program asserts holds", "the condition of `assert` does not hold".to_owned())
+        }
         StatementError::NoCall { statements } => (
             "a program calls MPI",
             format!("{statements} statements followed each other without a call"),
@@ -51,7 +64,8 @@ fn words(error: StatementError) -> (&'static str, String) {
 
 fn shown(value: ReturnValue, number: i64) -> String {
     match value {
-        ReturnValue::Flag => (number != 0).to_string(),
+        _ if number == UNDEFINED => "undefined".to_owned(),
+        ReturnValue::Flag | ReturnValue::Cancelled => (number != 0).to_string(),
         ReturnValue::Count => format!("{number} B"),
         ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index => number.to_string(),
     }

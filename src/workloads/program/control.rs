@@ -4,19 +4,17 @@ use std::sync::Arc;
 
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
-use mpi::observation::{ReturnValue, StatementError};
-use protocols::call::{Call, CommCall, Outcome, Peer};
+use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
+use protocols::call::{Call, CommCall, Outcome, Peer, Requests};
+use protocols::contract::Handle;
 
 use super::one_sided;
 use super::record::{Ending, Returned};
+use crate::collectives::{self, Argument};
 
-/// The slot of the variable `rank`.
-pub(crate) const RANK: usize = 0;
-/// The slot of the variable `size`.
-pub(crate) const SIZE: usize = 1;
 /// Names that every program knows, in the order of their slots: the rank and the number of ranks in
-/// `MPI_COMM_WORLD`, and the number of `MPI_PROC_NULL`.
-pub(crate) const NAMES: [&str; 3] = ["rank", "size", "proc_null"];
+/// `MPI_COMM_WORLD`, the number of `MPI_PROC_NULL`, and the number of a value that a call does not return.
+pub(crate) const NAMES: [&str; 4] = ["rank", "size", "proc_null", "undefined"];
 /// The number that stands for `MPI_PROC_NULL`.
 pub(crate) const PROC_NULL: i64 = -1;
 
@@ -34,6 +32,10 @@ pub enum Control {
     Unless { condition: Expression, end: usize },
     /// It goes on there.
     Jump(usize),
+    /// The condition must hold.
+    Assert(Expression),
+    /// The repetitions of `until` begin; `counter` is among the counters of repetitions.
+    Repeat { counter: usize },
     /// A repetition ends: where the condition is false, another one begins at `body`, at most `times`.
     Until { counter: usize, condition: Expression, times: i64, body: usize },
 }
@@ -65,9 +67,51 @@ pub(crate) enum Key {
     Member,
     Disp,
     /// Elements of so many bytes.
-    Elements {
+    Count {
         width: u64,
     },
+    /// The root of a collective, on the communicator in reverse order or another one.
+    Root {
+        reversed: bool,
+    },
+    /// Bytes of its message, or of the block of each rank.
+    Block {
+        reversed: bool,
+    },
+    /// Elements of its vector, or of the block of each rank, of so many bytes each.
+    Elements {
+        reversed: bool,
+        width: u64,
+    },
+    /// The place of a request in an array.
+    Request(Members),
+    /// The same, of the request that stands there in a list.
+    Listed(usize, Members),
+    /// How many requests of an array.
+    Requests(Members),
+}
+
+/// The handles of an array of requests: its request `i` has the handle `first + i * stride`, so that the arrays of a
+/// program grow beside each other.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Members {
+    pub(crate) first: u32,
+    pub(crate) stride: u32,
+}
+
+impl Members {
+    pub(super) fn at(self, index: i64) -> Handle {
+        let index = u32::try_from(index).expect("the range limits the index");
+        Handle(self.first + index * self.stride)
+    }
+
+    pub(crate) fn up_to(self, count: i64) -> Requests {
+        if self.stride == 1 {
+            let count = u32::try_from(count).expect("the range limits the count");
+            return Requests::Range { first: Handle(self.first), count };
+        }
+        Requests::List((0..count).map(|index| self.at(index)).collect())
+    }
 }
 
 impl Key {
@@ -76,7 +120,7 @@ impl Key {
             Self::To => "to",
             Self::Source => "src",
             Self::Tag => "tag",
-            Self::Size => "size",
+            Self::Size | Self::Block { .. } => "size",
             Self::Room => "max",
             Self::Time => "time",
             Self::Color => "color",
@@ -84,8 +128,15 @@ impl Key {
             Self::Target => "target",
             Self::Member => "ranks",
             Self::Disp => "disp",
-            Self::Elements { .. } => "count",
+            Self::Request(_) | Self::Listed(..) => "index",
+            Self::Root { .. } => "root",
+            Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
         }
+    }
+
+    /// Whether it says which requests a call is about.
+    pub(crate) const fn is_of_requests(self) -> bool {
+        matches!(self, Self::Request(_) | Self::Listed(..) | Self::Requests(_))
     }
 }
 
@@ -108,8 +159,8 @@ impl Computed {
         Err(StatementError::OutOfRange { key: self.key.name(), found, least, most })
     }
 
-    /// Puts `value` into its place in `call`.
-    pub(super) fn put(&self, call: &mut Call, value: i64) {
+    /// Puts `value` into its place in `call`; `known` are the values of [`NAMES`].
+    pub(super) fn put(&self, call: &mut Call, value: i64, known: &[i64]) {
         let rank = || match value {
             PROC_NULL => Peer::Null,
             _ => Peer::Rank(Rank(u32::try_from(value).expect("the range is that of ranks"))),
@@ -117,7 +168,7 @@ impl Computed {
         let bytes = || u64::try_from(value).expect("the range has no negative number");
         let int = || i32::try_from(value).expect("the range is that of int");
         if let Call::Typed(typed) = call {
-            return self.put(&mut Arc::make_mut(typed).call, value);
+            return self.put(&mut Arc::make_mut(typed).call, value, known);
         }
         if let Call::Rma(call) = call {
             return one_sided::put(self.key, Arc::make_mut(call), value);
@@ -155,10 +206,51 @@ impl Computed {
             (Key::Color, Call::Communicators(CommCall::Split { color, .. })) => {
                 *color = Some(int());
             }
+            (
+                Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
+                Call::Collective(call) | Call::Icollective { call, .. },
+            ) => {
+                let argument = match self.key {
+                    Key::Root { .. } => {
+                        let root = u32::try_from(value).expect("the range is that of ranks");
+                        Argument::Root(Rank(root))
+                    }
+                    Key::Elements { width, .. } => Argument::Bytes(bytes() * width),
+                    _ => Argument::Bytes(bytes()),
+                };
+                collectives::put(Arc::make_mut(call), argument, place(known, reversed));
+            }
             (Key::Order, Call::Communicators(CommCall::Split { key, .. })) => *key = int(),
+            (
+                Key::Request(members),
+                Call::Isend { request, .. }
+                | Call::Irecv { request, .. }
+                | Call::Imrecv { request, .. }
+                | Call::Icollective { request, .. }
+                | Call::Wait { request }
+                | Call::Test { request }
+                | Call::Cancel { request },
+            ) => *request = members.at(value),
+            (
+                Key::Listed(at, members),
+                Call::WaitAll { requests: Requests::List(list), .. }
+                | Call::WaitAny { requests: Requests::List(list) }
+                | Call::TestAll { requests: Requests::List(list) },
+            ) => Arc::make_mut(list)[at] = members.at(value),
+            (
+                Key::Requests(members),
+                Call::WaitAll { requests, .. }
+                | Call::WaitAny { requests }
+                | Call::TestAll { requests },
+            ) => *requests = members.up_to(value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
     }
+}
+
+/// The values of [`NAMES`] for one rank of `size`.
+pub(super) const fn known(rank: i64, size: i64) -> [i64; NAMES.len()] {
+    [rank, size, PROC_NULL, UNDEFINED]
 }
 
 /// The value that a call returned; `None` where it returned none.
@@ -187,10 +279,17 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
     match value {
         ReturnValue::Source => Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0))),
         ReturnValue::Tag => status?.tag.map(i64::from),
-        ReturnValue::Count => {
-            let part = if let Returned::Part(part) = returned { Some(part.len) } else { None };
-            let count = status.map(|status| status.count).or(part)?;
-            i64::try_from(count).ok()
+        ReturnValue::Count => match (status, returned) {
+            (Some(status), _) => i64::try_from(status.count).ok(),
+            (None, Returned::Part(part)) => i64::try_from(part.len).ok(),
+            (None, _) => is_empty(returned).then_some(0),
+        },
+        ReturnValue::Cancelled => {
+            let mut endings = returned.endings();
+            let is_cancelled = |ending: &Ending| {
+                matches!(ending, Ending::Over { outcome: Outcome::Cancelled, .. })
+            };
+            Some(i64::from(endings.any(is_cancelled)))
         }
         ReturnValue::Index => match returned {
             Returned::Any(Some((index, _))) => Some(i64::from(*index)),
@@ -215,5 +314,28 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Part(_)
             | Returned::Probed(_) => None,
         },
+    }
+}
+
+/// The rank and the number of ranks in a communicator of all ranks, in their order or in reverse.
+fn place(known: &[i64], reversed: bool) -> (u32, u32) {
+    let number = |value: i64| u32::try_from(value).expect("ranks have 32-bit numbers");
+    let (rank, size) = (number(known[0]), number(known[1]));
+    (if reversed { size - 1 - rank } else { rank }, size)
+}
+
+/// Whether a call returned the empty status of `MPI_REQUEST_NULL`.
+fn is_empty(returned: &Returned) -> bool {
+    match returned {
+        Returned::Ended(ending) | Returned::Tested(Some(ending)) => *ending == Ending::Inactive,
+        Returned::Any(None) => true,
+        Returned::Any(Some(_))
+        | Returned::All(_)
+        | Returned::Tested(None)
+        | Returned::AllTested(_)
+        | Returned::WindowTested(_)
+        | Returned::Part(_)
+        | Returned::Probed(_)
+        | Returned::MaybeProbed(_) => false,
     }
 }

@@ -23,11 +23,14 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             *group = group.ranks().iter().copied().chain([Rank(rank())]).collect();
         }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
+        (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
+            *request = members.at(value);
+        }
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
         }
         (Key::Size, RmaCall::Operate { at, does, .. }) => resize(at, does, number()),
-        (Key::Elements { width }, RmaCall::Operate { at, does, .. }) => {
+        (Key::Count { width }, RmaCall::Operate { at, does, .. }) => {
             resize(at, does, number() * width);
         }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::control::{Computed, Control};
+use super::control::{Computed, Control, Key};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
 use protocols::call::{Call, Comm, Peer, SendMode};
@@ -67,6 +67,8 @@ pub enum OpKind {
 pub struct Step {
     /// Line of the file, from 1.
     pub line: u32,
+    /// Column in the line, from 1.
+    pub column: u32,
     /// Its work.
     pub does: Does,
     /// Its computed keys and the values that it returns; most steps have none.
@@ -76,7 +78,7 @@ pub struct Step {
 impl Step {
     /// A step of line `line` with nothing beside its work.
     pub const fn new(line: u32, does: Does) -> Self {
-        Self { line, does, extras: None }
+        Self { line, column: 1, does, extras: None }
     }
 }
 
@@ -89,6 +91,17 @@ pub(crate) struct Extras {
     pub(crate) expected: Vec<(ReturnValue, Expression)>,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
+}
+
+impl Extras {
+    /// The same where tags end at `most`.
+    pub(crate) fn with_tags_up_to(&self, most: i64) -> Self {
+        let mut extras = self.clone();
+        for one in extras.computed.iter_mut().filter(|one| one.key == Key::Tag) {
+            one.range.1 = most;
+        }
+        extras
+    }
 }
 
 /// The work of a step.

@@ -9,9 +9,10 @@ use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
-use mpi::observation::{Observation, StatementError, StatementFailure};
+use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
 use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Machine, Next, Program};
+use protocols::note::Note;
 use protocols::rma::call::RmaCall;
 use runtime::monitors::Violation;
 
@@ -27,12 +28,17 @@ pub struct ProgramStream {
     begun: usize,
     /// Values of the variables; none in a program without expressions.
     variables: Vec<i64>,
+    /// Repetitions of each `until`. They are no part of the state: a poll that finds nothing leaves the program where
+    /// it was.
+    repetitions: Note<Vec<i64>>,
+    /// Whether an `until` has a bound. It has none where events have an order and no time: see [`Self::unbounded`].
+    bounded: bool,
     /// Where a statement goes wrong, the program ends.
     failed: bool,
     /// Steps since the last call; decides nothing but [`StatementError::NoCall`].
     silent: u32,
-    /// Per request handle: the buffer of the open operation.
-    open: Vec<Option<u32>>,
+    /// Per request handle: the open operation.
+    open: Vec<Option<Begun>>,
     /// Per message handle: whether it holds a message.
     probed: Vec<bool>,
     /// The step of every call made; steps that find nothing open make none. A program with loops keeps as
@@ -43,11 +49,24 @@ pub struct ProgramStream {
     records: Vec<Record>,
 }
 
-/// The steps never change, so two states of one program differ only in the rest.
+/// An operation that was begun and has not ended.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Begun {
+    /// Its buffer; 0 of a collective, whose outcome tells of none.
+    buffer: u32,
+    /// Whether it receives: no other operation can be cancelled.
+    receives: bool,
+}
+
+/// The steps never change, so two states of one program differ only in the rest. The calls that were made are for
+/// reports; a program with loops comes back to a state whatever it called.
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.begun, &self.open, &self.probed, &self.calls, &self.records).hash(state);
-        (self.dropped, &self.variables, self.failed).hash(state);
+        (self.begun, &self.open, &self.probed, &self.records).hash(state);
+        (&self.variables, self.failed).hash(state);
+        if !self.loops() {
+            self.calls.hash(state);
+        }
     }
 }
 
@@ -76,6 +95,8 @@ impl ProgramStream {
             rank: u32::try_from(rank).expect("ranks have 32-bit numbers"),
             begun: 0,
             variables,
+            repetitions: Note(Vec::new()),
+            bounded: true,
             failed: false,
             silent: 0,
             open: Vec::new(),
@@ -84,6 +105,13 @@ impl ProgramStream {
             dropped: 0,
             records: Vec::new(),
         }
+    }
+
+    /// The same program without bounds of `until`. In an exploration a rank may poll as often as it likes while every
+    /// other rank stands still, so that a number of repetitions means nothing: a loop that no order leaves is a state
+    /// without a way to a good end.
+    pub const fn unbounded(&mut self) {
+        self.bounded = false;
     }
 
     /// What the calls have returned so far, in order.
@@ -150,11 +178,10 @@ impl ProgramStream {
                 Does::Mark(mark) => return Ok(Next::Mark(*mark)),
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
-                    if let Some(mut call) = self.reduced(call)? {
-                        if begins(&call).is_some_and(|request| self.is_open(request)) {
-                            return Err(StatementError::StillOpen);
-                        }
-                        self.compute_keys(step.extras.as_deref(), &mut call)?;
+                    let mut call = call.clone();
+                    self.compute_keys(step.extras.as_deref(), &mut call)?;
+                    if let Some(call) = self.reduced(call)? {
+                        self.check_names(&call)?;
                         self.calls_from(self.last());
                         self.silent = 0;
                         return Ok(Next::Call(call));
@@ -201,10 +228,21 @@ impl ProgramStream {
                 }
             }
             Control::Jump(to) => self.begun = *to,
-            Control::Until { counter, condition, times, body } => {
-                self.variables[*counter] += 1;
+            Control::Assert(condition) => {
                 if value(condition, &self.variables)? == 0 {
-                    if self.variables[*counter] >= *times {
+                    return Err(StatementError::Asserted);
+                }
+            }
+            Control::Repeat { counter } => {
+                if self.repetitions.len() <= *counter {
+                    self.repetitions.0.resize(counter + 1, 0);
+                }
+                self.repetitions.0[*counter] = 0;
+            }
+            Control::Until { counter, condition, times, body } => {
+                self.repetitions.0[*counter] += 1;
+                if value(condition, &self.variables)? == 0 {
+                    if self.bounded && self.repetitions[*counter] >= *times {
                         return Err(StatementError::NeverHeld { times: *times });
                     }
                     self.begun = *body;
@@ -223,7 +261,25 @@ impl ProgramStream {
 
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?);
+            one.put(call, one.of(&self.variables)?, &self.variables);
+        }
+        Ok(())
+    }
+
+    /// Refuses a call that begins what is open already, or cancels what is no receive.
+    fn check_names(&self, call: &Call) -> Result<(), StatementError> {
+        if begins(call).is_some_and(|request| self.is_open(request)) {
+            return Err(StatementError::StillOpen);
+        }
+        if let Call::Mprobe { message, .. } | Call::Improbe { message, .. } = call
+            && self.has_message(*message)
+        {
+            return Err(StatementError::StillHeld);
+        }
+        if let Call::Cancel { request } = call
+            && !self.open[request.0 as usize].is_some_and(|begun| begun.receives)
+        {
+            return Err(StatementError::CancelsSend);
         }
         Ok(())
     }
@@ -240,31 +296,33 @@ impl ProgramStream {
     /// The program tells its monitors that a statement went wrong, and ends.
     fn fails(&mut self, error: StatementError) -> Next<Call> {
         self.failed = true;
-        let line = self.steps[self.last() as usize].line;
+        let Step { line, column, .. } = self.steps[self.last() as usize];
         let iteration = self.iteration();
-        let failure = StatementFailure { rank: self.rank, line, iteration, error };
+        let failure = StatementFailure { rank: self.rank, line, column, iteration, error };
         Next::Tell(Observation::Failed(failure))
     }
 
     /// The iteration of the innermost loop around the step that was begun last.
     fn iteration(&self) -> Option<i64> {
         let last = self.last() as usize;
-        let around = self.steps[last..].iter().find_map(|step| match &step.does {
-            Does::Control(
-                Control::Again { counter, body, .. } | Control::Until { counter, body, .. },
-            ) if *body <= last => Some(*counter),
+        self.steps[last..].iter().find_map(|step| match &step.does {
+            Does::Control(Control::Again { counter, body, .. }) if *body <= last => {
+                Some(self.variables[*counter])
+            }
+            Does::Control(Control::Until { counter, body, .. }) if *body <= last => {
+                Some(self.repetitions[*counter])
+            }
             Does::Control(_) | Does::Call(_) | Does::Compute(_) | Does::Mark(_) => None,
-        });
-        around.map(|counter| self.variables[counter])
+        })
     }
 
     /// The call without the handles that have nothing open; `None` where nothing is left of it,
     /// in which case what it returns is recorded.
-    fn reduced(&mut self, call: &Call) -> Result<Option<Call>, StatementError> {
-        if !self.is_idle(call) {
+    fn reduced(&mut self, call: Call) -> Result<Option<Call>, StatementError> {
+        if !self.is_idle(&call) {
             return Ok(Some(self.with_open_requests(call)));
         }
-        match idle_return(call) {
+        match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
             None => Ok(None),
         }
@@ -307,8 +365,7 @@ impl ProgramStream {
         }
     }
 
-    fn with_open_requests(&self, call: &Call) -> Call {
-        let mut call = call.clone();
+    fn with_open_requests(&self, mut call: Call) -> Call {
         if let Call::WaitAll { requests, .. }
         | Call::WaitAny { requests }
         | Call::TestAll { requests } = &mut call
@@ -337,13 +394,29 @@ impl ProgramStream {
     /// The last call returned.
     fn take(&mut self, reply: Reply) -> Result<(), StatementError> {
         let steps = Arc::clone(&self.steps);
-        let Step { does: Does::Call(call), .. } = &steps[self.last() as usize] else {
+        let Step { does: Does::Call(call), extras, .. } = &steps[self.last() as usize] else {
             panic!("a reply to a computation: {reply:?}")
         };
-        match self.returned(call, reply) {
+        let with_requests = self.with_requests(extras.as_deref(), call)?;
+        match self.returned(with_requests.as_ref().unwrap_or(call), reply) {
             Some(returned) => self.record(returned),
             None => Ok(()),
         }
+    }
+
+    /// The call with its requests of arrays; `None` where it has none. No variable has changed since the call.
+    fn with_requests(
+        &self,
+        extras: Option<&Extras>,
+        call: &Call,
+    ) -> Result<Option<Call>, StatementError> {
+        let computed = extras.map_or(&[][..], |extras| &extras.computed);
+        let mut with = None;
+        for one in computed.iter().filter(|one| one.key.is_of_requests()) {
+            let value = one.of(&self.variables)?;
+            one.put(with.get_or_insert_with(|| call.clone()), value, &self.variables);
+        }
+        Ok(with)
     }
 
     /// What the program sees of a reply, with the books kept on what is open.
@@ -356,12 +429,12 @@ impl ProgramStream {
                 | Call::Icollective { request, .. },
                 Reply::Done,
             ) => {
-                self.begin(*request, buffer_of(call));
+                self.begin(*request, buffer_of(call), receives(call));
                 None
             }
             (Call::Imrecv { request, message, .. }, Reply::Done) => {
                 self.probed[message.0 as usize] = false;
-                self.begin(*request, buffer_of(call));
+                self.begin(*request, buffer_of(call), receives(call));
                 None
             }
             (
@@ -410,7 +483,7 @@ impl ProgramStream {
             }
             (Call::Rma(call), Reply::Done) => {
                 if let RmaCall::Operate { request: Some(request), .. } = **call {
-                    self.begin(request, 0);
+                    self.begin(request, 0, false);
                 }
                 None
             }
@@ -449,14 +522,12 @@ impl ProgramStream {
             let expected =
                 expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
             let (value, found) = (*value, control::value_of(returned, *value));
-            if found != Some(expected) {
+            if found.unwrap_or(UNDEFINED) != expected {
                 return Err(StatementError::Unexpected { value, found, expected });
             }
         }
         for (value, slot) in &extras.kept {
-            if let Some(found) = control::value_of(returned, *value) {
-                self.variables[*slot] = found;
-            }
+            self.variables[*slot] = control::value_of(returned, *value).unwrap_or(UNDEFINED);
         }
         Ok(())
     }
@@ -468,12 +539,12 @@ impl ProgramStream {
     }
 
     /// A request is open, of an operation with this buffer.
-    fn begin(&mut self, request: Handle, buffer: u32) {
+    fn begin(&mut self, request: Handle, buffer: u32, receives: bool) {
         let slot = request.0 as usize;
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        self.open[slot] = Some(buffer);
+        self.open[slot] = Some(Begun { buffer, receives });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -485,8 +556,8 @@ impl ProgramStream {
     }
 
     fn end(&mut self, request: Handle, outcome: Outcome) -> Ending {
-        let buffer = self.open[request.0 as usize].take().expect("only open requests are asked");
-        Ending::Over { outcome, buffer }
+        let begun = self.open[request.0 as usize].take().expect("only open requests are asked");
+        Ending::Over { outcome, buffer: begun.buffer }
     }
 
     /// The endings of a whole set, where `outcomes` are those of its open members in order.
@@ -533,6 +604,13 @@ fn begins(call: &Call) -> Option<Handle> {
         return None;
     };
     Some(*request)
+}
+
+fn receives(call: &Call) -> bool {
+    match call {
+        Call::Typed(typed) => receives(&typed.call),
+        call => matches!(call, Call::Irecv { .. } | Call::Imrecv { .. }),
+    }
 }
 
 fn is_ready(call: &Call) -> bool {

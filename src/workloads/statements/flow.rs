@@ -9,13 +9,13 @@
 //! ```
 
 use super::communicators;
-use super::reader::{Handles, Open, Reader};
+use super::reader::{Handles, Open, Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::{MOST_VARIABLES, text_of};
 use super::windows;
 use crate::program::control::{Control, Key};
 use form::codes;
-use form::diagnostic::Diagnostic;
+use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type};
 use form::json::{Node, Value};
 
@@ -37,13 +37,18 @@ impl Reader<'_> {
     }
 
     fn read_statement(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
-        let line = self.lines.line(node.span);
+        let at = self.lines.place(node.span);
         let op = node.required_word("op");
         match op {
-            "repeat" => self.repeat(node, (path, line), out),
-            "until" => self.until(node, (path, line), out),
-            "if" => self.condition(node, (path, line), out),
-            "set" => self.set(node, (path, line), out),
+            "repeat" => self.repeat(node, (path, at), out),
+            "until" => self.until(node, (path, at), out),
+            "if" => self.condition(node, (path, at), out),
+            "set" => self.set(node, (path, at), out),
+            "assert" => {
+                let condition = self.value(node, "condition", Some(Type::Truth), path);
+                let condition = condition.unwrap_or_else(|| Expression::constant(1));
+                out.push(control(Control::Assert(condition), at));
+            }
             _ => {
                 // Their names are followed from the first to the last line.
                 let of = if communicators::STATEMENTS.contains(&op) {
@@ -54,12 +59,17 @@ impl Reader<'_> {
                 if let Some((code, what)) = of.filter(|_| self.nested > 0) {
                     let found = format!("`{op}` inside a loop or a condition");
                     let allowed = format!("{what} are made and freed outside of them");
-                    let at = format!("{path}.op");
-                    self.report(Diagnostic::error(code, node.span, at, found, allowed));
+                    let of_op = format!("{path}.op");
+                    self.report(Diagnostic::error(code, node.span, of_op, found, allowed));
                 }
                 let step = self.step(node, path);
                 self.returns(node, path);
-                out.push(Statement { step, line, extras: self.scope.take() });
+                out.push(Statement {
+                    step,
+                    line: at.line,
+                    column: at.column,
+                    extras: self.scope.take(),
+                });
             }
         }
     }
@@ -85,72 +95,73 @@ impl Reader<'_> {
         Some(Expression::constant(flag.map_or_else(|| value.as_integer(), i64::from)))
     }
 
-    fn repeat(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+    fn repeat(&mut self, node: &Node, (path, at): (&str, Place), out: &mut Vec<Statement>) {
         let times = self.value(node, "times", Some(Type::Integer), path);
         let counter = self.scope.hidden();
         let limit = self.scope.hidden();
         let shown = node.get("with");
         let shown = shown.map(|name| self.variable(name, Type::Integer, &format!("{path}.with")));
         let enter = out.len();
-        out.push(control(Control::Jump(0), line));
+        out.push(control(Control::Jump(0), at));
         self.body(node, path, out);
-        out.push(control(Control::Again { counter, limit, shown, body: enter + 1 }, line));
+        out.push(control(Control::Again { counter, limit, shown, body: enter + 1 }, at));
         let times = times.unwrap_or_else(|| Expression::constant(0));
-        out[enter] = control(Control::Enter { counter, limit, shown, times, end: out.len() }, line);
+        out[enter] = control(Control::Enter { counter, limit, shown, times, end: out.len() }, at);
     }
 
-    fn until(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
-        let counter = self.scope.hidden();
+    fn until(&mut self, node: &Node, (path, at): (&str, Place), out: &mut Vec<Statement>) {
+        let counter = self.scope.repetitions();
         let times = i64::try_from(node.count("at_most").unwrap_or(1));
         let times = times.expect("the shape limits the repetitions");
         let body = out.len();
-        out.push(control(Control::Set { slot: counter, to: Expression::constant(0) }, line));
+        out.push(control(Control::Repeat { counter }, at));
         self.body(node, path, out);
         // The condition sees variables that the statements make.
         let condition = self.value(node, "condition", Some(Type::Truth), path);
         let condition = condition.unwrap_or_else(|| Expression::constant(1));
         let until = Control::Until { counter, condition, times, body: body + 1 };
-        out.push(control(until, line));
+        out.push(control(until, at));
     }
 
     /// The statements of a loop, where names may be those of the iteration before.
     fn body(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
         let list = node.get("do").expect("the key is required");
         self.expect_later(list);
-        let before = self.handles.clone();
+        let before = (self.handles.clone(), self.attached);
         self.nested += 1;
         self.list(list, &format!("{path}.do"), out);
         self.nested -= 1;
         self.merge(&before);
     }
 
-    fn condition(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+    fn condition(&mut self, node: &Node, (path, at): (&str, Place), out: &mut Vec<Statement>) {
         let condition = self.value(node, "condition", Some(Type::Truth), path);
         let condition = condition.unwrap_or_else(|| Expression::constant(0));
         let unless = out.len();
-        out.push(control(Control::Jump(0), line));
-        let before = self.handles.clone();
+        out.push(control(Control::Jump(0), at));
+        let before = (self.handles.clone(), self.attached);
         self.nested += 1;
         let then = node.get("then").expect("the key is required");
         self.list(then, &format!("{path}.then"), out);
         let jump = out.len();
-        out.push(control(Control::Jump(0), line));
-        let after = std::mem::replace(&mut self.handles, before);
+        out.push(control(Control::Jump(0), at));
+        let after = std::mem::replace(&mut self.handles, before.0);
+        let after = (after, std::mem::replace(&mut self.attached, before.1));
         if let Some(list) = node.get("else") {
             self.list(list, &format!("{path}.else"), out);
         }
         self.nested -= 1;
         self.merge(&after);
-        out[unless] = control(Control::Unless { condition, end: jump + 1 }, line);
-        out[jump] = control(Control::Jump(out.len()), line);
+        out[unless] = control(Control::Unless { condition, end: jump + 1 }, at);
+        out[jump] = control(Control::Jump(out.len()), at);
     }
 
-    fn set(&mut self, node: &Node, (path, line): (&str, usize), out: &mut Vec<Statement>) {
+    fn set(&mut self, node: &Node, (path, at): (&str, Place), out: &mut Vec<Statement>) {
         let to = self.value(node, "to", None, path);
         let to = to.unwrap_or_else(|| Expression::constant(0));
         let name = node.get("name").expect("the key is required");
         let slot = self.variable(name, to.of(), &format!("{path}.name"));
-        out.push(control(Control::Set { slot, to }, line));
+        out.push(control(Control::Set { slot, to }, at));
     }
 
     /// Requests that a loop begins may be open where its next iteration uses them.
@@ -177,8 +188,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The names after one of two ways, the other of which leaves `other`.
-    fn merge(&mut self, other: &Handles) {
+    /// The names and the attached buffer after one of two ways, the other of which leaves `other`.
+    fn merge(&mut self, (other, attached): &(Handles, Option<(Span, bool)>)) {
+        self.attached = match (self.attached, *attached) {
+            (Some((first, one)), Some((_, other))) => Some((first, one && other)),
+            (Some((first, _)), None) | (None, Some((first, _))) => Some((first, false)),
+            (None, None) => None,
+        };
         for (name, (handle, open, span)) in other {
             match self.handles.get_mut(name) {
                 Some(own) if own.1 == *open => {}
@@ -205,6 +221,7 @@ impl Reader<'_> {
     }
 }
 
-const fn control(control: Control, line: usize) -> Statement {
-    Statement { step: Step::Control(ControlStep(control)), line, extras: None }
+const fn control(control: Control, at: Place) -> Statement {
+    let Place { line, column } = at;
+    Statement { step: Step::Control(ControlStep(control)), line, column, extras: None }
 }

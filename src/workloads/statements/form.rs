@@ -4,14 +4,27 @@ pub(crate) mod collectives;
 mod communicators;
 mod outside;
 pub(crate) mod pieces;
+mod returned;
 pub(crate) mod windows;
 
-use form::fields::{COMM_FIELD, REQ, REQUEST, SIZE};
-use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
+use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, REQUEST, SIZE};
+use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
+use returned::{
+    EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_RECEIVED,
+    EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_RECEIVED,
+    INTO_TESTED,
+};
 
-static REQUESTS: Shape = Shape::List { of: &Shape::Name, min: 0, max: 100_000 };
+static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
+static REQUESTS: Shape = Shape::Either(&[
+    Shape::List { of: &ONE_REQUEST, min: 0, max: 100_000 },
+    Shape::Object(&[
+        required("name", &Shape::Name, "\"a\"", "The name of the array."),
+        required("count", &MEMBERS, "\"= n\"", "Its first requests, so many of them."),
+    ]),
+]);
 static PEER: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: u32::MAX as u64 },
     Shape::Word(&[
@@ -23,24 +36,6 @@ static TAG: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: TAG_UB.cast_unsigned() as u64 },
     Shape::Word(&[("any", "MPI_ANY_TAG, in receives and probes only")]),
 ]));
-static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
-static EXPECTED: Shape = Shape::Object(&[
-    optional("source", &WHOLE, "The rank in the status."),
-    optional("tag", &WHOLE, "The tag in the status."),
-    optional("count", &Shape::Expression(&SIZE), "Bytes of the message."),
-    optional("flag", &Shape::Expression(&Shape::Flag), "The flag of a test or probe."),
-    optional("index", &WHOLE, "The index that `waitany` returns."),
-]);
-static KEPT: Shape = Shape::Object(&[
-    optional("source", &Shape::Name, "The variable of the rank in the status."),
-    optional("tag", &Shape::Name, "The variable of the tag in the status."),
-    optional("count", &Shape::Name, "The variable of the bytes of the message."),
-    optional("flag", &Shape::Name, "The variable of the flag of a test or probe."),
-    optional("index", &Shape::Name, "The variable of the index that `waitany` returns."),
-]);
-const EXPECT: Field =
-    optional("expect", &EXPECTED, "Values that it must return; another one ends the run.");
-const INTO: Field = optional("into", &KEPT, "Variables that keep values which it returns.");
 
 const TO: Field = required("to", &PEER, "1", "The receiver's rank in the communicator.");
 const SRC: Field =
@@ -49,10 +44,15 @@ const TAG_FIELD: Field =
     default("tag", &TAG, "0", "The tag, 0 to 2147483647 (MPI_TAG_UB, the greatest C int).");
 const ATTACHED: Field =
     required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
-const REQS: Field = required("reqs", &REQUESTS, "[ \"a\" ]", "The names of the requests.");
+const REQS: Field = required(
+    "reqs",
+    &REQUESTS,
+    "[ \"a\" ]",
+    "The requests: a list, or the first ones of an array.",
+);
 const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 42] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
     variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
     variant(
         "issend",
@@ -78,19 +78,31 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 42] = [
     variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Irecv"),
     variant(
         "recv",
-        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, EXPECT, INTO],
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, EXPECT_RECEIVED, INTO_RECEIVED],
         "MPI_Recv",
     ),
-    variant("wait", &[REQ, EXPECT, INTO], "MPI_Wait"),
+    variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
     variant("waitall", &[REQS], "MPI_Waitall"),
-    variant("waitany", &[REQS, EXPECT, INTO], "MPI_Waitany"),
-    variant("test", &[REQ, EXPECT, INTO], "MPI_Test"),
-    variant("testall", &[REQS, EXPECT, INTO], "MPI_Testall"),
-    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Probe"),
-    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Iprobe"),
-    variant("mprobe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Mprobe"),
-    variant("improbe", &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT, INTO], "MPI_Improbe"),
-    variant("mrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, EXPECT, INTO], "MPI_Mrecv"),
+    variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),
+    variant("test", &[REQ, EXPECT_TESTED, INTO_TESTED], "MPI_Test"),
+    variant("testall", &[REQS, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED], "MPI_Testall"),
+    variant("probe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT_RECEIVED, INTO_RECEIVED], "MPI_Probe"),
+    variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT_FLAGGED, INTO_FLAGGED], "MPI_Iprobe"),
+    variant(
+        "mprobe",
+        &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT_RECEIVED, INTO_RECEIVED],
+        "MPI_Mprobe",
+    ),
+    variant(
+        "improbe",
+        &[HANDLE, SRC, TAG_FIELD, COMM_FIELD, EXPECT_FLAGGED, INTO_FLAGGED],
+        "MPI_Improbe",
+    ),
+    variant(
+        "mrecv",
+        &[HANDLE, ROOM, TYPE, COUNT, WITHIN, EXPECT_RECEIVED, INTO_RECEIVED],
+        "MPI_Mrecv",
+    ),
     variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
@@ -103,18 +115,13 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 42] = [
     communicators::CREATE_ENDPOINTS,
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
-    variant("win_test", &[windows::WIN, EXPECT, INTO], "MPI_Win_test"),
-    variant(
-        "win_shared_query",
-        &[windows::WIN, windows::AT, EXPECT, INTO],
-        "MPI_Win_shared_query; its `count` is the size of the part",
-    ),
     outside::COMPUTE,
     outside::TIMER,
     variant("repeat", &outside::OF_REPEAT, "A loop of a number of iterations."),
     variant("until", &outside::OF_UNTIL, "A loop that ends with its condition."),
     variant("if", &outside::OF_IF, "A condition."),
     variant("set", &outside::OF_SET, "A variable gets a value."),
+    variant("assert", &outside::OF_ASSERT, "A condition that must hold."),
 ];
 
 /// How many statements there are about messages, communicators and windows.

@@ -327,7 +327,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
     /// The bytes of `count` elements; 0 where their number is computed.
     fn elements(&mut self, width: u64) -> u64 {
         let most = MAX_MESSAGE / width;
-        if self.computes((Key::Elements { width }, Type::Integer), (0, signed(most))) {
+        if self.computes((Key::Count { width }, Type::Integer), (0, signed(most))) {
             return 0;
         }
         let count = self.node.count("count").unwrap_or(1);

@@ -9,18 +9,19 @@ use form::expression::{Expression, Type, Variable, Wrong};
 use form::json::{Node, Value};
 use mpi::observation::ReturnValue;
 
-const VALUES: [ReturnValue; 5] = [
+const VALUES: [ReturnValue; 6] = [
     ReturnValue::Source,
     ReturnValue::Tag,
     ReturnValue::Count,
     ReturnValue::Flag,
     ReturnValue::Index,
+    ReturnValue::Cancelled,
 ];
 
 /// The type of a value that a call returns.
 const fn type_of(value: ReturnValue) -> Type {
     match value {
-        ReturnValue::Flag => Type::Truth,
+        ReturnValue::Flag | ReturnValue::Cancelled => Type::Truth,
         ReturnValue::Source | ReturnValue::Tag | ReturnValue::Count | ReturnValue::Index => {
             Type::Integer
         }
@@ -48,9 +49,11 @@ impl Reader<'_> {
         let Wrong { at, found, allowed } = wrong;
         let source = self.diagnostics.text(node.span.source);
         let own = source.get(node.span.start as usize..node.span.end as usize);
-        // The quotation mark and the sign stand before the text, which is as in the file without escapes.
+        // The sign stands before the text, and in a file a quotation mark before it; without escapes the rest is as
+        // it was written.
         let plain = own.is_some_and(|own| !own.contains('\\'));
-        let inside = |place: usize| node.span.start + 2 + u32::try_from(place).unwrap_or(0);
+        let before = if own.is_some_and(|own| own.starts_with('"')) { 2 } else { 1 };
+        let inside = |place: usize| node.span.start + before + u32::try_from(place).unwrap_or(0);
         let span = if plain {
             let end = inside(at.end).max(inside(at.start) + 1).min(node.span.end);
             Span { start: inside(at.start).min(end), end, ..node.span }

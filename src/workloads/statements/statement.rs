@@ -19,6 +19,8 @@ pub struct Statement {
     pub step: Step,
     /// The line of the scenario file.
     pub line: usize,
+    /// The column of its beginning there.
+    pub column: usize,
     /// Keys that are computed, and values that it returns; most statements have none.
     pub(crate) extras: Option<Arc<Extras>>,
 }

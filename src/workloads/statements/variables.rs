@@ -14,6 +14,8 @@ pub(super) const MOST_VARIABLES: usize = 65_535;
 #[derive(Debug)]
 pub(super) struct Scope {
     pub(super) variables: Vec<(String, Type)>,
+    /// Loops of the kind `until`.
+    untils: usize,
     /// Whether the program has loops, conditions or variables of its own.
     pub(super) used: bool,
     /// Whether it has more variables and loops than [`MOST_VARIABLES`].
@@ -25,7 +27,7 @@ pub(super) struct Scope {
 impl Default for Scope {
     fn default() -> Self {
         let variables = NAMES.map(|name| (name.to_owned(), Type::Integer)).into();
-        Self { variables, used: false, too_many: false, extras: Extras::default() }
+        Self { variables, untils: 0, used: false, too_many: false, extras: Extras::default() }
     }
 }
 
@@ -39,6 +41,13 @@ impl Scope {
     pub(super) fn hidden(&mut self) -> usize {
         self.used = true;
         self.add(String::new(), Type::Integer)
+    }
+
+    /// The place of the counter of one more `until`.
+    pub(super) const fn repetitions(&mut self) -> usize {
+        self.used = true;
+        self.untils += 1;
+        self.untils - 1
     }
 
     /// One more variable; where there are too many, the last one again, and the statement reports it.
@@ -59,6 +68,6 @@ impl Scope {
 }
 
 /// The text of an expression behind its sign, if `node` is one.
-pub(super) fn text_of(node: &Node) -> Option<&str> {
+pub(crate) fn text_of(node: &Node) -> Option<&str> {
     node.text().and_then(|text| text.strip_prefix('='))
 }

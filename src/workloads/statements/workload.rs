@@ -43,6 +43,9 @@ form::object! {
     }
 }
 
+/// The path of the number of ranks of a body.
+const BODY_RANKS: &str = workload_field!(ProgramForm, processes);
+
 /// A program.
 pub static KIND: Kind = Kind {
     name: "program",
@@ -101,9 +104,10 @@ impl WrittenProgram {
         if lists.is_multiple_of(usize::from(threads)) {
             return;
         }
-        let found = format!("{lists} lists of statements");
+        let found = format!("{lists} ranks");
         let allowed = format!("one for each of the {threads} endpoints of every process");
-        let one = reading.error(&codes::CONTRADICTION, KIND.processes, found, allowed);
+        let path = if reading.node.get("body").is_some() { BODY_RANKS } else { KIND.processes };
+        let one = reading.error(&codes::CONTRADICTION, path, found, allowed);
         let threads = reading.place("ranks.threads_per_process");
         reading.diagnostics.push(one.related(threads, "the endpoints are given here"));
     }
@@ -121,6 +125,15 @@ impl WrittenProgram {
 
     /// The calls, with the units of collectives.
     fn listed(&self, ranks: &Ranks) -> Programs {
+        // The endpoint library has fewer tags than MPI.
+        let tags = match ranks.addressing {
+            Addressing::EndpointLibrary => Some(i64::from(USER_MAX)),
+            Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => None,
+        };
+        let extras = |statement: &Statement| match (&statement.extras, tags) {
+            (Some(extras), Some(most)) => Some(Arc::new(extras.with_tags_up_to(most))),
+            (extras, _) => extras.clone(),
+        };
         let step = |statement: &Statement| {
             let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
             let does = match &statement.step {
@@ -137,7 +150,8 @@ impl WrittenProgram {
                 Step::Timer(Timer::Stop) => Does::Mark(END),
                 Step::Control(control) => Does::Control(control.0.clone()),
             };
-            program::Step { line, does, extras: statement.extras.clone() }
+            let column = u32::try_from(statement.column).unwrap_or(u32::MAX);
+            program::Step { line, column, does, extras: extras(statement) }
         };
         let mut lists: Vec<Arc<[program::Step]>> = Vec::with_capacity(self.ranks.len());
         for (rank, own) in self.ranks.iter().enumerate() {
@@ -153,25 +167,38 @@ impl WrittenProgram {
     }
 }
 
-/// Refuses tags of a program over the endpoint library, which has fewer than MPI.
+/// Refuses tags of a program over the endpoint library, which has fewer than MPI; those that are computed are judged
+/// when they are.
 fn check_tags(reading: &mut Reading<'_>) {
+    if let Some(body) = reading.node.get("body") {
+        check_tags_of(reading, body, "workload.body");
+    }
     let lists = reading.node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
     for (rank, list) in lists.iter().enumerate() {
-        for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
-            let tag = node.get("tag").filter(|tag| tag.text().is_none());
-            let most = u64::from(USER_MAX.unsigned_abs());
-            let Some(tag) = tag.filter(|tag| tag.as_count() > most) else { continue };
-            let path = format!("workload.ranks[{rank}][{index}].tag");
-            let found = format!("tag {}", tag.as_count());
-            let allowed = format!("tags of the endpoint library are 0 to {USER_MAX}");
-            let one = Diagnostic::error(&codes::TAG, tag.span, path, found, allowed)
-                .related(reading.place("ranks.addressing"), "the library is chosen here")
-                .help(format!(
-                    "the program has {USER_BITS} of the 31 bits of a tag of MPI; twice {LOCAL_BITS} \
-                     more say which endpoints of their processes send and receive"
-                ));
-            reading.diagnostics.push(one);
+        check_tags_of(reading, list, &format!("workload.ranks[{rank}]"));
+    }
+}
+
+fn check_tags_of(reading: &mut Reading<'_>, list: &Node, path: &str) {
+    for (index, node) in list.elements().unwrap_or(&[]).iter().enumerate() {
+        for key in ["do", "then", "else"] {
+            if let Some(list) = node.get(key) {
+                check_tags_of(reading, list, &format!("{path}[{index}].{key}"));
+            }
         }
+        let tag = node.get("tag").filter(|tag| tag.text().is_none());
+        let most = u64::from(USER_MAX.unsigned_abs());
+        let Some(tag) = tag.filter(|tag| tag.as_count() > most) else { continue };
+        let path = format!("{path}[{index}].tag");
+        let found = format!("tag {}", tag.as_count());
+        let allowed = format!("tags of the endpoint library are 0 to {USER_MAX}");
+        let one = Diagnostic::error(&codes::TAG, tag.span, path, found, allowed)
+            .related(reading.place("ranks.addressing"), "the library is chosen here")
+            .help(format!(
+                "the program has {USER_BITS} of the 31 bits of a tag of MPI; twice {LOCAL_BITS} \
+                 more say which endpoints of their processes send and receive"
+            ));
+        reading.diagnostics.push(one);
     }
 }
 

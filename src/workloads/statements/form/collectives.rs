@@ -4,6 +4,9 @@ use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 use protocols::collectives::Kind;
 
+/// The most elements of a vector, or of a block.
+pub(crate) const MOST_ELEMENTS: u64 = 1 << 28;
+
 /// The words of the algorithms of a kind.
 const fn words(kind: Kind) -> Shape {
     Shape::Word(kind.words(false))
@@ -59,17 +62,20 @@ pub(crate) static TYPE: Shape = Shape::Word(&[
     ("float", "IEEE 754, 4 bytes"),
 ]);
 static SEGMENT: Shape = bytes(1, 1 << 30);
-static ROOT_RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
-static COUNT: Shape = Shape::Count { min: 0, max: 1 << 28 };
+static ROOT_RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
+static COUNT: Shape = Shape::Count { min: 0, max: MOST_ELEMENTS };
+static COMPUTED_COUNT: Shape = Shape::Expression(&COUNT);
+static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
 static SIZES: Shape = Shape::List { of: &SIZE, min: 0, max: 4_096 };
 
 const ROOT: Field = default("root", &ROOT_RANK, "0", "The root's rank in the communicator.");
-const MESSAGE: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the message.");
-const BLOCK: Field = required("size", &SIZE, "\"8 B\"", "Bytes of the block of each rank.");
+const MESSAGE: Field = required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the message.");
+const BLOCK: Field =
+    required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the block of each rank.");
 const BLOCKS: Field =
     required("sizes", &SIZES, "[ \"8 B\", \"4 B\" ]", "Bytes of the block of each rank.");
-const ELEMENTS: Field = required("count", &COUNT, "1", "Elements of the vector.");
+const ELEMENTS: Field = required("count", &COMPUTED_COUNT, "1", "Elements of the vector.");
 const OPERATOR_FIELD: Field = default("operator", &OPERATOR, "sum", "What two elements become.");
 const TYPE_FIELD: Field = default("type", &TYPE, "int32", "The type of the elements.");
 const OVER_FIELD: Field =
@@ -95,7 +101,8 @@ macro_rules! statements {
 
 const COUNTS_FIELD: Field =
     required("counts", &COUNTS, "[ 1, 2 ]", "Elements of the block of each rank.");
-const COUNT_FIELD: Field = required("count", &COUNT, "1", "Elements of the block of each rank.");
+const COUNT_FIELD: Field =
+    required("count", &COMPUTED_COUNT, "1", "Elements of the block of each rank.");
 const SEND_SIZES: Field = required(
     "send_sizes",
     &SIZES,

@@ -43,6 +43,12 @@ pub(super) static OF_IF: [Field; 3] = [
     required("then", &STATEMENTS, "[]", "The statements where it holds."),
     optional("else", &STATEMENTS, "The statements where it does not."),
 ];
+pub(super) static OF_ASSERT: [Field; 1] = [required(
+    "condition",
+    &CONDITION,
+    "\"= n == 8\"",
+    "It must hold; where it does not, the run ends with exit code 1.",
+)];
 pub(super) static OF_SET: [Field; 2] = [
     required("name", &Shape::Name, "\"next\"", "The variable; it is 0 before."),
     required("to", &FORMULA, "\"= (rank + 1) % size\"", "Its value."),

@@ -2,6 +2,7 @@
 
 use super::collectives::TYPE as ELEMENT;
 use super::pieces::KNOWN;
+use super::returned::{EXPECT_ALL_FLAGGED, EXPECT_PART, INTO_ALL_FLAGGED, INTO_PART};
 use form::fields::{COMM_FIELD, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
@@ -69,11 +70,9 @@ const OVERLAP: Field = optional(
 );
 const ATTACHED: Field =
     required("memory", &Shape::Name, "\"m\"", "The name of the memory, which operations give.");
-/// The window of a statement.
-pub(super) const WIN: Field = required("win", &Shape::Name, "\"w\"", "The name of the window.");
+const WIN: Field = required("win", &Shape::Name, "\"w\"", "The name of the window.");
 const TO: Field = required("target", &TARGET, "1", "The target's rank in the window.");
-/// The target of a call that is no operation.
-pub(super) const AT: Field = required("target", &RANK, "1", "The target's rank in the window.");
+const AT: Field = required("target", &RANK, "1", "The target's rank in the window.");
 const DISP: Field = default(
     "disp",
     &WHOLE,
@@ -141,12 +140,14 @@ fields!(OF_SWAP: WIN, TO, DISP, MEMORY, TYPE);
 fields!(OF_FENCE: WIN, default("assert", &ASSERTIONS, "[]", "What the rank asserts."));
 fields!(OF_POST: WIN, GROUP, default("assert", &POST_HINTS, "[]", "What the rank asserts."));
 fields!(OF_START: WIN, GROUP, default("assert", &START_HINTS, "[]", "What the rank asserts."));
+fields!(OF_QUERY: WIN, AT, EXPECT_PART, INTO_PART);
+fields!(OF_TEST: WIN, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED);
 fields!(OF_LOCK: WIN, AT, required("kind", &LOCK_KIND, "\"shared\"", "How it is locked."), NO_CHECK);
 fields!(OF_LOCK_ALL: WIN, NO_CHECK);
 fields!(OF_TARGET: WIN, AT);
 
 /// The statements.
-pub(super) static STATEMENTS: [Variant; 31] = [
+pub(super) static STATEMENTS: [Variant; 33] = [
     variant("win_create", &OF_CREATE, "MPI_Win_create, of memory that the program has"),
     variant("win_allocate", &OF_ALLOCATE, "MPI_Win_allocate"),
     variant(
@@ -158,6 +159,11 @@ pub(super) static STATEMENTS: [Variant; 31] = [
     variant("win_attach", &OF_ATTACH, "MPI_Win_attach to a dynamic window"),
     variant("win_detach", &OF_DETACH, "MPI_Win_detach"),
     variant("win_free", &OF_WINDOW, "MPI_Win_free"),
+    variant(
+        "win_shared_query",
+        &OF_QUERY,
+        "MPI_Win_shared_query; its `count` is the size of the part",
+    ),
     variant("put", &OF_PUT, "MPI_Put"),
     variant("rput", &OF_RPUT, "MPI_Rput"),
     variant("get", &OF_PUT, "MPI_Get"),
@@ -177,6 +183,7 @@ pub(super) static STATEMENTS: [Variant; 31] = [
     variant("win_start", &OF_START, "MPI_Win_start towards a group of targets"),
     variant("win_complete", &OF_WINDOW, "MPI_Win_complete"),
     variant("win_wait", &OF_WINDOW, "MPI_Win_wait"),
+    variant("win_test", &OF_TEST, "MPI_Win_test"),
     variant("win_lock", &OF_LOCK, "MPI_Win_lock"),
     variant("win_unlock", &OF_TARGET, "MPI_Win_unlock"),
     variant("win_lock_all", &OF_LOCK_ALL, "MPI_Win_lock_all"),

@@ -1,0 +1,77 @@
+//! Values that a statement returns: `expect` compares them, and `into` keeps them. Each statement takes the values
+//! that its call returns.
+
+use form::fields::SIZE;
+use form::shape::{Field, Shape, joined, optional};
+
+static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
+static BYTES: Shape = Shape::Expression(&SIZE);
+static TRUTH: Shape = Shape::Expression(&Shape::Flag);
+
+const STATUS: [Field; 3] = [
+    optional("source", &WHOLE, "The rank in the status."),
+    optional("tag", &WHOLE, "The tag in the status."),
+    optional("count", &BYTES, "Bytes of the message."),
+];
+const CANCELLED: [Field; 1] =
+    [optional("cancelled", &TRUTH, "Whether the operation was cancelled (MPI_Test_cancelled).")];
+const FLAG: [Field; 1] = [optional("flag", &TRUTH, "The flag.")];
+const INDEX: [Field; 1] =
+    [optional("index", &WHOLE, "The position of the completed request in `reqs`.")];
+const ENDED: [Field; 4] = joined(&STATUS, &CANCELLED);
+const FLAGGED: [Field; 4] = joined(&STATUS, &FLAG);
+const TESTED: [Field; 5] = joined(&ENDED, &FLAG);
+const INDEXED: [Field; 5] = joined(&ENDED, &INDEX);
+
+const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
+
+const KEPT_STATUS: [Field; 3] = [
+    optional("source", &Shape::Name, "The variable of the rank in the status."),
+    optional("tag", &Shape::Name, "The variable of the tag in the status."),
+    optional("count", &Shape::Name, "The variable of the bytes of the message."),
+];
+const KEPT_CANCELLED: [Field; 1] = [optional(
+    "cancelled",
+    &Shape::Name,
+    "The variable that says whether the operation was cancelled.",
+)];
+const KEPT_FLAG: [Field; 1] = [optional("flag", &Shape::Name, "The variable of the flag.")];
+const KEPT_PART: [Field; 1] =
+    [optional("count", &Shape::Name, "The variable of the bytes of the part of the window.")];
+const KEPT_INDEX: [Field; 1] =
+    [optional("index", &Shape::Name, "The variable of the position of the completed request.")];
+const KEPT_ENDED: [Field; 4] = joined(&KEPT_STATUS, &KEPT_CANCELLED);
+const KEPT_FLAGGED: [Field; 4] = joined(&KEPT_STATUS, &KEPT_FLAG);
+const KEPT_TESTED: [Field; 5] = joined(&KEPT_ENDED, &KEPT_FLAG);
+const KEPT_INDEXED: [Field; 5] = joined(&KEPT_ENDED, &KEPT_INDEX);
+
+macro_rules! returned {
+    ($($expect:ident $into:ident $expected:ident $kept:ident: $what:literal)*) => {$(
+        #[doc = concat!("The values of ", $what, " that must be these.")]
+        pub(super) const $expect: Field = {
+            static FIELDS: &[Field] = &$expected;
+            static SHAPE: Shape = Shape::Object(FIELDS);
+            optional("expect", &SHAPE, "Values that it must return; another one ends the run.")
+        };
+        #[doc = concat!("The variables of the values of ", $what, ".")]
+        pub(super) const $into: Field = {
+            static FIELDS: &[Field] = &$kept;
+            static SHAPE: Shape = Shape::Object(FIELDS);
+            optional(
+                "into",
+                &SHAPE,
+                "Variables that keep values which it returns; `undefined` where it returns none.",
+            )
+        };
+    )*};
+}
+
+returned! {
+    EXPECT_RECEIVED INTO_RECEIVED STATUS KEPT_STATUS: "a receive or a blocking probe"
+    EXPECT_FLAGGED INTO_FLAGGED FLAGGED KEPT_FLAGGED: "a nonblocking probe"
+    EXPECT_ENDED INTO_ENDED ENDED KEPT_ENDED: "a wait"
+    EXPECT_TESTED INTO_TESTED TESTED KEPT_TESTED: "a test"
+    EXPECT_INDEXED INTO_INDEXED INDEXED KEPT_INDEXED: "a wait for one of several requests"
+    EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED FLAG KEPT_FLAG: "a test of several requests or of a window"
+    EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
+}

@@ -1,0 +1,92 @@
+//! MPICH's own tests as programs: each file below `tests/programs/mpich` is one of them in the language of scenarios,
+//! and says by `expect` and `assert` what the test checks. Every program ends well in a run, and in every order of
+//! events where these can be counted; an erroneous one ends with exit code 1 and says why.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::binary::{Answer, Scratch};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/mpich");
+
+/// The most states of an exploration.
+const STATES: &str = "states=60000";
+
+/// Programs with more states than that.
+const MANY_STATES: [&str; 0] = [];
+
+/// What is said of each erroneous program.
+const ERRONEOUS: [(&str, &str); 11] = [
+    ("errors/bcastlength", "the length of the one is 44 B, that of the other is 40 B"),
+    ("errors/errinstatta", "more than the 36 B that the receive has room for"),
+    ("errors/errinstatwa", "more than the 36 B that the receive has room for"),
+    ("errors/gatherlength", "MPI_ERR_COUNT"),
+    ("errors/proberank", "`src` is 2, and takes -1 to 1"),
+    ("errors/reducelength", "the length of the one is 44 B, that of the other is 40 B"),
+    ("errors/reduceop", "the operator of the one is sum, that of the other is prod"),
+    ("errors/scancel_by_name", "the request is not that of a receive"),
+    ("errors/truncmsg1", "MPI_ERR_TRUNCATE"),
+    ("errors/truncmsg_mrecv", "MPI_ERR_TRUNCATE"),
+    ("errors/unmatched", "deadlock"),
+];
+
+/// The programs of a group, by name.
+fn programs(group: &str) -> Vec<(String, PathBuf)> {
+    let files = fs::read_dir(Path::new(FOLDER).join(group)).unwrap();
+    let mut all: Vec<(String, PathBuf)> = files
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (format!("{group}/{}", path.file_stem().unwrap().display()), path))
+        .collect();
+    all.sort();
+    all
+}
+
+/// What `run` and `explore` answer.
+fn answers(name: &str, path: &Path) -> [Answer; 2] {
+    let scratch = Scratch::new(&name.replace('/', "-"));
+    let path = path.to_str().unwrap();
+    let run = scratch.run(&["run", path, "--out", "out"]);
+    [run, scratch.run(&["explore", path, "--reduce", "--budget", STATES])]
+}
+
+/// Every program of the group ends well; answers how many there are.
+fn end_well(group: &str) -> usize {
+    let all = programs(group);
+    for (name, path) in &all {
+        let [run, explored] = answers(name, path);
+        assert_eq!(run.exit, 0, "{name}: {}{}", run.out, run.err);
+        let exit = if MANY_STATES.contains(&name.as_str()) { 5 } else { 0 };
+        assert_eq!(explored.exit, exit, "{name}: {}{}", explored.out, explored.err);
+    }
+    all.len()
+}
+
+#[test]
+fn messages_of_the_group_pt2pt() {
+    assert!(end_well("pt2pt") >= 40);
+}
+
+#[test]
+fn communicators_of_the_group_comm() {
+    assert!(end_well("comm") >= 15);
+}
+
+#[test]
+fn collectives_of_the_group_coll() {
+    assert!(end_well("coll") >= 15);
+}
+
+#[test]
+fn erroneous_programs_end_by_name() {
+    let all = programs("errors");
+    let named: Vec<&str> = ERRONEOUS.iter().map(|(name, _)| *name).collect();
+    let found: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(found, named);
+    for ((name, path), (_, words)) in all.iter().zip(ERRONEOUS) {
+        for answer in answers(name, path) {
+            let said = format!("{}{}", answer.out, answer.err);
+            assert_eq!(answer.exit, 1, "{name}: {said}");
+            assert!(said.contains(words), "{name}: {said}");
+        }
+    }
+}
