@@ -49,6 +49,7 @@ impl Reader<'_> {
                 let condition = condition.unwrap_or_else(|| Expression::constant(1));
                 out.push(control(Control::Assert(condition), at));
             }
+            "store" | "load" => self.access(op, node, path, out, (at.line, at.column)),
             _ => {
                 // Their names are followed from the first to the last line.
                 let of = if communicators::STATEMENTS.contains(&op) {
@@ -75,7 +76,7 @@ impl Reader<'_> {
     }
 
     /// The expression under `key`, or the number or flag that stands there.
-    fn value(
+    pub(super) fn value(
         &mut self,
         node: &Node,
         key: &str,
