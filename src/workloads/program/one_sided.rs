@@ -23,6 +23,9 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             *group = group.ranks().iter().copied().chain([Rank(rank())]).collect();
         }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
+        (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
+            *request = members.at(value);
+        }
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
         }
