@@ -158,11 +158,24 @@ impl Reader<'_> {
 
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let op = node.required_word("op");
-        if let Some(call) = self.communicators.read(self.diagnostics, op, node, path) {
-            if op == "comm_split" {
-                let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
-                self.computes(node, (Key::Color, Type::Integer), (0, most), path);
-                self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+        if let Some(call) =
+            self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
+        {
+            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+            let ranks = (0, i64::from(u32::MAX));
+            match op {
+                "comm_split" => {
+                    self.computes(node, (Key::Color, Type::Integer), (0, most), path);
+                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+                }
+                "intercomm_create" => {
+                    self.computes(node, (Key::Leader, Type::Integer), ranks, path);
+                    self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
+                }
+                "intercomm_merge" => {
+                    self.computes(node, (Key::High, Type::Truth), (0, 1), path);
+                }
+                _ => {}
             }
             return Step::Call(call);
         }

@@ -61,12 +61,22 @@ pub(crate) enum Key {
     Time,
     Color,
     Order,
+    Leader,
+    RemoteLeader,
+    High,
     /// The root of a collective, on the communicator in reverse order or another one.
-    Root { reversed: bool },
+    Root {
+        reversed: bool,
+    },
     /// Bytes of its message, or of the block of each rank.
-    Block { reversed: bool },
+    Block {
+        reversed: bool,
+    },
     /// Elements of its vector, or of the block of each rank, of so many bytes each.
-    Elements { reversed: bool, width: u64 },
+    Elements {
+        reversed: bool,
+        width: u64,
+    },
     /// The place of a request in an array.
     Request(Members),
     /// The same, of the request that stands there in a list.
@@ -109,6 +119,9 @@ impl Key {
             Self::Time => "time",
             Self::Color => "color",
             Self::Order => "key",
+            Self::Leader => "leader",
+            Self::RemoteLeader => "remote_leader",
+            Self::High => "high",
             Self::Request(_) | Self::Listed(..) => "index",
             Self::Root { .. } => "root",
             Self::Requests(_) | Self::Elements { .. } => "count",
@@ -134,7 +147,8 @@ impl Computed {
     pub(super) fn of(&self, values: &[i64]) -> Result<i64, StatementError> {
         let found = self.value.value(values).map_err(|failure| error(&failure))?;
         let (least, most) = self.range;
-        if (least..=most).contains(&found) {
+        let no_color = self.key == Key::Color && found == UNDEFINED;
+        if (least..=most).contains(&found) || no_color {
             return Ok(found);
         }
         Err(StatementError::OutOfRange { key: self.key.name(), found, least, most })
@@ -182,8 +196,14 @@ impl Computed {
                 | Call::Imrecv { buffer, .. },
             ) => buffer.bytes = bytes(),
             (Key::Color, Call::Communicators(CommCall::Split { color, .. })) => {
-                *color = Some(int());
+                *color = (value != UNDEFINED).then(int);
             }
+            (Key::Leader, Call::Communicators(CommCall::Intercomm { leader: rank, .. }))
+            | (
+                Key::RemoteLeader,
+                Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
+            ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (Key::High, Call::Communicators(CommCall::Merge { high, .. })) => *high = value != 0,
             (
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
                 Call::Collective(call) | Call::Icollective { call, .. },

@@ -12,8 +12,8 @@ use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
     EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_RECEIVED,
-    EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_RECEIVED,
-    INTO_TESTED,
+    EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED,
+    INTO_RECEIVED, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -81,7 +81,7 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
         "MPI_Recv",
     ),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
-    variant("waitall", &[REQS], "MPI_Waitall"),
+    variant("waitall", &[REQS, EXPECT_STATUSES], "MPI_Waitall"),
     variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),
     variant("test", &[REQ, EXPECT_TESTED, INTO_TESTED], "MPI_Test"),
     variant("testall", &[REQS, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED], "MPI_Testall"),
