@@ -220,6 +220,8 @@ codes! {
         "Only a warning: the program runs, since freeing sends no message here. MPI_Comm_free is collective: a program in which a rank of the communicator never calls it is wrong, and other libraries may wait."
     EXPRESSION "E0522" Invalid "an expression of a program is wrong"
         "A text that begins with `=` is an expression of whole numbers and times over `rank`, `size` and the variables of the program, such as `= (rank + 1) % size`. The message shows the place in the text, and the words that may stand there."
+    WINDOW "E0525" Invalid "the window is not there"
+        "A name stands for a window from the statement that makes it (`win_create`, `win_allocate`, `win_allocate_shared`, `win_create_dynamic`) to `win_free`, of one rank. Every window is freed. Loops and conditions use windows, and neither make nor free them. Memory is attached to dynamic windows only."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

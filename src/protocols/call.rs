@@ -7,6 +7,7 @@ use super::collectives::Collective;
 use super::device::DeviceExchange;
 use super::identity::Handle;
 use super::packing::Task;
+use super::space::Region;
 use super::typed::Elements;
 use super::windows::call::RmaCall;
 use mpi::communicator::Comparison;
@@ -304,6 +305,8 @@ pub enum Reply {
     Compared(Comparison),
     /// `MPI_Win_test`.
     Flag(bool),
+    /// `MPI_Win_shared_query`: where the part lies.
+    Part(Region),
     /// The numbers of all ranks, by rank.
     Numbers(Box<[u32]>),
 }

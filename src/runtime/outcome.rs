@@ -46,6 +46,8 @@ pub enum Ending {
     Protocol {
         /// Where.
         process: Process,
+        /// The line of the call that its thread was in, where the scenario has it.
+        line: Option<u32>,
         /// What.
         error: ProtocolError,
     },

@@ -6,7 +6,7 @@ use protocols::contract::{Action, Counter, Process, ProtocolError, Region, Threa
 
 /// Why a run was stopped: a defect of a protocol, told as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
-#[error("process {}, thread {}{}: {defect}", process.0, thread.0, at(*position))]
+#[error("process {}, thread {}{}: {defect}", process.0, thread.0, in_line(*position))]
 pub struct Fault {
     /// Whose library.
     pub process: Process,
@@ -29,8 +29,9 @@ pub enum Defect {
     Broke(String),
 }
 
-fn at(position: Option<u32>) -> String {
-    position.map_or_else(String::new, |position| format!(", call {position}"))
+/// The line of a call, in words; nothing where it has none.
+pub fn in_line(position: Option<u32>) -> String {
+    position.map_or_else(String::new, |position| format!(" in line {position}"))
 }
 
 /// The rule that a list breaks, if it breaks one.

@@ -120,7 +120,11 @@ impl Workload for Bandwidth {
             let (size, rounds) = (size.as_u64(), self.rounds());
             let rank = Windowed::new(peer, self.direction(me), size, window, warmup, rounds);
             let rank = if buffers == Buffers::One { rank.with_one_buffer() } else { rank };
-            if pairs > 1 { rank.with_common_start() } else { rank }
+            match (pairs, me) {
+                (1, 0) => rank,
+                (1, _) => rank.timed_by_partner(),
+                _ => rank.with_common_start(),
+            }
         };
         (0..2 * pairs).map(|me| AnyProgram::Windowed(rank(me))).collect()
     }

@@ -1,6 +1,7 @@
 //! One collective again and again, as the collective benchmarks of OSU measure it.
 //!
-//! Marks 0 and 1 of every rank bracket the timed calls. They follow each other without a barrier in
+//! Marks 0 and 1 of every rank bracket the timed calls; between the warm-up and them all ranks meet in a
+//! barrier, as in the Intel MPI Benchmarks. The calls follow each other without a barrier in
 //! between: a rank that is early in one call may already be in the next. With a computation beside it,
 //! a call only begins the collective; the rank computes, tests it where it is asked to, and waits.
 
@@ -314,6 +315,8 @@ enum State {
     Barrier,
     /// A round may begin.
     Round,
+    /// All ranks have warmed up.
+    Met,
     /// The timed rounds have begun.
     Started,
     /// The collective of the round was begun: a piece of the computation is next, after so many tests.
@@ -381,11 +384,15 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
                 self.state = State::Over;
                 Next::Mark(END)
             }
-            State::Round if self.done == self.warm_up => {
+            State::Round if self.done == self.warm_up && self.warm_up > 0 => {
+                self.state = State::Met;
+                Next::Call(Call::Barrier { comm: Comm::default() })
+            }
+            State::Round | State::Met if self.done == self.warm_up => {
                 self.state = State::Started;
                 Next::Mark(START)
             }
-            State::Round | State::Started => self.call(),
+            State::Round | State::Met | State::Started => self.call(),
             State::Begun(tested) => {
                 self.state = State::Computed(tested);
                 Next::Compute(self.piece(tested))

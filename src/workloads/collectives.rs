@@ -160,18 +160,27 @@ impl Chosen {
     }
 }
 
+/// The type of the elements of a statement.
+///
+/// # Panics
+///
+/// When the node was not checked against its shape.
+pub(crate) fn element_type(node: &Node) -> Datatype {
+    let name = node.word("type").unwrap_or("int32");
+    let datatype = Datatype::ALL.into_iter().find(|one| one.name() == name);
+    datatype.expect("the tree was checked against its shape")
+}
+
 /// The operator of a statement; a report where it is not defined on the type.
 ///
 /// # Panics
 ///
 /// When the node was not checked against its shape.
 pub fn reduction(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Reduction {
-    let word = |key: &str, default: &'static str| node.word(key).unwrap_or(default).to_owned();
-    let (operator, datatype) = (word("operator", "sum"), word("type", "int32"));
+    let operator = node.word("operator").unwrap_or("sum");
     let operator = Operator::ALL.into_iter().find(|one| one.name() == operator);
-    let datatype = Datatype::ALL.into_iter().find(|one| one.name() == datatype);
-    let (operator, datatype) =
-        operator.zip(datatype).expect("the tree was checked against its shape");
+    let operator = operator.expect("the tree was checked against its shape");
+    let datatype = element_type(node);
     Reduction::new(operator, datatype).unwrap_or_else(|| {
         let span =
             node.get("operator").or_else(|| node.get("type")).map_or(node.span, |it| it.span);

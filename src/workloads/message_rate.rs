@@ -100,8 +100,11 @@ impl MessageRate {
         let (peer, direction) = self.pair(ranks, process);
         let MessageRateForm { size, window, warmup, .. } = self.form;
         let (size, threads) = (size.as_u64(), ranks.threads);
-        let windows =
-            |peer| Windowed::new(Rank(peer), direction, size, window, warmup, self.rounds);
+        let windows = |peer| {
+            let rank = Windowed::new(Rank(peer), direction, size, window, warmup, self.rounds);
+            // Without a warm-up the barrier at the start is the common one.
+            if warmup > 0 { rank.with_common_start() } else { rank }
+        };
         // Ranks are grouped by process, in the order of threads.
         let thread_of_peer = peer * u32::from(threads) + u32::from(thread);
         let (program, over) = match ranks.addressing {

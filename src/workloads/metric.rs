@@ -1,7 +1,7 @@
 //! Metrics: what a workload measures, and how a run is turned into it.
 
 use super::job::AnyProgram;
-use super::marks::{END, START};
+use super::marks::{END, PARTNER_END, PARTNER_START, START};
 use super::ranks::Ranks;
 use hardware::profile::Profile;
 use runtime::account::{Account, Part};
@@ -127,11 +127,16 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The marks of a thread's start and end.
+/// The marks of a thread's start and end, also where the clock of its partner measures the time.
 pub fn brackets(outcome: &Outcome) -> impl Iterator<Item = (&Mark, &Mark)> {
-    marks(outcome, START).filter_map(move |start| {
+    outcome.marks.iter().filter_map(move |start| {
+        let end = match start.number {
+            START => END,
+            PARTNER_START => PARTNER_END,
+            _ => return None,
+        };
         let same = |end: &&Mark| (end.process, end.thread) == (start.process, start.thread);
-        Some((start, marks(outcome, END).find(same)?))
+        Some((start, marks(outcome, end).find(same)?))
     })
 }
 

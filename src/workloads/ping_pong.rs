@@ -1,6 +1,7 @@
 //! Ping-pong: two ranks send one message to and fro, as `osu_latency` does.
 //!
-//! Marks 0 and 1 of rank 0 bracket the timed rounds; latency is half the time of a round.
+//! Marks 0 and 1 of rank 0 bracket the timed rounds; latency is half the time of a round. Rank 1 measures no time:
+//! its last warm-up message is still on its way when its send returns.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use super::fields::{BETWEEN, Between, QUEUE, ROUNDS, Rounds, SIZE, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, OsuBenchmark, OsuTest, Processes, Reading, Workload};
 pub use super::marks::{END, START};
+use super::marks::{PARTNER_END, PARTNER_START};
 use super::metric::{BANDWIDTH, LATENCY, Measured, MetricSpec, TIME, between_marks};
 use super::ranks::Ranks;
 use form::typed::Object as _;
@@ -160,11 +162,11 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for PingPong {
             }
             State::Half { done, second: false } if done == self.warm_up + self.rounds => {
                 self.state = State::Over;
-                Next::Mark(END)
+                Next::Mark(if self.leads { END } else { PARTNER_END })
             }
             State::Half { done, second: false } if done == self.warm_up => {
                 self.state = State::Started;
-                Next::Mark(START)
+                Next::Mark(if self.leads { START } else { PARTNER_START })
             }
             State::Started => {
                 self.state = State::Half { done: self.warm_up, second: true };

@@ -12,6 +12,7 @@
 
 mod check;
 pub(crate) mod control;
+mod one_sided;
 mod operations;
 mod record;
 mod stream;

@@ -10,6 +10,7 @@ mod requests;
 mod scope;
 mod statement;
 mod variables;
+mod windows;
 pub mod workload;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
 pub(crate) use variables::text_of;
+use windows::{MemoryNames, Windows};
 
 /// The first rank that receives from any source where more than one may send, and the line: the order of arrivals
 /// decides what it gets. Of a body the rank is unknown.
@@ -72,6 +74,7 @@ pub struct Statements {
 /// When the node was not checked against its shape.
 pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Statements {
     let mut types = Types::read(diagnostics, node);
+    let mut memories = MemoryNames::default();
     let mut lines = LineCounter::new(diagnostics, node.span);
     let mut all = Statements::default();
     let mut one = |diagnostics: &mut Diagnostics, of: (u32, usize), list: &Node, path: &str| {
@@ -90,6 +93,8 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
             arrays: None,
             list,
             communicators: Communicators::default(),
+            windows: Windows::default(),
+            memories: &mut memories,
             types: &mut types,
             buffers: 0,
             attached: None,
@@ -97,6 +102,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
         let mut statements = Vec::new();
         reader.list(list, path, &mut statements);
         reader.end(path);
+        reader.end_windows(path);
         let variables = if reader.scope.used { reader.scope.len() } else { 0 };
         (RankProgram::from(statements), variables)
     };
@@ -177,6 +183,9 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
+            return Step::Call(call);
+        }
+        if let Some(call) = self.one_sided(op, node, path) {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);

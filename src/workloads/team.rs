@@ -3,8 +3,8 @@
 //! With endpoints every thread takes part as a rank of its own:
 //!
 //! ```text
-//!   thread 0   create, fork, barrier ── warm-up ── START ── rounds ── END, join, free
-//!   thread i                 barrier ── warm-up ── START ── rounds ── END
+//!   thread 0   create, fork, barrier ── warm-up ── barrier ── START ── rounds ── END, join, free
+//!   thread i                 barrier ── warm-up ── barrier ── START ── rounds ── END
 //! ```
 //!
 //! Funnelled, only the first thread of a process calls the collective of the processes; its team
@@ -92,7 +92,8 @@ fn process(
         } else if first && parent != Comm(Communicators::WORLD) {
             begin.push(Next::Call(Call::Barrier { comm: Comm(Communicators::WORLD) }));
         }
-        begin.push(Next::Call(Call::Barrier { comm: member(creation, thread) }));
+        let all_are_here = Next::Call(Call::Barrier { comm: member(creation, thread) });
+        begin.push(all_are_here.clone());
         if dynamic {
             let free = |local| Next::Call(Call::FreeEndpoint { comm: endpoint(local) });
             over.extend((0..threads).map(free));
@@ -101,6 +102,7 @@ fn process(
         AnyProgram::Score(Score::new([
             Section::once(begin),
             Section::repeated(calls.iter().cloned(), rounds.warm_up),
+            Section::repeated([all_are_here], u32::from(rounds.warm_up > 0)),
             Section::once([Next::Mark(START)]),
             Section::repeated(calls, rounds.measured),
             Section::once(over),

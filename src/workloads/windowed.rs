@@ -3,7 +3,8 @@
 //!
 //! Each round a sender posts a window of sends and waits for them all, then for an empty message of
 //! its receiver, which has waited for its window of receives. Marks 0 and 1 bracket the timed
-//! rounds of every rank.
+//! rounds of every rank whose clock measures: of the sender where there is one pair, of all after a
+//! barrier where there are several.
 //!
 //! A rank may have several threads, and each of them exchanges windows with the thread of the same
 //! number of the partner, under tags or on a communicator of its own. The first one meets the other
@@ -21,6 +22,7 @@ use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};
 
 pub use super::marks::{END, START};
+use super::marks::{PARTNER_END, PARTNER_START};
 
 /// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;
@@ -95,10 +97,20 @@ pub struct Windowed {
     backlog: Option<Backlog>,
     /// Whether all messages of a window have the same buffer.
     one_buffer: bool,
-    /// Whether all ranks meet once more before the timed rounds.
-    meets: bool,
+    start: Start,
     done: u32,
     state: State,
+}
+
+/// When the measured time of a rank begins, after its warm-up.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Start {
+    /// With its first timed round.
+    Own,
+    /// After a barrier of all ranks.
+    Common,
+    /// With the first timed round of its partner, whose clock measures.
+    OfPartner,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -146,7 +158,7 @@ impl Windowed {
         assert!(window > 0, "a window holds at least one message");
         let share = Share { thread: 0, comm: Comm(0), tags: 0 };
         let (threads, backlog, done, state) = (1, None, 0, State::Barrier);
-        let (creation, one_buffer, meets) = (None, false, false);
+        let (creation, one_buffer) = (None, false);
         Self {
             peer,
             direction,
@@ -159,7 +171,7 @@ impl Windowed {
             creation,
             backlog,
             one_buffer,
-            meets,
+            start: Start::Own,
             done,
             state,
         }
@@ -169,7 +181,13 @@ impl Windowed {
     /// another one warms up.
     #[must_use]
     pub fn with_common_start(self) -> Self {
-        Self { meets: true, ..self }
+        Self { start: Start::Common, ..self }
+    }
+
+    /// The same where the clock of the partner measures the time, as that of rank 0 does in `osu_bw`.
+    #[must_use]
+    pub fn timed_by_partner(self) -> Self {
+        Self { start: Start::OfPartner, ..self }
     }
 
     /// The same with one buffer for all messages that it sends, and one for all that it receives.
@@ -178,13 +196,18 @@ impl Windowed {
         Self { one_buffer: true, ..self }
     }
 
+    fn mark(&self, own: u32, of_partner: u32) -> u32 {
+        if self.start == Start::OfPartner { of_partner } else { own }
+    }
+
     /// One of `threads` threads: only the first meets other ranks, warms up and marks.
     #[must_use]
     pub fn of_threads(self, threads: u16, share: Share) -> Self {
         let first = share.thread == 0;
         let warm_up = if first { self.warm_up } else { 0 };
         let state = if first { State::Barrier } else { State::Round };
-        Self { warm_up, share, threads, state, ..self }
+        let start = if first { self.start } else { Start::Own };
+        Self { warm_up, share, threads, start, state, ..self }
     }
 
     /// The same where each of the threads has an endpoint: `peer` is that of the partner's thread.
@@ -197,7 +220,13 @@ impl Windowed {
             Creation::Static => Comm(0),
         };
         let share = Share::on(self.share.thread, comm);
-        Self { creation: Some(creation), share, state, ..self }
+        // Every thread is a rank of a static job's world, and only the first one warms up.
+        let start = match (creation, self.direction) {
+            (Creation::Dynamic, _) => self.start,
+            (Creation::Static, Direction::Receives) => Start::OfPartner,
+            (Creation::Static, Direction::Sends | Direction::Both) => Start::Own,
+        };
+        Self { creation: Some(creation), share, start, state, ..self }
     }
 
     /// The same with a queue that is long before the rounds begin: the first thread makes it.
@@ -316,17 +345,17 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                         if self.leads() {
                             return Next::Join;
                         }
-                    } else if self.done == self.warm_up && self.meets {
+                    } else if self.done == self.warm_up && self.start == Start::Common {
                         self.state = State::Met;
                         return Next::Call(Call::Barrier { comm: Comm::default() });
                     } else if self.done == self.warm_up {
                         self.state = State::Fork;
-                        return Next::Mark(START);
+                        return Next::Mark(self.mark(START, PARTNER_START));
                     }
                 }
                 State::Met => {
                     self.state = State::Fork;
-                    return Next::Mark(START);
+                    return Next::Mark(self.mark(START, PARTNER_START));
                 }
                 State::Fork => {
                     self.state = State::Receives(0);
@@ -360,7 +389,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                 }
                 State::Joined => {
                     self.state = State::Over;
-                    return Next::Mark(END);
+                    return Next::Mark(self.mark(END, PARTNER_END));
                 }
                 State::Over => {
                     if let Some(call) = self.backlog.as_mut().and_then(Backlog::empty) {

@@ -13,12 +13,12 @@ const SIZES: &str = r#"["1 B", "64 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "1 
 
 /// A benchmark between the machines of `changes`.
 ///
-/// It is as long as the runs of the fit: the mean of a longer one is some percent shorter.
+/// It is ten times as long as the runs of the fit, which must not matter.
 fn benchmark(kind: &str, between: &str, changes: &str) -> String {
     let (rounds, windows) = if kind == "ping_pong" {
-        (r#""rounds": 20, "warmup": 2"#, "")
+        (r#""rounds": 200, "warmup": 20"#, "")
     } else {
-        (r#""rounds": 4, "warmup": 1"#, r#", "window": 16, "buffers": "one""#)
+        (r#""rounds": 40, "warmup": 10"#, r#", "window": 16, "buffers": "one""#)
     };
     let nodes = if between == "nodes" { 2 } else { 1 };
     format!(
@@ -141,9 +141,10 @@ fn a_known_node_is_recovered_with_its_threshold() {
     recovered(&fit, "mem.core_copy_bw", "9 GB/s");
     recovered(&fit, "coh.line_same_socket", "80 ns");
     assert_eq!(found(&fit, "mpi.eager_threshold_intra"), "16 KiB");
-    // The call of the copy and the control steps move the same rows, and kinks lie between them.
     recovered(&fit, "cma.call_overhead", "1.5 us");
-    recovered(&fit, "mpi.step_control", "53 ns");
+    // The receiver copies, and answers while the next message is on its way: nothing tells what that costs.
+    let kept = fit["kept"].as_array().unwrap();
+    assert!(kept.iter().any(|kept| kept["name"] == "mpi.step_control"), "{fit:#}");
 }
 
 /// What one pair has told is kept; many pairs tell what the adapter can do in all.

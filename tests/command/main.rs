@@ -44,3 +44,4 @@ mod scale_out;
 mod schema;
 mod sendrecv_ring;
 mod sensitivity;
+mod windows;

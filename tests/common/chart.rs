@@ -301,6 +301,7 @@ fn answer(reply: &Reply) -> String {
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
         Reply::Flag(flag) => flag.to_string(),
+        Reply::Part(region) => format!("{} B", region.len),
         Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) | Reply::Numbers(_) => {
             unreachable!("no chart asks for {reply:?}")
         }

@@ -38,6 +38,7 @@ fn received(world: &AssistedWorld, process: u32) -> Vec<u64> {
         | Reply::Probed(_)
         | Reply::Compared(_)
         | Reply::Flag(_)
+        | Reply::Part(_)
         | Reply::Numbers(_) => vec![],
     });
     let sizes = outcomes.filter_map(|outcome| match outcome {

@@ -106,6 +106,8 @@ impl Teller<'_> {
             Returned::AllTested(Some(endings)) => join(flag(true), self.endings(endings)),
             Returned::MaybeProbed(Some(probed)) => join(flag(true), status(probed)),
             Returned::Probed(probed) => status(probed),
+            Returned::WindowTested(over) => flag(*over),
+            Returned::Part(part) => Map::from_iter([("count".to_owned(), json!(part.len))]),
         };
         Value::Object(fields)
     }

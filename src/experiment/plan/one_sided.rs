@@ -109,7 +109,7 @@ fn refuse_mapped_locks(diagnostics: &mut Diagnostics, tree: &Node) {
         node.span,
         MAPPED_LOCKS,
         "no window of the workload is mapped",
-        "a `mutex` or `rma_epochs` whose `workload.window` is `shared` is needed",
+        "a `mutex` or `rma_epochs` whose `workload.window` is `shared` is needed, or a `program` with `win_allocate_shared`",
     );
     let made = path::at(tree, WINDOW)
         .map_or("the workload is given here", |_| "each process has its part in its own memory");

@@ -32,7 +32,9 @@ pub fn explanation(point: &Point, outcome: &Outcome) -> Option<Explanation> {
         })
         .collect();
     parts.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| key(a).cmp(&key(b))));
-    let waits = recorded.waits.iter().filter(|wait| wait.called < to && wait.called >= from);
+    // A receiver may wait for the first measured message before its sender's clock starts.
+    let is_measured = |wait: &&Blocked| wait.called < to && wait.called + wait.waited > from;
+    let waits = recorded.waits.iter().filter(is_measured);
     let waits = waits.map(|wait| waited(point, wait, from)).collect();
     Some(Explanation { total: to.since(from), parts, waits })
 }
@@ -58,7 +60,7 @@ fn waited(point: &Point, wait: &Blocked, from: Time) -> Waited {
         rank: thread(point, wait.process, wait.thread),
         operation: wait.operation.to_owned(),
         peer: if peers.is_empty() { "any".to_owned() } else { peers.join(", ") + &more },
-        called: wait.called.since(from),
+        called: wait.called.max(from).since(from),
         time: wait.waited,
         times: wait.times,
     }

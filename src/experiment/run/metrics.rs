@@ -9,6 +9,7 @@ use hardware::fabric::Kind;
 use runtime::account::{Account, Part};
 use runtime::deadlock::Blocked;
 use runtime::monitors::{STATEMENT, Violation};
+use runtime::rules::in_line;
 use runtime::timed::{self, Ending, Outcome, Used};
 use units::{Time, TimeDelta};
 use workloads::metric::{Measured, MetricSpec, TIME};
@@ -41,7 +42,9 @@ fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
         Ending::Limit(limit) => Some(host::limit_in_words(point.limits, limit)),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::ClockStands { at, askers } => Some(clock_stands(*at, askers)),
-        Ending::Protocol { process, error } => Some(format!("process {}: {error}", process.0)),
+        Ending::Protocol { process, line, error } => {
+            Some(format!("process {}{}: {error}", process.0, in_line(*line)))
+        }
         Ending::Fault(failure) => Some(failure.to_string()),
         Ending::Crashed { at, report } => Some(format!("at {at}: {report}")),
         Ending::Finished => None,

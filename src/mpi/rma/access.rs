@@ -337,7 +337,7 @@ pub struct Access {
     pub bytes: Range<u64>,
     /// What keeps others apart from it.
     pub under: Under,
-    /// Where in the program it stands, by a number of the caller's, where that knows one.
+    /// The line of its call, where the program has lines.
     pub place: Option<u32>,
 }
 
@@ -346,7 +346,7 @@ impl fmt::Display for Access {
         let Self { by, touch, bytes, place, .. } = self;
         let Range { start, end } = bytes;
         write!(f, "{touch} of bytes {start}..{end} by rank {}", by.0)?;
-        place.map_or(Ok(()), |place| write!(f, " (call {place})"))
+        place.map_or(Ok(()), |place| write!(f, " in line {place}"))
     }
 }
 

@@ -341,6 +341,7 @@ impl Library {
         let called = called.map_err(|words| self.messages.site().refuse(&words, call.name()))?;
         match called {
             Called::Returns => push_return(thread, Reply::Done, out),
+            Called::Found(region) => push_return(thread, Reply::Part(region), out),
             Called::Tested(flag) => push_return(thread, Reply::Flag(flag), out),
             Called::Polls => self.threads.wait(thread, Pending::WindowTest(call.win())),
             Called::Passes => self.threads.wait(thread, Pending::WindowPass),

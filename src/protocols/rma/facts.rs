@@ -68,6 +68,7 @@ impl Facts<'_> {
             | RmaCall::Unlock { .. }
             | RmaCall::Flush { .. }
             | RmaCall::FlushAll { .. }
+            | RmaCall::Query { .. }
             | RmaCall::Sync { .. } => {}
         }
     }

@@ -166,6 +166,7 @@ impl Goal {
             | RmaCall::Test { .. }
             | RmaCall::Lock { .. }
             | RmaCall::LockAll { .. }
+            | RmaCall::Query { .. }
             | RmaCall::Sync { .. } => unreachable!("{} has another goal, or none", call.name()),
         };
         if let Aim::Target { target, wants, .. } = aim {

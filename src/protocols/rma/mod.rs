@@ -48,6 +48,9 @@ use mpi::observation::WindowFact;
 use mpi::rma::access::MemoryModel;
 use mpi::rma::synchronisation::Event;
 
+/// Why a window has no part that all of its processes map.
+const NOT_SHARED: &str = "only the processes of a shared window map each other's parts";
+
 /// All windows of one process, and what its threads wait for.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Rma {
@@ -66,6 +69,8 @@ pub(crate) enum Called {
     Returns,
     /// Its call returns a flag.
     Tested(bool),
+    /// Its call returns where a part of a window lies.
+    Found(Region),
     /// It makes one pass, and asks again.
     Polls,
     /// It makes one pass, and returns.
@@ -100,6 +105,10 @@ impl Rma {
         let id = id.ok_or_else(|| format!("there is no window {}", call.win().0))?;
         let window = self.windows.get_mut(&id).expect("a handle has a window");
         window.has_ranks(call)?;
+        if let RmaCall::Query { target, .. } = *call {
+            let found = window.segment(target);
+            return found.map(Called::Found).ok_or_else(|| NOT_SHARED.to_owned());
+        }
         let operation = window.asked(call, port.settings())?;
         if let Some(event) = event(call) {
             let checked = window.sync.call(port.settings().rules, &event);
@@ -158,7 +167,7 @@ impl Rma {
                 let over = self.test(id, port);
                 return Ok(if over { Called::Tested(true) } else { Called::Polls });
             }
-            RmaCall::Create { .. } => unreachable!("it was made above"),
+            RmaCall::Create { .. } | RmaCall::Query { .. } => unreachable!("it was answered above"),
             RmaCall::Free { .. }
             | RmaCall::Fence { .. }
             | RmaCall::Complete { .. }
@@ -340,6 +349,7 @@ fn event(call: &RmaCall) -> Option<Event> {
         RmaCall::Create { .. }
         | RmaCall::Attach { .. }
         | RmaCall::Detach { .. }
+        | RmaCall::Query { .. }
         | RmaCall::Operate { target: None, .. } => return None,
         RmaCall::Operate { target: Some(target), request, .. } => {
             Event::Operation { target: Rank(*target), request: request.is_some() }

@@ -230,6 +230,7 @@ impl Window {
             RmaCall::Operate { target, .. } => *target,
             RmaCall::Lock { target, .. }
             | RmaCall::Unlock { target, .. }
+            | RmaCall::Query { target, .. }
             | RmaCall::Flush { target, .. } => Some(*target),
             RmaCall::Post { group, .. } | RmaCall::Start { group, .. } => {
                 group.ranks().last().map(|rank| rank.0)

@@ -5,6 +5,7 @@
 use crate::arguments::Comm;
 use crate::identity::Handle;
 use crate::space::Region;
+use mpi::operator::Datatype;
 pub use mpi::rma::layout::Spacing;
 pub use mpi::rma::synchronisation::LockKind;
 use mpi::rma::synchronisation::RankSet;
@@ -139,6 +140,14 @@ impl Operation {
         }
     }
 
+    /// The type of its elements, where it is of the accumulate family.
+    pub const fn datatype(&self) -> Option<Datatype> {
+        match self {
+            Self::Put { .. } | Self::Get { .. } => None,
+            Self::Update { update, .. } => Some(update.datatype()),
+        }
+    }
+
     /// What it reads at its origin.
     pub const fn origin(&self) -> Option<Region> {
         match *self {
@@ -202,6 +211,8 @@ pub enum RmaCall {
     FlushAll { win: Win, local: bool },
     /// `MPI_Win_sync`.
     Sync { win: Win },
+    /// `MPI_Win_shared_query`.
+    Query { win: Win, target: u32 },
 }
 
 impl RmaCall {
@@ -231,6 +242,7 @@ impl RmaCall {
             Self::FlushAll { local: false, .. } => "MPI_Win_flush_all",
             Self::FlushAll { local: true, .. } => "MPI_Win_flush_local_all",
             Self::Sync { .. } => "MPI_Win_sync",
+            Self::Query { .. } => "MPI_Win_shared_query",
         }
     }
 
@@ -254,6 +266,7 @@ impl RmaCall {
             | Self::UnlockAll { win }
             | Self::Flush { win, .. }
             | Self::FlushAll { win, .. }
+            | Self::Query { win, .. }
             | Self::Sync { win } => *win,
         }
     }
@@ -278,6 +291,7 @@ impl RmaCall {
             | Self::UnlockAll { win }
             | Self::Flush { win, .. }
             | Self::FlushAll { win, .. }
+            | Self::Query { win, .. }
             | Self::Sync { win } => win,
         }
     }

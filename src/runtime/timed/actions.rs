@@ -350,7 +350,8 @@ where
         let lane = self.libraries[process.0 as usize].polls(inner).first;
         let Some(gpus) = &mut self.gpus else {
             let error = ProtocolError::refused("driver of the GPU", "the node has none", work);
-            self.cx.refuse(process, error);
+            let position = self.cores.of(thread).program.position();
+            self.cx.refuse(process, position, error);
             return TimeDelta::ZERO;
         };
         let request = Request { process, lane, stream, work, token };

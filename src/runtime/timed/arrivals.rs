@@ -389,7 +389,7 @@ where
         let mut list = Vec::new();
         let known = self.libraries[process.0 as usize].handle_by_adapter(input, &mut list);
         if let Err(error) = known {
-            self.cx.refuse(process, error);
+            self.cx.refuse(process, None, error);
             return false;
         }
         for action in list {

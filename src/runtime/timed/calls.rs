@@ -491,7 +491,8 @@ where
         match self.libraries[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
             Ok(()) => true,
             Err(error) => {
-                self.cx.refuse(process, error);
+                let line = actor.program.position();
+                self.cx.refuse(process, line, error);
                 false
             }
         }

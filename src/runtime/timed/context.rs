@@ -85,9 +85,9 @@ impl Context {
         self.ending.get_or_insert(ending);
     }
 
-    /// The library of a process has refused an input.
-    pub(super) fn refuse(&mut self, process: Process, error: ProtocolError) {
-        self.end(Ending::Protocol { process, error });
+    /// The library of a process has refused an input, in a call that stands in this line.
+    pub(super) fn refuse(&mut self, process: Process, line: Option<u32>, error: ProtocolError) {
+        self.end(Ending::Protocol { process, line, error });
     }
 
     #[inline]

@@ -13,7 +13,7 @@ use crate::datatypes::{self, DATATYPE};
 use crate::fields::ROUND_COUNT;
 use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
-use crate::marks::{END, START};
+use crate::marks::{END, PARTNER_END, PARTNER_START, START};
 use crate::metric::{BANDWIDTH, LATENCY, Measured, TIME};
 use crate::ranks::Ranks;
 use crate::score::{Score, Section};
@@ -225,16 +225,19 @@ impl GpuPingPong {
             let buffer = Arc::clone(&self.received);
             call(DeviceExchange::receive(peer(me), Some(0), comm, buffer))
         };
-        let rounds =
-            [vec![send(0, &self.sent), receive(0)], vec![receive(1), send(1, &self.received)]];
-        let program = |round: Vec<Next<Call>>| {
+        let rounds = [
+            (vec![send(0, &self.sent), receive(0)], START, END),
+            (vec![receive(1), send(1, &self.received)], PARTNER_START, PARTNER_END),
+        ];
+        // The clock of rank 0 measures.
+        let program = |(round, start, end): (Vec<Next<Call>>, u32, u32)| {
             let barrier = Next::Call(Call::Barrier { comm });
             Score::new([
                 Section::once([barrier]),
                 Section::repeated(round.clone(), self.warm_up),
-                Section::once([Next::Mark(START)]),
+                Section::once([Next::Mark(start)]),
                 Section::repeated(round, self.rounds),
-                Section::once([Next::Mark(END)]),
+                Section::once([Next::Mark(end)]),
             ])
         };
         rounds.map(program).into()

@@ -302,6 +302,7 @@ impl GpuStencil {
         Score::new([
             Section::once([Next::Call(Call::Barrier { comm })]),
             Section::repeated(step.clone(), self.warm_up),
+            Section::repeated([Next::Call(Call::Barrier { comm })], u32::from(self.warm_up > 0)),
             Section::once([Next::Mark(START)]),
             Section::repeated(step, self.steps),
             Section::once([Next::Mark(END)]),

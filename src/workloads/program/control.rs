@@ -8,6 +8,7 @@ use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use protocols::call::{Call, CommCall, Outcome, Peer, Requests};
 use protocols::contract::Handle;
 
+use super::one_sided;
 use super::record::{Ending, Returned};
 use crate::collectives::{self, Argument};
 
@@ -64,6 +65,14 @@ pub(crate) enum Key {
     Leader,
     RemoteLeader,
     High,
+    Target,
+    /// One of the `ranks` of a group.
+    Member,
+    Disp,
+    /// Elements of so many bytes.
+    Count {
+        width: u64,
+    },
     /// The root of a collective, on the communicator in reverse order or another one.
     Root {
         reversed: bool,
@@ -122,9 +131,12 @@ impl Key {
             Self::Leader => "leader",
             Self::RemoteLeader => "remote_leader",
             Self::High => "high",
+            Self::Target => "target",
+            Self::Member => "ranks",
+            Self::Disp => "disp",
             Self::Request(_) | Self::Listed(..) => "index",
             Self::Root { .. } => "root",
-            Self::Requests(_) | Self::Elements { .. } => "count",
+            Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
         }
     }
 
@@ -164,6 +176,9 @@ impl Computed {
         let int = || i32::try_from(value).expect("the range is that of int");
         if let Call::Typed(typed) = call {
             return self.put(&mut Arc::make_mut(typed).call, value, known);
+        }
+        if let Call::Rma(call) = call {
+            return one_sided::put(self.key, Arc::make_mut(call), value);
         }
         match (self.key, call) {
             (Key::To, Call::Isend { to: peer, .. } | Call::Send { to: peer, .. })
@@ -270,14 +285,17 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         | Returned::Any(None)
         | Returned::Tested(None)
         | Returned::AllTested(_)
+        | Returned::WindowTested(_)
+        | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
     match value {
         ReturnValue::Source => Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0))),
         ReturnValue::Tag => status?.tag.map(i64::from),
-        ReturnValue::Count => match status {
-            Some(status) => i64::try_from(status.count).ok(),
-            None => is_empty(returned).then_some(0),
+        ReturnValue::Count => match (status, returned) {
+            (Some(status), _) => i64::try_from(status.count).ok(),
+            (None, Returned::Part(part)) => i64::try_from(part.len).ok(),
+            (None, _) => is_empty(returned).then_some(0),
         },
         ReturnValue::Cancelled => {
             let mut endings = returned.endings();
@@ -293,6 +311,8 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::All(_)
             | Returned::Tested(_)
             | Returned::AllTested(_)
+            | Returned::WindowTested(_)
+            | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
         },
@@ -300,7 +320,12 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             Returned::Tested(ended) => Some(i64::from(ended.is_some())),
             Returned::AllTested(ended) => Some(i64::from(ended.is_some())),
             Returned::MaybeProbed(status) => Some(i64::from(status.is_some())),
-            Returned::Ended(_) | Returned::All(_) | Returned::Any(_) | Returned::Probed(_) => None,
+            Returned::WindowTested(over) => Some(i64::from(*over)),
+            Returned::Ended(_)
+            | Returned::All(_)
+            | Returned::Any(_)
+            | Returned::Part(_)
+            | Returned::Probed(_) => None,
         },
     }
 }
@@ -321,6 +346,8 @@ fn is_empty(returned: &Returned) -> bool {
         | Returned::All(_)
         | Returned::Tested(None)
         | Returned::AllTested(_)
+        | Returned::WindowTested(_)
+        | Returned::Part(_)
         | Returned::Probed(_)
         | Returned::MaybeProbed(_) => false,
     }

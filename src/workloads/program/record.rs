@@ -1,6 +1,7 @@
 //! What the calls of a program returned.
 
 use protocols::call::{Outcome, Status};
+use protocols::contract::Region;
 
 /// What one call returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -40,6 +41,10 @@ pub enum Returned {
     Probed(Status),
     /// `iprobe`, `improbe`: `None` is a false flag.
     MaybeProbed(Option<Status>),
+    /// `win_test`: its flag.
+    WindowTested(bool),
+    /// `win_shared_query`: where the part lies.
+    Part(Region),
 }
 
 impl Returned {
@@ -51,7 +56,9 @@ impl Returned {
             Self::Tested(ended) => (ended.as_ref(), &[]),
             Self::All(endings) => (None, endings),
             Self::AllTested(ended) => (None, ended.as_deref().unwrap_or_default()),
-            Self::Probed(_) | Self::MaybeProbed(_) => (None, &[]),
+            Self::Probed(_) | Self::MaybeProbed(_) | Self::WindowTested(_) | Self::Part(_) => {
+                (None, &[])
+            }
         };
         one.into_iter().chain(many)
     }

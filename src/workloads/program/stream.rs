@@ -13,6 +13,7 @@ use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED}
 use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Machine, Next, Program};
 use protocols::note::Note;
+use protocols::rma::call::RmaCall;
 use runtime::monitors::Violation;
 
 /// Steps without a call that may follow each other.
@@ -428,12 +429,12 @@ impl ProgramStream {
                 | Call::Icollective { request, .. },
                 Reply::Done,
             ) => {
-                self.begin(*request, call);
+                self.begin(*request, buffer_of(call), receives(call));
                 None
             }
             (Call::Imrecv { request, message, .. }, Reply::Done) => {
                 self.probed[message.0 as usize] = false;
-                self.begin(*request, call);
+                self.begin(*request, buffer_of(call), receives(call));
                 None
             }
             (
@@ -480,6 +481,14 @@ impl ProgramStream {
                 self.hold(*message, status.is_some());
                 Some(Returned::MaybeProbed(status))
             }
+            (Call::Rma(call), Reply::Done) => {
+                if let RmaCall::Operate { request: Some(request), .. } = **call {
+                    self.begin(request, 0, false);
+                }
+                None
+            }
+            (Call::Rma(_), Reply::Part(part)) => Some(Returned::Part(part)),
+            (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),
             (call, reply) => panic!("{call:?} cannot return {reply:?}"),
         }
     }
@@ -540,13 +549,13 @@ impl ProgramStream {
         last.expect("a step was begun, and there are fewer than bytes in a file")
     }
 
-    fn begin(&mut self, request: Handle, call: &Call) {
+    /// A request is open, of an operation with this buffer.
+    fn begin(&mut self, request: Handle, buffer: u32, receives: bool) {
         let slot = request.0 as usize;
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        let buffer = call.buffer().map_or(0, |buffer| buffer.id);
-        self.open[slot] = Some(Begun { buffer, receives: receives(call) });
+        self.open[slot] = Some(Begun { buffer, receives });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -593,6 +602,10 @@ impl ProgramStream {
 fn begins(call: &Call) -> Option<Handle> {
     if let Call::Typed(typed) = call {
         return begins(&typed.call);
+    }
+    if let Call::Rma(call) = call {
+        let RmaCall::Operate { request, .. } = **call else { return None };
+        return request;
     }
     let (Call::Isend { request, .. }
     | Call::Irecv { request, .. }
@@ -653,6 +666,11 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Icollective { .. }
         | Call::Collective(_) => None,
     }
+}
+
+/// The number of the buffer of a call; 0 of a collective, which gives back what no outcome tells of.
+fn buffer_of(call: &Call) -> u32 {
+    call.buffer().map_or(0, |buffer| buffer.id)
 }
 
 /// How a blocking call ended.

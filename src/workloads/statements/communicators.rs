@@ -305,9 +305,10 @@ fn tag(node: &Node) -> i32 {
     i32::try_from(node.count("tag").unwrap_or(0)).expect("the shape limits the tag")
 }
 
-fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
+/// Refuses an endpoint where a communicator of processes is needed.
+pub(super) fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
     if named.kind == Kind::Endpoint {
-        wrong_kind(out, node, path, "communicators are made from those of processes");
+        wrong_kind(out, node, path, "communicators and windows are made from those of processes");
     }
 }
 

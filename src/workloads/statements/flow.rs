@@ -12,6 +12,7 @@ use super::communicators::{self, Opened};
 use super::reader::{Handles, Open, Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::{MOST_VARIABLES, text_of};
+use super::windows;
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
@@ -56,17 +57,16 @@ impl Reader<'_> {
                 out.push(control(Control::Assert(condition), at));
             }
             _ => {
-                if self.nested > 0 && communicators::OF_ENDPOINTS.contains(&op) {
+                let of = if communicators::OF_ENDPOINTS.contains(&op) {
+                    Some((&codes::COMMUNICATOR, "endpoints"))
+                } else {
+                    windows::MAKING.contains(&op).then_some((&codes::WINDOW, "windows"))
+                };
+                if let Some((code, what)) = of.filter(|_| self.nested > 0) {
                     let found = format!("`{op}` inside a loop or a condition");
-                    let allowed = "endpoints are made and freed outside of them";
-                    let op_path = format!("{path}.op");
-                    self.report(Diagnostic::error(
-                        &codes::COMMUNICATOR,
-                        node.span,
-                        op_path,
-                        found,
-                        allowed,
-                    ));
+                    let allowed = format!("{what} are made and freed outside of them");
+                    let of_op = format!("{path}.op");
+                    self.report(Diagnostic::error(code, node.span, of_op, found, allowed));
                 }
                 let step = self.step(node, path);
                 self.returns(node, path);

@@ -5,6 +5,7 @@ mod communicators;
 mod outside;
 pub(crate) mod pieces;
 mod returned;
+pub(crate) mod windows;
 
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, REQUEST, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
@@ -123,8 +124,12 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
     variant("assert", &outside::OF_ASSERT, "A condition that must hold."),
 ];
 
-static OPERATIONS: [Variant; MESSAGES_AND_COMMUNICATORS.len() + collectives::STATEMENTS.len()] =
-    joined(&MESSAGES_AND_COMMUNICATORS, &collectives::STATEMENTS);
+/// How many statements there are about messages, communicators and windows.
+const PLAIN: usize = MESSAGES_AND_COMMUNICATORS.len() + windows::STATEMENTS.len();
+static OPERATIONS: [Variant; PLAIN + collectives::STATEMENTS.len()] = joined(
+    &joined::<_, PLAIN>(&MESSAGES_AND_COMMUNICATORS, &windows::STATEMENTS),
+    &collectives::STATEMENTS,
+);
 /// A statement, named by its `op`.
 pub(crate) static OPERATION: Shape = Shape::Defined {
     name: "statement",

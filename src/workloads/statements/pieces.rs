@@ -115,6 +115,27 @@ impl Reader<'_> {
         node.bytes(key).unwrap_or_default().as_u64()
     }
 
+    /// Elements of the datatype under one key, as many as another one says.
+    pub(super) fn elements_of(
+        &mut self,
+        node: &Node,
+        path: &str,
+        (key, count): (&str, &str),
+    ) -> Option<Arc<Elements>> {
+        let tree = node.get(key)?;
+        let at = format!("{path}.{key}");
+        let datatype = self.types.datatype(self.diagnostics, tree, &at)?;
+        let made = self.types.elements(datatype, node.count(count).unwrap_or(1));
+        match made {
+            Ok(elements) => Some(elements),
+            Err(error) => {
+                let allowed = "sizes of 64 bits are needed";
+                self.report(Diagnostic::error(&codes::DATATYPE, tree.span, at, error, allowed));
+                None
+            }
+        }
+    }
+
     fn in_pieces(&mut self, node: &Node, path: &str, key: &str) -> Option<Arc<Elements>> {
         self.check_pair(node, path, key);
         let tree = node.get("datatype")?;

@@ -6,6 +6,7 @@ use super::communicators::Communicators;
 use super::pieces::Types;
 use super::requests::Arrays;
 use super::variables::Scope;
+use super::windows::{MemoryNames, Windows};
 use crate::collectives::Choices;
 use form::diagnostic::{Diagnostics, SourceId, Span};
 use form::json::Node;
@@ -47,6 +48,8 @@ pub(super) struct Reader<'a> {
     /// All statements of the rank.
     pub(super) list: &'a Node,
     pub(super) communicators: Communicators,
+    pub(super) windows: Windows,
+    pub(super) memories: &'a mut MemoryNames,
     pub(super) types: &'a mut Types,
     pub(super) buffers: u32,
     /// Where the buffer of buffered sends was attached, and whether that is so on every way.

@@ -19,6 +19,7 @@ use form::shape::Shape;
 use form::typed::{Object as _, alternative, optional};
 use form::workload_field;
 use protocols::call::Call;
+use protocols::rma::call::{Flavor, RmaCall};
 use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
 use runtime::loggops::schedule::Schedule;
 
@@ -87,6 +88,14 @@ fn check_form(reading: &mut Reading<'_>) -> Option<()> {
 impl WrittenProgram {
     fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.ranks.iter().flat_map(|rank| rank.iter())
+    }
+
+    /// Whether a statement makes a window that is so.
+    fn makes_window(&self, is: impl Fn(Flavor) -> bool) -> bool {
+        self.statements().any(|one| {
+            let Step::Call(Call::Rma(call)) = &one.step else { return false };
+            matches!(**call, RmaCall::Create { flavor, .. } if is(flavor))
+        })
     }
 
     /// Refuses lists that are not one for each endpoint, process by process.
@@ -232,6 +241,14 @@ impl Workload for WrittenProgram {
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let programs = self.listed(ranks);
         (0..self.ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+    }
+
+    fn has_windows(&self) -> bool {
+        self.makes_window(|_| true)
+    }
+
+    fn maps_windows(&self) -> bool {
+        self.makes_window(|flavor| matches!(flavor, Flavor::Shared(_)))
     }
 
     fn measure(&self, _: &mut Measured<'_>) {}

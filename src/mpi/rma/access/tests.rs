@@ -213,8 +213,8 @@ fn a_conflict_names_both_accesses() {
     assert_eq!(open.begin(&access(sum, 8..16, 2, 7)), Ok(()));
     assert_eq!(
         open.begin(&access(Touch::Put, 0..12, 3, 9)).unwrap_err().to_string(),
-        "put of bytes 0..12 by rank 3 (call 9) conflicts with accumulate (sum, int64) of bytes \
-         8..16 by rank 2 (call 7): they overlap, and neither is complete before the other"
+        "put of bytes 0..12 by rank 3 in line 9 conflicts with accumulate (sum, int64) of bytes \
+         8..16 by rank 2 in line 7: they overlap, and neither is complete before the other"
     );
 }
 

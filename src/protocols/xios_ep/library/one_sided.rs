@@ -272,6 +272,7 @@ impl Endpoint {
             RmaCall::Create { .. }
             | RmaCall::Attach { .. }
             | RmaCall::Detach { .. }
+            | RmaCall::Query { .. }
             | RmaCall::Test { .. } => return Err("the endpoint library does not offer it".into()),
         })
     }
@@ -315,6 +316,7 @@ impl Endpoint {
             | RmaCall::UnlockAll { .. }
             | RmaCall::Flush { .. }
             | RmaCall::FlushAll { .. }
+            | RmaCall::Query { .. }
             | RmaCall::Sync { .. } => {}
         }
     }

@@ -56,8 +56,8 @@ fn overlapping_puts_are_told_with_both_calls() {
     assert_eq!(
         watch.found[0].to_string(),
         "R2 (accesses to a window that run together keep the table of its memory model) broken by \
-         window 7, memory 0 of process 0: put of bytes 0..8 by rank 2 (call 12) conflicts with put \
-         of bytes 0..8 by rank 1 (call 11): they overlap, and neither is complete before the other \
+         window 7, memory 0 of process 0: put of bytes 0..8 by rank 2 in line 12 conflicts with put \
+         of bytes 0..8 by rank 1 in line 11: they overlap, and neither is complete before the other \
          (unified model)"
     );
     watch.check(1);
@@ -154,7 +154,7 @@ fn the_models_differ_beside_a_load() {
         watch.touches(Touch::Load);
         watch.check(violations);
         let first = watch.found.first().map(ToString::to_string).unwrap_or_default();
-        assert!(violations == 0 || first.contains("load of bytes 0..8 by rank 0 (call 3)"));
+        assert!(violations == 0 || first.contains("load of bytes 0..8 by rank 0 in line 3"));
     }
 }
 

@@ -247,6 +247,6 @@ impl<K> Network<K> {
 /// An HCA touches memory for another process: it must be exposed.
 fn check_access<M: Machine>(libraries: &[M], owner: Process, region: Region, cx: &mut Context) {
     if let Err(error) = libraries[owner.0 as usize].exposes(region) {
-        cx.refuse(owner, error);
+        cx.refuse(owner, None, error);
     }
 }

@@ -17,7 +17,8 @@ static ENTRY: Shape = Shape::Object(&[
     ),
 ]);
 static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
-static KNOWN: Shape = Shape::Either(&[Shape::Name, DATATYPE]);
+/// A datatype: a name, or a tree.
+pub(super) static KNOWN: Shape = Shape::Either(&[Shape::Name, DATATYPE]);
 static ELEMENTS: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 
 /// The datatypes that statements name, as written.

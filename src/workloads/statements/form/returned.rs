@@ -30,6 +30,8 @@ const TESTED: [Field; 5] = joined(&ENDED, &FLAG);
 const INDEXED: [Field; 5] = joined(&ENDED, &INDEX);
 const ALL_FLAGGED: [Field; 2] = joined(&FLAG, &STATUSES);
 
+const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
+
 const KEPT_STATUS: [Field; 3] = [
     optional("source", &Shape::Name, "The variable of the rank in the status."),
     optional("tag", &Shape::Name, "The variable of the tag in the status."),
@@ -41,6 +43,8 @@ const KEPT_CANCELLED: [Field; 1] = [optional(
     "The variable that says whether the operation was cancelled.",
 )];
 const KEPT_FLAG: [Field; 1] = [optional("flag", &Shape::Name, "The variable of the flag.")];
+const KEPT_PART: [Field; 1] =
+    [optional("count", &Shape::Name, "The variable of the bytes of the part of the window.")];
 const KEPT_INDEX: [Field; 1] =
     [optional("index", &Shape::Name, "The variable of the position of the completed request.")];
 const KEPT_ENDED: [Field; 4] = joined(&KEPT_STATUS, &KEPT_CANCELLED);
@@ -76,6 +80,8 @@ returned! {
     EXPECT_TESTED INTO_TESTED TESTED KEPT_TESTED: "a test"
     EXPECT_INDEXED INTO_INDEXED INDEXED KEPT_INDEXED: "a wait for one of several requests"
     EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED ALL_FLAGGED KEPT_FLAG: "a test of several requests"
+    EXPECT_FLAG INTO_FLAG FLAG KEPT_FLAG: "a test of a window"
+    EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
 }
 
 /// The values of a wait for several requests that must be these.

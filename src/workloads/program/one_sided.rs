@@ -1,0 +1,51 @@
+//! Computed keys of one-sided calls.
+
+use super::control::{Key, PROC_NULL};
+use mpi::envelope::Rank;
+use protocols::rma::call::{At, Operation, RmaCall};
+
+/// Puts `value` into its place in `call`.
+pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
+    let number = || u64::try_from(value).expect("the range has no negative number");
+    let rank = || u32::try_from(value).expect("the range is that of ranks");
+    match (key, call) {
+        (Key::Target, RmaCall::Operate { target, .. }) => {
+            *target = (value != PROC_NULL).then(rank);
+        }
+        (
+            Key::Target,
+            RmaCall::Lock { target, .. }
+            | RmaCall::Unlock { target, .. }
+            | RmaCall::Query { target, .. }
+            | RmaCall::Flush { target, .. },
+        ) => *target = rank(),
+        (Key::Member, RmaCall::Post { group, .. } | RmaCall::Start { group, .. }) => {
+            *group = group.ranks().iter().copied().chain([Rank(rank())]).collect();
+        }
+        (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
+        (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
+            *bytes = number();
+        }
+        (Key::Size, RmaCall::Operate { at, does, .. }) => resize(at, does, number()),
+        (Key::Count { width }, RmaCall::Operate { at, does, .. }) => {
+            resize(at, does, number() * width);
+        }
+        (key, call) => unreachable!("{call:?} has no key {key:?}"),
+    }
+}
+
+/// The operation is one of so many consecutive bytes.
+fn resize(at: &mut At, does: &mut Operation, bytes: u64) {
+    *at = At::contiguous(at.disp, bytes);
+    match does {
+        Operation::Put { origin: region } | Operation::Get { into: region } => region.len = bytes,
+        Operation::Update { update, origin, result } => {
+            if let Some(origin) = origin {
+                origin.len = update.operand(bytes);
+            }
+            if let Some(result) = result {
+                result.len = bytes;
+            }
+        }
+    }
+}
