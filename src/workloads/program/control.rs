@@ -103,7 +103,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    fn at(self, index: i64) -> Handle {
+    pub(super) fn at(self, index: i64) -> Handle {
         let index = u32::try_from(index).expect("the range limits the index");
         Handle(self.first + index * self.stride)
     }

@@ -22,6 +22,9 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
         (Key::Member, RmaCall::Post { group, .. } | RmaCall::Start { group, .. }) => {
             *group = group.ranks().iter().copied().chain([Rank(rank())]).collect();
         }
+        (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
+            *request = members.at(value);
+        }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
