@@ -462,7 +462,12 @@ impl Reader<'_> {
     /// The number of the request or message that the text under `key` begins to name.
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
-        if let Some(element) = self.element(value, &format!("{path}.{key}"), Key::Request) {
+        let at = format!("{path}.{key}");
+        let of = if key == "req" { Key::Request } else { Key::Message };
+        if let Some(element) = self.element(value, &at, of) {
+            if key == "req" {
+                self.buffers_of_element(value);
+            }
             return element;
         }
         let name = value.text().expect("the tree was checked against its shape").to_owned();
@@ -501,7 +506,8 @@ impl Reader<'_> {
 
     fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
         let (value, at) = (node.get(key).expect("the key is required"), format!("{path}.{key}"));
-        match self.element(value, &at, Key::Request) {
+        let of = if key == "req" { Key::Request } else { Key::Message };
+        match self.element(value, &at, of) {
             Some(element) => element,
             None => self.close_node(value, &at, after),
         }

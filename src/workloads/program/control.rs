@@ -6,7 +6,7 @@ use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use protocols::call::{Call, CommCall, Outcome, Peer, Requests};
-use protocols::contract::Handle;
+use protocols::contract::{Handle, Space};
 
 use super::one_sided;
 use super::record::{Ending, Returned};
@@ -92,6 +92,10 @@ pub(crate) enum Key {
     Listed(usize, Members),
     /// How many requests of an array.
     Requests(Members),
+    /// The place of a matched message in an array.
+    Message(Members),
+    /// The buffers of an operation whose request is in an array: each place there has its own.
+    Buffers(Members),
 }
 
 /// The handles of an array of requests: its request `i` has the handle `first + i * stride`, so that the arrays of a
@@ -134,15 +138,22 @@ impl Key {
             Self::Target => "target",
             Self::Member => "ranks",
             Self::Disp => "disp",
-            Self::Request(_) | Self::Listed(..) => "index",
+            Self::Request(_) | Self::Listed(..) | Self::Message(_) | Self::Buffers(_) => "index",
             Self::Root { .. } => "root",
             Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
         }
     }
 
-    /// Whether it says which requests a call is about.
+    /// Whether it says which requests and messages a call is about, or which buffers they have.
     pub(crate) const fn is_of_requests(self) -> bool {
-        matches!(self, Self::Request(_) | Self::Listed(..) | Self::Requests(_))
+        matches!(
+            self,
+            Self::Request(_)
+                | Self::Listed(..)
+                | Self::Requests(_)
+                | Self::Message(_)
+                | Self::Buffers(_)
+        )
     }
 }
 
@@ -244,6 +255,28 @@ impl Computed {
                 | Call::Test { request }
                 | Call::Cancel { request },
             ) => *request = members.at(value),
+            (
+                Key::Message(members),
+                Call::Mprobe { message, .. }
+                | Call::Improbe { message, .. }
+                | Call::Mrecv { message, .. }
+                | Call::Imrecv { message, .. },
+            ) => *message = members.at(value),
+            (
+                Key::Buffers(members),
+                Call::Isend { buffer, .. }
+                | Call::Irecv { buffer, .. }
+                | Call::Imrecv { buffer, .. },
+            ) => buffer.id = members.at(value).0,
+            (Key::Buffers(members), Call::Icollective { call, .. }) => {
+                let Handle(first) = members.at(value);
+                let call = Arc::make_mut(call);
+                for (region, id) in [(&mut call.input, first), (&mut call.output, first + 1)] {
+                    if region.len > 0 {
+                        region.space = Space::User(id);
+                    }
+                }
+            }
             (
                 Key::Listed(at, members),
                 Call::WaitAll { requests: Requests::List(list), .. }

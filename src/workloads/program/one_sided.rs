@@ -2,6 +2,7 @@
 
 use super::control::{Key, PROC_NULL};
 use mpi::envelope::Rank;
+use protocols::contract::{Handle, Space};
 use protocols::rma::call::{At, Operation, RmaCall};
 
 /// Puts `value` into its place in `call`.
@@ -25,6 +26,10 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
         (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
             *request = members.at(value);
         }
+        (Key::Buffers(members), RmaCall::Operate { does, .. }) => {
+            let Handle(first) = members.at(value);
+            move_to(does, [Space::User(first), Space::User(first + 1)]);
+        }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
@@ -34,6 +39,21 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             resize(at, does, number() * width);
         }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),
+    }
+}
+
+/// The operation has these buffers.
+const fn move_to(does: &mut Operation, [first, second]: [Space; 2]) {
+    match does {
+        Operation::Put { origin: region } | Operation::Get { into: region } => region.space = first,
+        Operation::Update { origin, result, .. } => {
+            if let Some(origin) = origin {
+                origin.space = first;
+            }
+            if let Some(result) = result {
+                result.space = second;
+            }
+        }
     }
 }
 

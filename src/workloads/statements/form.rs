@@ -7,7 +7,7 @@ pub(crate) mod pieces;
 mod returned;
 pub(crate) mod windows;
 
-use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, REQUEST, SIZE};
+use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
@@ -50,7 +50,12 @@ const REQS: Field = required(
     "[ \"a\" ]",
     "The requests: a list, or the first ones of an array.",
 );
-const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
+const HANDLE: Field = required(
+    "handle",
+    &ONE_REQUEST,
+    "\"m\"",
+    "The name of the matched message, or its array and its place there.",
+);
 
 static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
     variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
