@@ -220,6 +220,8 @@ codes! {
         "Only a warning: the program runs, since freeing sends no message here. MPI_Comm_free is collective: a program in which a rank of the communicator never calls it is wrong, and other libraries may wait."
     EXPRESSION "E0522" Invalid "an expression of a program is wrong"
         "A text that begins with `=` is an expression of whole numbers and times over `rank`, `size` and the variables of the program, such as `= (rank + 1) % size`. The message shows the place in the text, and the words that may stand there."
+    BUFFER "E0524" Invalid "the buffer is not there, or too small"
+        "`workload.buffers` names the buffers of a program, with their bytes. A message or a collective that names one of them stays inside it, and the two buffers of a collective are not the same one."
     WINDOW "E0525" Invalid "the window is not there"
         "A name stands for a window from the statement that makes it (`win_create`, `win_allocate`, `win_allocate_shared`, `win_create_dynamic`) to `win_free`, of one rank. Every window is freed. Loops and conditions use windows, and neither make nor free them. Memory is attached to dynamic windows only."
 

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::envelope::{Context, Envelope, Rank, Selection};
-use super::operator::Reduction;
+use super::operator::{Datatype, Reduction};
 use super::rma::access::{MemoryModel, Touch};
 use super::rma::synchronisation::LockKind;
 
@@ -228,6 +228,24 @@ pub enum StatementError {
         least: i64,
         /// The greatest one.
         most: i64,
+    },
+    /// A number in the program's memory is another one than `expect` says.
+    WrongNumber {
+        /// Its place, in numbers from the beginning of the memory.
+        at: i64,
+        /// Its bytes.
+        found: u64,
+        /// The bytes of the number that the program expects.
+        expected: u64,
+        /// Its type.
+        datatype: Datatype,
+    },
+    /// A call reaches beyond the end of a buffer that the program has named.
+    BeyondBuffer {
+        /// Bytes that the call needs.
+        needed: u64,
+        /// Bytes of the buffer.
+        bytes: u64,
     },
     /// An expression divides by zero.
     DivisionByZero,

@@ -9,6 +9,7 @@
 
 mod float;
 mod integer;
+mod number;
 
 use std::fmt;
 

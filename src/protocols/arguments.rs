@@ -43,6 +43,12 @@ pub struct Buffer {
     pub bytes: u64,
 }
 
+impl Buffer {
+    /// The first number of buffers whose bytes are the program's own: it writes them before it sends, and reads
+    /// them after a receive. Monitors fill all other buffers of messages.
+    pub const OWN: u32 = 1 << 24;
+}
+
 /// A set of requests, in order.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Requests {

@@ -10,6 +10,7 @@
 //! A handle without an open operation behaves as `MPI_REQUEST_NULL` does: a wait or test for it
 //! returns at once, and a set leaves it out of consideration.
 
+pub(crate) mod access;
 mod check;
 pub(crate) mod control;
 mod one_sided;
@@ -35,6 +36,8 @@ pub struct Programs {
     ranks: Vec<Arc<[Step]>>,
     /// Values of variables at the start, after those of rank and size; none where no expression is.
     variables: Vec<i64>,
+    /// Bytes of the buffers with a name, from [`Buffer::OWN`] on.
+    buffers: Arc<[u64]>,
 }
 
 impl Programs {
@@ -57,13 +60,19 @@ impl Programs {
     /// Programs that a reader has checked by itself: handles are opened before they are asked
     /// about, and each operation that moves bytes has a buffer of its own.
     pub fn checked(ranks: Vec<Arc<[Step]>>) -> Self {
-        Self { ranks, variables: Vec::new() }
+        Self { ranks, variables: Vec::new(), buffers: Arc::new([]) }
     }
 
     /// The same with `count` variables, those of rank and size among them.
     #[must_use]
     pub(crate) fn with_variables(self, count: usize) -> Self {
         Self { variables: vec![0; count], ..self }
+    }
+
+    /// The same where buffers with a name have so many bytes.
+    #[must_use]
+    pub(crate) fn with_buffers(self, buffers: Arc<[u64]>) -> Self {
+        Self { buffers, ..self }
     }
 
     /// Number of ranks.
@@ -83,7 +92,8 @@ impl Programs {
             let known = control::known(number(rank), number(self.ranks.len()));
             variables[..known.len()].copy_from_slice(&known);
         }
-        ProgramStream::new(Arc::clone(&self.ranks[rank]), rank, variables)
+        let steps = Arc::clone(&self.ranks[rank]);
+        ProgramStream::new(steps, rank, variables, Arc::clone(&self.buffers))
     }
 
     /// The buffer of operation number `op` of a rank; `None` where it moves no bytes.
@@ -94,7 +104,7 @@ impl Programs {
     pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
         match &self.ranks[rank][op].does {
             Does::Call(call) => call.buffer(),
-            Does::Compute(_) | Does::Mark(_) | Does::Control(_) => None,
+            Does::Compute(_) | Does::Mark(_) | Does::Access(_) | Does::Control(_) => None,
         }
     }
 

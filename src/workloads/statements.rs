@@ -1,5 +1,6 @@
 //! Explicit programs: the statements of a scenario as calls, each with its line.
 
+mod buffers;
 mod communicators;
 mod flow;
 pub(crate) mod form;
@@ -23,6 +24,7 @@ use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
 use ::form::expression::Type;
 use ::form::fields::MAX_MESSAGE;
 use ::form::json::{Node, Value};
+use buffers::Buffers;
 use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
 pub use form::collectives::CHOICES;
@@ -47,6 +49,7 @@ pub fn takes_any(ranks: &[RankProgram]) -> Option<(Option<usize>, usize)> {
         | Step::Begun(..)
         | Step::Compute(_)
         | Step::Timer(_)
+        | Step::Access(_)
         | Step::Control(_) => false,
     };
     if ranks.len() <= 2 {
@@ -65,6 +68,8 @@ pub struct Statements {
     pub ranks: Vec<RankProgram>,
     /// Variables of a rank, those of every program among them; 0 where no statement needs one.
     pub variables: usize,
+    /// Bytes of the buffers with a name.
+    pub buffers: Arc<[u64]>,
 }
 
 /// Reads a checked program workload, and reports mistakes.
@@ -74,9 +79,10 @@ pub struct Statements {
 /// When the node was not checked against its shape.
 pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Statements {
     let mut types = Types::read(diagnostics, node);
+    let named = Buffers::read(diagnostics, node);
     let mut memories = MemoryNames::default();
     let mut lines = LineCounter::new(diagnostics, node.span);
-    let mut all = Statements::default();
+    let mut all = Statements { buffers: named.sizes(), ..Statements::default() };
     let mut one = |diagnostics: &mut Diagnostics, of: (u32, usize), list: &Node, path: &str| {
         let mut reader = Reader {
             diagnostics,
@@ -96,6 +102,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
             windows: Windows::default(),
             memories: &mut memories,
             types: &mut types,
+            named: &named,
             buffers: 0,
             attached: None,
         };
@@ -256,6 +263,7 @@ impl Reader<'_> {
             );
         }
         chosen.call.comm = named.comm;
+        self.put_buffers(&mut chosen, node, path);
         Some(chosen)
     }
 

@@ -5,7 +5,8 @@
 //! between, and only then, actions may touch it. With real payload a send buffer is filled with
 //! bytes that name its message when it is lent and inverted when it is given back, and a receive
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
-//! defined content and is not compared.
+//! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
+//! are: the program compares them itself.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
 //! the module `types`.
@@ -300,7 +301,7 @@ impl Buffers {
         // Where no bytes exist, nothing is filled, and none name their message.
         let real = memories.payload() == Payload::Real;
         let message = match use_as {
-            UseAs::Source if real => list.iter().find_map(sent),
+            UseAs::Source if real && id < Buffer::OWN => list.iter().find_map(sent),
             UseAs::Source | UseAs::Destination | UseAs::Input => None,
         };
         if let (UseAs::Source, Some(statement)) = (use_as, &coming) {
@@ -437,7 +438,7 @@ impl Buffers {
         if loan.sources + loan.destinations > 0 {
             return;
         }
-        if use_as == UseAs::Source {
+        if use_as == UseAs::Source && id < Buffer::OWN {
             memories.poison(process, Region::new(region.space, loan.len));
         }
         if !self.types.buffers.is_empty() {

@@ -33,6 +33,15 @@ fn words(error: StatementError) -> (&'static str, String) {
             let detail = format!("`{key}` is {found}, and takes {least} to {most}");
             ("values are in the range of their keys", detail)
         }
+        StatementError::WrongNumber { at, found, expected, datatype } => {
+            let (found, expected) = (datatype.shown(found), datatype.shown(expected));
+            let detail = format!("number {at} is {found}, expected is {expected}");
+            ("memory holds what the program expects", detail)
+        }
+        StatementError::BeyondBuffer { needed, bytes } => (
+            "calls stay inside their buffers",
+            format!("the call needs {needed} B, and the buffer has {bytes}"),
+        ),
         StatementError::DivisionByZero => {
             ("expressions have values", "an expression divides by zero".to_owned())
         }

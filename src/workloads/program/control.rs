@@ -5,8 +5,8 @@ use std::sync::Arc;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
-use protocols::call::{Call, CommCall, Outcome, Peer, Requests};
-use protocols::contract::{Handle, Space};
+use protocols::call::{Buffer, Call, CommCall, Outcome, Peer, Requests};
+use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
 use super::record::{Ending, Returned};
@@ -267,14 +267,17 @@ impl Computed {
                 Call::Isend { buffer, .. }
                 | Call::Irecv { buffer, .. }
                 | Call::Imrecv { buffer, .. },
-            ) => buffer.id = members.at(value).0,
+            ) => {
+                if buffer.id < Buffer::OWN {
+                    buffer.id = members.at(value).0;
+                }
+            }
             (Key::Buffers(members), Call::Icollective { call, .. }) => {
                 let Handle(first) = members.at(value);
                 let call = Arc::make_mut(call);
-                for (region, id) in [(&mut call.input, first), (&mut call.output, first + 1)] {
-                    if region.len > 0 {
-                        region.space = Space::User(id);
-                    }
+                let regions = [(&mut call.input, first), (&mut call.output, first + 1)];
+                for (region, id) in regions.into_iter().filter(|(region, _)| region.len > 0) {
+                    move_to(region, id);
                 }
             }
             (
@@ -291,6 +294,13 @@ impl Computed {
             ) => *requests = members.up_to(value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
+    }
+}
+
+/// Moves the region of a statement to buffer `id`; one with a name stays.
+pub(super) fn move_to(region: &mut Region, id: u32) {
+    if matches!(region.space, Space::User(own) if own < Buffer::OWN) {
+        region.space = Space::User(id);
     }
 }
 

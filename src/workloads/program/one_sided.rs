@@ -1,8 +1,8 @@
 //! Computed keys of one-sided calls.
 
-use super::control::{Key, PROC_NULL};
+use super::control::{self, Key, PROC_NULL};
 use mpi::envelope::Rank;
-use protocols::contract::{Handle, Space};
+use protocols::contract::Handle;
 use protocols::rma::call::{At, Operation, RmaCall};
 
 /// Puts `value` into its place in `call`.
@@ -28,7 +28,7 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
         }
         (Key::Buffers(members), RmaCall::Operate { does, .. }) => {
             let Handle(first) = members.at(value);
-            move_to(does, [Space::User(first), Space::User(first + 1)]);
+            move_to(does, [first, first + 1]);
         }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
@@ -42,16 +42,15 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
     }
 }
 
-/// The operation has these buffers.
-const fn move_to(does: &mut Operation, [first, second]: [Space; 2]) {
+/// The operation has these buffers, but for those with a name.
+fn move_to(does: &mut Operation, [first, second]: [u32; 2]) {
     match does {
-        Operation::Put { origin: region } | Operation::Get { into: region } => region.space = first,
+        Operation::Put { origin: region } | Operation::Get { into: region } => {
+            control::move_to(region, first);
+        }
         Operation::Update { origin, result, .. } => {
-            if let Some(origin) = origin {
-                origin.space = first;
-            }
-            if let Some(result) = result {
-                result.space = second;
+            for (region, id) in [(origin, first), (result, second)] {
+                region.iter_mut().for_each(|region| control::move_to(region, id));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::access::Access;
 use super::control::{Computed, Control, Key};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
@@ -115,6 +116,8 @@ pub enum Does {
     Compute(TimeDelta),
     /// It notes the time under this number.
     Mark(u32),
+    /// It loads or stores a number.
+    Access(Arc<Access>),
     /// It changes variables, or where the program goes on.
     Control(Control),
 }

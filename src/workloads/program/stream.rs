@@ -10,8 +10,8 @@ use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
-use protocols::call::{Call, Outcome, Reply, Requests, SendMode, Status};
-use protocols::contract::{Handle, Machine, Next, Program};
+use protocols::call::{Buffer, Call, Outcome, Reply, Requests, SendMode, Status};
+use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
 use runtime::monitors::Violation;
@@ -28,6 +28,10 @@ pub struct ProgramStream {
     begun: usize,
     /// Values of the variables; none in a program without expressions.
     variables: Vec<i64>,
+    /// Bytes of the buffers with a name.
+    buffers: Arc<[u64]>,
+    /// The number that a load has read.
+    loaded: Option<u64>,
     /// Repetitions of each `until`. They are no part of the state: a poll that finds nothing leaves the program where
     /// it was.
     repetitions: Note<Vec<i64>>,
@@ -63,7 +67,7 @@ struct Begun {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
-        (&self.variables, self.failed).hash(state);
+        (&self.variables, self.loaded, self.failed).hash(state);
         if !self.loops() {
             self.calls.hash(state);
         }
@@ -73,6 +77,10 @@ impl Hash for ProgramStream {
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
     fn next(&mut self, reply: Option<Reply>) -> Next<Call> {
         self.advance(reply)
+    }
+
+    fn loaded(&mut self, value: u64) {
+        self.loaded = Some(value);
     }
 
     fn position(&self) -> Option<u32> {
@@ -89,12 +97,19 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
 }
 
 impl ProgramStream {
-    pub(super) fn new(steps: Arc<[Step]>, rank: usize, variables: Vec<i64>) -> Self {
+    pub(super) fn new(
+        steps: Arc<[Step]>,
+        rank: usize,
+        variables: Vec<i64>,
+        buffers: Arc<[u64]>,
+    ) -> Self {
         Self {
             steps,
             rank: u32::try_from(rank).expect("ranks have 32-bit numbers"),
             begun: 0,
             variables,
+            buffers,
+            loaded: None,
             repetitions: Note(Vec::new()),
             bounded: true,
             failed: false,
@@ -156,7 +171,10 @@ impl ProgramStream {
         if self.failed {
             return Next::End;
         }
-        let taken = reply.map_or(Ok(()), |reply| self.take(reply));
+        let taken = match self.loaded.take() {
+            Some(number) => self.take_number(number),
+            None => reply.map_or(Ok(()), |reply| self.take(reply)),
+        };
         let next = taken.and_then(|()| self.following());
         next.unwrap_or_else(|error| self.fails(error))
     }
@@ -176,6 +194,10 @@ impl ProgramStream {
                     return Ok(Next::Compute(computed.unwrap_or(time.as_ps())));
                 }
                 Does::Mark(mark) => return Ok(Next::Mark(*mark)),
+                Does::Access(access) => {
+                    self.silent = 0;
+                    return access.next(&self.variables);
+                }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
                     let mut call = call.clone();
@@ -263,7 +285,33 @@ impl ProgramStream {
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
             one.put(call, one.of(&self.variables)?, &self.variables);
         }
+        if extras.is_some_and(|extras| !extras.computed.is_empty()) && !self.buffers.is_empty() {
+            return self.check_buffers(call);
+        }
         Ok(())
+    }
+
+    /// Refuses a call that reaches beyond the end of a buffer with a name.
+    fn check_buffers(&self, call: &Call) -> Result<(), StatementError> {
+        for region in regions(call).into_iter().flatten() {
+            let Space::User(id) = region.space else { continue };
+            let place = id.checked_sub(Buffer::OWN).map(|place| place as usize);
+            let Some(&bytes) = place.and_then(|place| self.buffers.get(place)) else { continue };
+            let needed = region.offset + region.len;
+            if needed > bytes {
+                return Err(StatementError::BeyondBuffer { needed, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number that the last step has loaded.
+    fn take_number(&mut self, number: u64) -> Result<(), StatementError> {
+        let steps = Arc::clone(&self.steps);
+        let Step { does: Does::Access(access), .. } = &steps[self.last() as usize] else {
+            panic!("a number for a step that loads none: {number}")
+        };
+        access.loaded(number, &mut self.variables)
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -312,7 +360,11 @@ impl ProgramStream {
             Does::Control(Control::Until { counter, body, .. }) if *body <= last => {
                 Some(self.repetitions[*counter])
             }
-            Does::Control(_) | Does::Call(_) | Does::Compute(_) | Does::Mark(_) => None,
+            Does::Control(_)
+            | Does::Call(_)
+            | Does::Compute(_)
+            | Does::Access(_)
+            | Does::Mark(_) => None,
         })
     }
 
@@ -677,6 +729,21 @@ fn buffer_of(call: &Call) -> u32 {
 fn blocking(call: &Call, outcome: Outcome) -> Ending {
     let buffer = call.buffer().expect("blocking sends and receives have a buffer").id;
     Ending::Over { outcome, buffer }
+}
+
+/// The buffers of a call whose lengths are computed.
+fn regions(call: &Call) -> [Option<Region>; 2] {
+    match call {
+        Call::Collective(call) | Call::Icollective { call, .. } => call.buffers(),
+        Call::Rma(call) => match &**call {
+            RmaCall::Operate { does, .. } => [does.origin(), does.result()],
+            _ => [None, None],
+        },
+        _ => {
+            let of = |buffer: Buffer| Region::new(Space::User(buffer.id), buffer.bytes);
+            [call.buffer().map(of), None]
+        }
+    }
 }
 
 fn handles(requests: &Requests) -> impl Iterator<Item = Handle> + Clone {

@@ -56,6 +56,7 @@ impl Reader<'_> {
                 let condition = condition.unwrap_or_else(|| Expression::constant(1));
                 out.push(control(Control::Assert(condition), at));
             }
+            "store" | "load" => self.access(op, node, path, out, (at.line, at.column)),
             _ => {
                 let of = if communicators::OF_ENDPOINTS.contains(&op) {
                     Some((&codes::COMMUNICATOR, "endpoints"))
@@ -81,7 +82,7 @@ impl Reader<'_> {
     }
 
     /// The expression under `key`, or the number or flag that stands there.
-    fn value(
+    pub(super) fn value(
         &mut self,
         node: &Node,
         key: &str,

@@ -1,5 +1,6 @@
 //! The statements of a program: which keys each has, and what it is in MPI.
 
+pub(crate) mod buffers;
 pub(crate) mod collectives;
 mod communicators;
 mod outside;
@@ -7,6 +8,7 @@ pub(crate) mod pieces;
 mod returned;
 pub(crate) mod windows;
 
+use buffers::BUF;
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
@@ -57,33 +59,52 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
-    variant("isend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ], "MPI_Isend"),
+static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
+    variant(
+        "isend",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Isend",
+    ),
     variant(
         "issend",
-        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
         "MPI_Issend",
     ),
-    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Send"),
-    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Ssend"),
+    variant("send", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF], "MPI_Send"),
+    variant("ssend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF], "MPI_Ssend"),
     variant(
         "ibsend",
-        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
         "MPI_Ibsend",
     ),
-    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Bsend"),
+    variant("bsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF], "MPI_Bsend"),
     variant(
         "irsend",
-        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, REQ],
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
         "MPI_Irsend",
     ),
-    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN], "MPI_Rsend"),
+    variant("rsend", &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF], "MPI_Rsend"),
     variant("buffer_attach", &[ATTACHED], "MPI_Buffer_attach"),
     variant("buffer_detach", &[], "MPI_Buffer_detach"),
-    variant("irecv", &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Irecv"),
+    variant(
+        "irecv",
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Irecv",
+    ),
     variant(
         "recv",
-        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, EXPECT_RECEIVED, INTO_RECEIVED],
+        &[
+            SRC,
+            TAG_FIELD,
+            COMM_FIELD,
+            ROOM,
+            TYPE,
+            COUNT,
+            WITHIN,
+            BUF,
+            EXPECT_RECEIVED,
+            INTO_RECEIVED,
+        ],
         "MPI_Recv",
     ),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
@@ -105,10 +126,10 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
     ),
     variant(
         "mrecv",
-        &[HANDLE, ROOM, TYPE, COUNT, WITHIN, EXPECT_RECEIVED, INTO_RECEIVED],
+        &[HANDLE, ROOM, TYPE, COUNT, WITHIN, BUF, EXPECT_RECEIVED, INTO_RECEIVED],
         "MPI_Mrecv",
     ),
-    variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, REQ], "MPI_Imrecv"),
+    variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, BUF, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
     communicators::DUP,
@@ -122,6 +143,8 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 41] = [
     collectives::IBARRIER,
     outside::COMPUTE,
     outside::TIMER,
+    buffers::STORE,
+    buffers::LOAD,
     variant("repeat", &outside::OF_REPEAT, "A loop of a number of iterations."),
     variant("until", &outside::OF_UNTIL, "A loop that ends with its condition."),
     variant("if", &outside::OF_IF, "A condition."),

@@ -12,6 +12,7 @@ use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};
+use protocols::contract::Space;
 use protocols::typed::Elements;
 
 /// The datatypes of a program: those with a name, and elements of each that were asked for.
@@ -95,12 +96,14 @@ impl Types {
 impl Reader<'_> {
     /// The buffer of a message, of its own; `size` or `max` under `key`, or elements of a datatype.
     pub(super) fn place(&mut self, node: &Node, path: &str, key: &str) -> Place {
-        let id = self.buffers;
-        self.buffers += 1;
         let elements = self.in_pieces(node, path, key);
         let bytes = match &elements {
             Some(elements) => elements.packed(),
             None => self.bytes(node, path, key),
+        };
+        let needed = elements.as_ref().map_or(bytes, |elements| elements.extent());
+        let Space::User(id) = self.buffer_of(node, path, ("buf", needed)).space else {
+            unreachable!("buffers of messages are the program's")
         };
         Place { buffer: Buffer { id, bytes }, elements }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::buffers::Buffers;
 use super::communicators::Communicators;
 use super::pieces::Types;
 use super::requests::Arrays;
@@ -51,6 +52,9 @@ pub(super) struct Reader<'a> {
     pub(super) windows: Windows,
     pub(super) memories: &'a mut MemoryNames,
     pub(super) types: &'a mut Types,
+    /// Buffers with a name.
+    pub(super) named: &'a Buffers,
+    /// The number of the next buffer without one.
     pub(super) buffers: u32,
     /// Where the buffer of buffered sends was attached, and whether that is so on every way.
     pub(super) attached: Option<(Span, bool)>,

@@ -22,7 +22,7 @@ use form::diagnostic::{Diagnostic, quote};
 use form::expression::{Expression, Type};
 use form::fields::MOST_OF_ARRAY;
 use form::json::Node;
-use protocols::call::Requests;
+use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
 /// The arrays of requests of one rank.
@@ -37,8 +37,9 @@ pub(super) struct Arrays {
     begun: u32,
 }
 
-/// The number of the first buffer of a place of an array; plain statements have lower ones.
-const FIRST_BUFFER: u32 = 1 << 31;
+/// The number of the first buffer of a place of an array: plain statements have lower ones, and buffers with a name
+/// higher ones.
+const FIRST_BUFFER: u32 = 1 << 20;
 /// The buffers of an operation.
 const BUFFERS: u32 = 2;
 
@@ -105,7 +106,8 @@ impl Reader<'_> {
         let stride = BUFFERS * arrays.statements;
         let members = Members { first: FIRST_BUFFER + BUFFERS * arrays.begun, stride };
         arrays.begun += 1;
-        let most = (MOST_OF_ARRAY - 1).min(u64::from((u32::MAX - FIRST_BUFFER) / stride - 1));
+        let most = (MOST_OF_ARRAY - 1)
+            .min(u64::from(((Buffer::OWN - FIRST_BUFFER) / stride).saturating_sub(1)));
         let range = (0, i64::try_from(most).expect("a small number"));
         let key = Key::Buffers(members);
         // The index is an expression of the request, or a number.

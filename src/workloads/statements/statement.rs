@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::collectives::Chosen;
 use crate::program::Extras;
+use crate::program::access::Access;
 use crate::program::control::Control;
 use protocols::call::Call;
 use protocols::contract::Handle;
@@ -38,6 +39,8 @@ pub enum Step {
     Compute(TimeDelta),
     /// One end of the measured time.
     Timer(Timer),
+    /// A load or a store of a number.
+    Access(Arc<Access>),
     /// Variables, loops and conditions.
     Control(ControlStep),
 }

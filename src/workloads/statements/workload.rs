@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::form::STATEMENTS;
+use super::form::buffers::{BUFFERS, NamedBuffers};
 use super::form::pieces::{DATATYPES, NamedDatatypes};
 use super::{RankProgram, Statement, Statements, Step, Timer, read};
 use crate::collectives::Chosen;
@@ -40,6 +41,7 @@ form::object! {
         /// Ranks of a `body`.
         processes: Option<u32> = optional(&Shape::Count { min: 1, max: 65_536 }),
         datatypes: NamedDatatypes = DATATYPES,
+        buffers: NamedBuffers = BUFFERS,
     }
 }
 
@@ -56,9 +58,9 @@ pub static KIND: Kind = Kind {
     processes: workload_field!(ProgramForm, ranks),
     read: |reading| {
         check_form(reading)?;
-        let Statements { ranks, variables } =
+        let Statements { ranks, variables, buffers } =
             read(reading.diagnostics, reading.choices, reading.node);
-        Some(Arc::new(WrittenProgram { ranks, variables }))
+        Some(Arc::new(WrittenProgram { ranks, variables, buffers }))
     },
 };
 
@@ -69,6 +71,8 @@ pub struct WrittenProgram {
     pub ranks: Vec<RankProgram>,
     /// Variables of a rank; 0 where no statement needs one.
     pub variables: usize,
+    /// Bytes of the buffers with a name.
+    pub buffers: Arc<[u64]>,
 }
 
 /// Refuses a program that has not either lists of ranks or one body of all.
@@ -148,6 +152,7 @@ impl WrittenProgram {
                 Step::Compute(time) => Does::Compute(*time),
                 Step::Timer(Timer::Start) => Does::Mark(START),
                 Step::Timer(Timer::Stop) => Does::Mark(END),
+                Step::Access(access) => Does::Access(Arc::clone(access)),
                 Step::Control(control) => Does::Control(control.0.clone()),
             };
             let column = u32::try_from(statement.column).unwrap_or(u32::MAX);
@@ -163,7 +168,9 @@ impl WrittenProgram {
                 None => own.iter().map(step).collect(),
             });
         }
-        Programs::checked(lists).with_variables(self.variables)
+        Programs::checked(lists)
+            .with_variables(self.variables)
+            .with_buffers(Arc::clone(&self.buffers))
     }
 }
 
@@ -212,6 +219,11 @@ impl Workload for WrittenProgram {
     }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let payload = reading.tree.get("mpi").and_then(|mpi| mpi.word("payload"));
+        if self.needs_bytes() && payload == Some("phantom") {
+            let allowed = "`load` and `store` are about them: `real` is needed";
+            reading.refuse("mpi.payload", "the bytes of messages do not exist", allowed);
+        }
         let ranks = u32::try_from(self.ranks.len()).expect("the shape limits the ranks");
         let processes = ranks.div_ceil(u32::from(reading.each.max(1)));
         Some(Processes::new(processes, processes.div_ceil(reading.nodes)))
@@ -232,7 +244,11 @@ impl Workload for WrittenProgram {
         for statement in self.statements() {
             match &statement.step {
                 Step::Collective(chosen) | Step::Begun(chosen, _) => all.push(chosen),
-                Step::Call(_) | Step::Compute(_) | Step::Timer(_) | Step::Control(_) => {}
+                Step::Call(_)
+                | Step::Compute(_)
+                | Step::Timer(_)
+                | Step::Access(_)
+                | Step::Control(_) => {}
             }
         }
         all
@@ -241,6 +257,10 @@ impl Workload for WrittenProgram {
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let programs = self.listed(ranks);
         (0..self.ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+    }
+
+    fn needs_bytes(&self) -> bool {
+        self.statements().any(|one| matches!(one.step, Step::Access(_)))
     }
 
     fn has_windows(&self) -> bool {

@@ -1,0 +1,113 @@
+//! One number of an element, as programs write and read it.
+
+use super::Datatype;
+
+/// The greatest whole number below which a binary64 holds all others.
+const EXACT: i64 = 1 << 53;
+
+impl Datatype {
+    /// The type of the numbers of an element, and how many it has.
+    pub const fn numbers(self) -> (Self, u64) {
+        match self {
+            Self::Int32Pair => (Self::Int32, 2),
+            Self::Int64Pair => (Self::Int64, 2),
+            _ => (self, 1),
+        }
+    }
+
+    /// The least and the greatest whole number that a program writes as a number of this type.
+    pub const fn range(self) -> (i64, i64) {
+        match self {
+            Self::Int8 => (i8::MIN as i64, i8::MAX as i64),
+            Self::Int16 => (i16::MIN as i64, i16::MAX as i64),
+            Self::Int32 | Self::Int32Pair => (i32::MIN as i64, i32::MAX as i64),
+            Self::Int64 | Self::Int64Pair => (i64::MIN, i64::MAX),
+            Self::Uint8 => (0, u8::MAX as i64),
+            Self::Uint16 => (0, u16::MAX as i64),
+            Self::Uint32 => (0, u32::MAX as i64),
+            Self::Uint64 => (0, i64::MAX),
+            Self::Float => (-(1 << 24), 1 << 24),
+            Self::Double => (-EXACT, EXACT),
+        }
+    }
+
+    /// The bytes of a whole number in [`Self::range`], little endian from the lowest on.
+    #[expect(clippy::cast_precision_loss, reason = "the range holds whole numbers exactly")]
+    pub const fn bits(self, value: i64) -> u64 {
+        match self {
+            Self::Float => (value as f32).to_bits() as u64,
+            Self::Double => (value as f64).to_bits(),
+            _ => value.cast_unsigned() & self.mask(),
+        }
+    }
+
+    /// The bytes of a number with a fraction; `None` of a whole number's type.
+    #[expect(clippy::cast_possible_truncation, reason = "the program's number, rounded")]
+    pub const fn bits_of_fraction(self, value: f64) -> Option<u64> {
+        match self {
+            Self::Float => Some((value as f32).to_bits() as u64),
+            Self::Double => Some(value.to_bits()),
+            _ => None,
+        }
+    }
+
+    /// The whole number in these bytes; `None` of a type with fractions, and beyond 63 bits.
+    pub fn whole(self, bits: u64) -> Option<i64> {
+        let bits = bits & self.mask();
+        let unused = 64 - 8 * self.numbers().0.width();
+        match self {
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Int32Pair
+            | Self::Int64Pair => Some((bits << unused).cast_signed() >> unused),
+            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => i64::try_from(bits).ok(),
+            Self::Float | Self::Double => None,
+        }
+    }
+
+    /// The number in these bytes, in words.
+    pub fn shown(self, bits: u64) -> String {
+        let bits = bits & self.mask();
+        match self {
+            Self::Float => {
+                let low = u32::try_from(bits).expect("the mask has 32 bits");
+                f32::from_bits(low).to_string()
+            }
+            Self::Double => f64::from_bits(bits).to_string(),
+            _ => self.whole(bits).map_or_else(|| bits.to_string(), |whole| whole.to_string()),
+        }
+    }
+
+    /// The bits of a number of this type.
+    pub const fn mask(self) -> u64 {
+        u64::MAX >> (64 - 8 * self.numbers().0.width())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_come_back() {
+        for datatype in Datatype::ALL.map(|one| one.numbers().0) {
+            let (least, most) = datatype.range();
+            for value in [least, -1, 0, 1, 7, most].into_iter().filter(|it| *it >= least) {
+                let bits = datatype.bits(value);
+                assert_eq!(datatype.shown(bits), value.to_string(), "{datatype:?}");
+                let whole = datatype.whole(bits);
+                assert_eq!(whole, datatype.is_integer().then_some(value), "{datatype:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fractions_are_rounded_to_their_type() {
+        assert_eq!(Datatype::Double.bits_of_fraction(0.1), Some(0.1_f64.to_bits()));
+        let float = Datatype::Float.bits_of_fraction(0.5).expect("it has fractions");
+        assert_eq!(Datatype::Float.shown(float), "0.5");
+        assert_eq!(Datatype::Int32.bits_of_fraction(0.5), None);
+    }
+}
