@@ -209,6 +209,8 @@ pub struct StatementFailure {
 pub enum StatementError {
     /// A call returned another value than `expect` says; `None` where it returned none.
     Unexpected {
+        /// Of which request, where the call is about several.
+        of: Option<u32>,
         /// Which value.
         value: ReturnValue,
         /// The one that the call returned.

@@ -173,11 +173,24 @@ impl Reader<'_> {
 
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let op = node.required_word("op");
-        if let Some(call) = self.communicators.read(self.diagnostics, op, node, path) {
-            if op == "comm_split" {
-                let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
-                self.computes(node, (Key::Color, Type::Integer), (0, most), path);
-                self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+        if let Some(call) =
+            self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
+        {
+            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+            let ranks = (0, i64::from(u32::MAX));
+            match op {
+                "comm_split" => {
+                    self.computes(node, (Key::Color, Type::Integer), (0, most), path);
+                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+                }
+                "intercomm_create" => {
+                    self.computes(node, (Key::Leader, Type::Integer), ranks, path);
+                    self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
+                }
+                "intercomm_merge" => {
+                    self.computes(node, (Key::High, Type::Truth), (0, 1), path);
+                }
+                _ => {}
             }
             return Step::Call(call);
         }
@@ -459,7 +472,12 @@ impl Reader<'_> {
     /// The number of the request or message that the text under `key` begins to name.
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
-        if let Some(element) = self.element(value, &format!("{path}.{key}"), Key::Request) {
+        let at = format!("{path}.{key}");
+        let of = if key == "req" { Key::Request } else { Key::Message };
+        if let Some(element) = self.element(value, &at, of) {
+            if key == "req" {
+                self.buffers_of_element(value);
+            }
             return element;
         }
         let name = value.text().expect("the tree was checked against its shape").to_owned();
@@ -498,7 +516,8 @@ impl Reader<'_> {
 
     fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
         let (value, at) = (node.get(key).expect("the key is required"), format!("{path}.{key}"));
-        match self.element(value, &at, Key::Request) {
+        let of = if key == "req" { Key::Request } else { Key::Message };
+        match self.element(value, &at, of) {
             Some(element) => element,
             None => self.close_node(value, &at, after),
         }

@@ -235,8 +235,8 @@ fn mistakes_in_programs_are_reported_at_their_place() {
     );
     refused(r#"{ "op": "if", "condition": "= 1", "then": [] }"#, "true or false is needed");
     refused(
-        r#"{ "op": "repeat", "times": 2, "do": [ { "op": "comm_dup", "new": "c" } ] }"#,
-        "communicators are made and freed outside of them",
+        r#"{ "op": "repeat", "times": 2, "do": [ { "op": "create_endpoints", "new": [ "c" ] } ] }"#,
+        "endpoints are made and freed outside of them",
     );
     refused(
         r#"{ "op": "repeat", "times": 2, "do": [ { "op": "wait", "req": "a" } ] }"#,
@@ -390,7 +390,7 @@ fn expressions_are_set_from_the_command_line() {
     let set = |value: &str| scratch.run(&["run", "p.json", "--set", value]);
     assert_eq!(set("workload.body[0].to== size - 1").exit, 0);
     set("workload.body[0].to== rnk")
-        .check(3, &["<command line>:1:24 workload.body[0].to: the name `rnk`"]);
+        .check(3, &["<command line>:1:29 workload.body[0].to: the name `rnk`"]);
 }
 
 #[test]
@@ -400,4 +400,90 @@ fn a_statement_takes_the_values_that_its_call_returns() {
     assert_eq!(exit, 3, "{said}");
     assert!(said.contains("p.json:3:"), "{said}");
     assert!(said.contains("allowed are source, tag, count"), "{said}");
+}
+
+/// A communicator of a loop is made again after its free; ranks that a computed color leaves out have none.
+#[test]
+fn communicators_are_made_and_freed_in_loops() {
+    let body = |free: &str| {
+        format!(
+            r#"
+{{ "op": "repeat", "times": 3, "with": "i", "do": [
+  {{ "op": "comm_split", "color": "= rank == i ? undefined : 0", "key": "= -rank", "new": "c" }},
+  {{ "op": "if", "condition": "= rank != i", "then": [ {{ "op": "barrier", "comm": "c" }} {free} ] }} ] }}"#
+        )
+    };
+    ends_well("comm-loop", &scenario(3, &body(r#", { "op": "comm_free", "comm": "c" }"#)));
+    let [(exit, said), _] = both("comm-kept", &scenario(3, &body("")));
+    assert_eq!(exit, 1, "{said}");
+    assert!(said.contains("in use"), "{said}");
+}
+
+/// Root, size and count are those of each iteration, in the order of ranks and in reverse.
+#[test]
+fn collectives_have_computed_arguments() {
+    let body = |last: &str| {
+        format!(
+            r#"
+{{ "op": "repeat", "times": "= size", "with": "r", "do": [
+  {{ "op": "scatter", "root": "= r", "size": "= 8 * (r + 1)" }},
+  {{ "op": "gather", "root": "= {last}", "size": "= 8 * r", "comm": 2 }},
+  {{ "op": "alltoall", "size": "= 4 * r" }}, {{ "op": "reduce_scatter_block", "count": "= r" }},
+  {{ "op": "iallreduce", "count": "= r + 1", "req": {{ "name": "q", "index": "= r" }} }} ] }},
+{{ "op": "waitall", "reqs": {{ "name": "q", "count": "= size" }} }}"#
+        )
+    };
+    ends_well("computed", &scenario(3, &body("size - 1 - r")));
+    fails("root", &scenario(3, &body("size - r")), "`root` is 3, and takes 0 to 2");
+    fails(
+        "roots",
+        &scenario(2, r#"{ "op": "bcast", "root": "= rank", "size": "8 B" }"#),
+        "MPI_ERR_ROOT",
+    );
+}
+
+/// Each status of a wait for several requests is compared by itself.
+#[test]
+fn statuses_of_a_wait_for_all_are_expected_one_by_one() {
+    let body = |source: u32| {
+        format!(
+            r#"
+{{ "op": "repeat", "times": 2, "with": "i", "do": [
+  {{ "op": "isend", "to": "= 1 - rank", "tag": "= i", "size": "= 8 + i", "req": {{ "name": "s", "index": "= i" }} }},
+  {{ "op": "irecv", "src": "= 1 - rank", "tag": "= i", "max": "64 B", "req": {{ "name": "r", "index": "= i" }} }} ] }},
+{{ "op": "waitall", "reqs": {{ "name": "s", "count": 2 }} }},
+{{ "op": "waitall", "reqs": {{ "name": "r", "count": 2 }},
+  "expect": {{ "statuses": [ {{ "tag": 0 }}, {{ "source": "= {source} - rank", "tag": 1, "count": "9 B" }} ] }} }}"#
+        )
+    };
+    ends_well("statuses", &scenario(2, &body(1)));
+    fails("status", &scenario(2, &body(2)), "source of request 1 is ");
+}
+
+/// Operations that a loop begins are open at once: each has a buffer of its own, so that the bytes of every message are
+/// compared.
+#[test]
+fn operations_of_an_array_have_buffers_of_their_own() {
+    let body = r#"
+{ "op": "repeat", "times": 2, "with": "i", "do": [
+  { "op": "irecv", "src": "= 1 - rank", "tag": "= i", "max": "= 64 - i", "req": { "name": "r", "index": "= i" } } ] },
+{ "op": "repeat", "times": 2, "with": "i", "do": [
+  { "op": "isend", "to": "= 1 - rank", "tag": "= i", "size": "= 64 - i", "req": { "name": "s", "index": "= i" } } ] },
+{ "op": "waitall", "reqs": { "name": "s", "count": 2 } }, { "op": "waitall", "reqs": { "name": "r", "count": 2 } }"#;
+    for (exit, said) in &both("buffers", &scenario(2, body))[1..] {
+        assert_eq!(*exit, 0, "{said}");
+        assert!(said.contains("compared"), "{said}");
+    }
+}
+
+/// A matched message has its place in an array as a request has.
+#[test]
+fn matched_messages_stand_in_arrays() {
+    let body = r#"
+{ "op": "isend", "to": "= rank", "size": "8 B", "req": "a" }, { "op": "isend", "to": "= rank", "size": "16 B", "req": "b" },
+{ "op": "repeat", "times": 2, "with": "i", "do": [ { "op": "mprobe", "src": "any", "handle": { "name": "m", "index": "= i" } } ] },
+{ "op": "repeat", "times": 2, "with": "i", "do": [
+  { "op": "mrecv", "handle": { "name": "m", "index": "= 1 - i" }, "max": "16 B", "expect": { "count": "= 16 - 8 * i" } } ] },
+{ "op": "waitall", "reqs": [ "a", "b" ] }"#;
+    ends_well("messages", &scenario(1, body));
 }

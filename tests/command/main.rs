@@ -13,6 +13,7 @@ mod schedules;
 
 mod bad_inputs;
 mod boundaries;
+mod buffers;
 mod check;
 mod claimed;
 mod cli;

@@ -68,12 +68,17 @@ fn messages_of_the_group_pt2pt() {
 
 #[test]
 fn communicators_of_the_group_comm() {
-    assert!(end_well("comm") >= 15);
+    assert!(end_well("comm") >= 20);
 }
 
 #[test]
 fn collectives_of_the_group_coll() {
-    assert!(end_well("coll") >= 15);
+    assert!(end_well("coll") >= 30);
+}
+
+#[test]
+fn groups_of_the_group_group() {
+    assert!(end_well("group") >= 3);
 }
 
 #[test]

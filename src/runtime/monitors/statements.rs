@@ -17,8 +17,9 @@ pub(super) fn violation(failure: &StatementFailure) -> Violation {
 
 fn words(error: StatementError) -> (&'static str, String) {
     match error {
-        StatementError::Unexpected { value, found, expected } => {
-            let name = value.key();
+        StatementError::Unexpected { of, value, found, expected } => {
+            let of = of.map_or_else(String::new, |of| format!(" of request {of}"));
+            let name = format!("{}{of}", value.key());
             let expected = shown(value, expected);
             let detail = match found {
                 Some(found) => {

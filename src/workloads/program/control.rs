@@ -5,8 +5,8 @@ use std::sync::Arc;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
-use protocols::call::{Call, CommCall, Outcome, Peer, Requests};
-use protocols::contract::Handle;
+use protocols::call::{Buffer, Call, CommCall, Outcome, Peer, Requests};
+use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
 use super::record::{Ending, Returned};
@@ -62,6 +62,9 @@ pub(crate) enum Key {
     Time,
     Color,
     Order,
+    Leader,
+    RemoteLeader,
+    High,
     Target,
     /// One of the `ranks` of a group.
     Member,
@@ -97,6 +100,10 @@ pub(crate) enum Key {
     Listed(usize, Members),
     /// How many requests of an array.
     Requests(Members),
+    /// The place of a matched message in an array.
+    Message(Members),
+    /// The buffers of an operation whose request is in an array: each place there has its own.
+    Buffers(Members),
 }
 
 /// The handles of an array of requests: its request `i` has the handle `first + i * stride`, so that the arrays of a
@@ -133,20 +140,30 @@ impl Key {
             Self::Time => "time",
             Self::Color => "color",
             Self::Order => "key",
+            Self::Leader => "leader",
+            Self::RemoteLeader => "remote_leader",
+            Self::High => "high",
             Self::Target => "target",
             Self::Member => "ranks",
             Self::Disp => "disp",
             Self::OriginAt { .. } => "origin_at",
             Self::ResultAt { .. } => "result_at",
-            Self::Request(_) | Self::Listed(..) => "index",
+            Self::Request(_) | Self::Listed(..) | Self::Message(_) | Self::Buffers(_) => "index",
             Self::Root { .. } => "root",
             Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
         }
     }
 
-    /// Whether it says which requests a call is about.
+    /// Whether it says which requests and messages a call is about, or which buffers they have.
     pub(crate) const fn is_of_requests(self) -> bool {
-        matches!(self, Self::Request(_) | Self::Listed(..) | Self::Requests(_))
+        matches!(
+            self,
+            Self::Request(_)
+                | Self::Listed(..)
+                | Self::Requests(_)
+                | Self::Message(_)
+                | Self::Buffers(_)
+        )
     }
 
     /// Whether the reply to a call is understood by it.
@@ -168,7 +185,8 @@ impl Computed {
     pub(super) fn of(&self, values: &[i64]) -> Result<i64, StatementError> {
         let found = self.value.value(values).map_err(|failure| error(&failure))?;
         let (least, most) = self.range;
-        if (least..=most).contains(&found) {
+        let no_color = self.key == Key::Color && found == UNDEFINED;
+        if (least..=most).contains(&found) || no_color {
             return Ok(found);
         }
         Err(StatementError::OutOfRange { key: self.key.name(), found, least, most })
@@ -219,8 +237,14 @@ impl Computed {
                 | Call::Imrecv { buffer, .. },
             ) => buffer.bytes = bytes(),
             (Key::Color, Call::Communicators(CommCall::Split { color, .. })) => {
-                *color = Some(int());
+                *color = (value != UNDEFINED).then(int);
             }
+            (Key::Leader, Call::Communicators(CommCall::Intercomm { leader: rank, .. }))
+            | (
+                Key::RemoteLeader,
+                Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
+            ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (Key::High, Call::Communicators(CommCall::Merge { high, .. })) => *high = value != 0,
             (
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
                 Call::Collective(call) | Call::Icollective { call, .. },
@@ -247,6 +271,31 @@ impl Computed {
                 | Call::Cancel { request },
             ) => *request = members.at(value),
             (
+                Key::Message(members),
+                Call::Mprobe { message, .. }
+                | Call::Improbe { message, .. }
+                | Call::Mrecv { message, .. }
+                | Call::Imrecv { message, .. },
+            ) => *message = members.at(value),
+            (
+                Key::Buffers(members),
+                Call::Isend { buffer, .. }
+                | Call::Irecv { buffer, .. }
+                | Call::Imrecv { buffer, .. },
+            ) => {
+                if buffer.id < Buffer::OWN {
+                    buffer.id = members.at(value).0;
+                }
+            }
+            (Key::Buffers(members), Call::Icollective { call, .. }) => {
+                let Handle(first) = members.at(value);
+                let call = Arc::make_mut(call);
+                let regions = [(&mut call.input, first), (&mut call.output, first + 1)];
+                for (region, id) in regions.into_iter().filter(|(region, _)| region.len > 0) {
+                    move_to(region, id);
+                }
+            }
+            (
                 Key::Listed(at, members),
                 Call::WaitAll { requests: Requests::List(list), .. }
                 | Call::WaitAny { requests: Requests::List(list) }
@@ -260,6 +309,13 @@ impl Computed {
             ) => *requests = members.up_to(value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
+    }
+}
+
+/// Moves the region of a statement to buffer `id`; one with a name stays.
+pub(super) fn move_to(region: &mut Region, id: u32) {
+    if matches!(region.space, Space::User(own) if own < Buffer::OWN) {
+        region.space = Space::User(id);
     }
 }
 

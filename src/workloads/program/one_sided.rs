@@ -1,7 +1,8 @@
 //! Computed keys of one-sided calls.
 
-use super::control::{Key, PROC_NULL};
+use super::control::{self, Key, PROC_NULL};
 use mpi::envelope::Rank;
+use protocols::contract::Handle;
 use protocols::rma::call::{At, Operation, RmaCall};
 
 /// Puts `value` into its place in `call`.
@@ -22,10 +23,14 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
         (Key::Member, RmaCall::Post { group, .. } | RmaCall::Start { group, .. }) => {
             *group = group.ranks().iter().copied().chain([Rank(rank())]).collect();
         }
-        (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
         (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
             *request = members.at(value);
         }
+        (Key::Buffers(members), RmaCall::Operate { does, .. }) => {
+            let Handle(first) = members.at(value);
+            move_to(does, [first, first + 1]);
+        }
+        (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
         }
@@ -40,6 +45,20 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             does.begin(0, number() * width);
         }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),
+    }
+}
+
+/// The operation has these buffers, but for those with a name.
+fn move_to(does: &mut Operation, [first, second]: [u32; 2]) {
+    match does {
+        Operation::Put { origin: region } | Operation::Get { into: region } => {
+            control::move_to(region, first);
+        }
+        Operation::Update { origin, result, .. } => {
+            for (region, id) in [(origin, first), (result, second)] {
+                region.iter_mut().for_each(|region| control::move_to(region, id));
+            }
+        }
     }
 }
 

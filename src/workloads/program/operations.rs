@@ -90,6 +90,8 @@ pub(crate) struct Extras {
     pub(crate) computed: Vec<Computed>,
     /// Values that it must return.
     pub(crate) expected: Vec<(ReturnValue, Expression)>,
+    /// Values of single requests of a call that is about several, by their places there.
+    pub(crate) statuses: Vec<(u32, ReturnValue, Expression)>,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
 }

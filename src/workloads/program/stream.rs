@@ -584,7 +584,18 @@ impl ProgramStream {
                 expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
             let (value, found) = (*value, control::value_of(returned, *value));
             if found.unwrap_or(UNDEFINED) != expected {
-                return Err(StatementError::Unexpected { value, found, expected });
+                return Err(StatementError::Unexpected { of: None, value, found, expected });
+            }
+        }
+        for (of, value, expected) in &extras.statuses {
+            let expected =
+                expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
+            let ending = returned.endings().nth(*of as usize);
+            let one = ending.map(|ending| Returned::Ended(*ending));
+            let (of, value) = (Some(*of), *value);
+            let found = one.and_then(|one| control::value_of(&one, value));
+            if found.unwrap_or(UNDEFINED) != expected {
+                return Err(StatementError::Unexpected { of, value, found, expected });
             }
         }
         for (value, slot) in &extras.kept {

@@ -12,9 +12,12 @@ use super::variables::text_of;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::fields::COMMUNICATORS;
-use form::json::Node;
+use form::json::{Node, Value};
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, CommCall};
+
+/// Statements about endpoints, whose names stand for consecutive numbers.
+pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
 pub(super) const STATEMENTS: [&str; 8] = [
@@ -57,13 +60,18 @@ impl Named {
     }
 }
 
-/// What one rank has made so far.
+/// The communicators that one rank has made so far.
 #[derive(Debug, Default)]
 pub(super) struct Communicators {
-    open: BTreeMap<String, (Named, Span)>,
+    open: Opened,
     ended: Vec<String>,
     made: u16,
+    /// The number that each name had last.
+    numbers: BTreeMap<String, Comm>,
 }
+
+/// Open communicators by name: where each was made, and whether it is open on every way through the program.
+pub(super) type Opened = BTreeMap<String, (Named, Span, bool)>;
 
 impl Communicators {
     /// The communicator of a statement.
@@ -78,7 +86,7 @@ impl Communicators {
             let comm = Comm(u16::try_from(value.as_count()).expect("the shape limits the number"));
             return Named { comm, kind: Kind::Processes(Some(comm)) };
         };
-        if let Some((named, _)) = self.open.get(name) {
+        if let Some((named, ..)) = self.open.get(name) {
             return *named;
         }
         let ended = self.ended.iter().any(|ended| ended == name);
@@ -100,7 +108,7 @@ impl Communicators {
         &mut self,
         out: &mut Diagnostics,
         op: &str,
-        node: &Node,
+        (node, nested): (&Node, bool),
         path: &str,
     ) -> Option<Call> {
         if !STATEMENTS.contains(&op) {
@@ -111,7 +119,7 @@ impl Communicators {
         Some(match op {
             "comm_dup" => {
                 of_processes(out, node, path, old);
-                let new = self.make(out, node, path, old.kind);
+                let new = self.make(out, (node, nested), path, old.kind);
                 Call::Communicators(CommCall::Dup { comm, new })
             }
             "comm_split" => {
@@ -125,7 +133,7 @@ impl Communicators {
                 let key = node.get("key").filter(|value| text_of(value).is_none());
                 let key = i32::try_from(key.map_or(0, Node::as_integer));
                 let key = key.expect("the shape limits the key");
-                let new = self.make(out, node, path, Kind::Processes(None));
+                let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 if color.is_none() {
                     self.end(node.word("new"));
                 }
@@ -135,22 +143,26 @@ impl Communicators {
                 of_processes(out, node, path, old);
                 let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
                 let group = ranks.iter().map(|value| rank(value.as_count())).collect();
-                let new = self.make(out, node, path, Kind::Processes(None));
+                let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
             }
             "intercomm_create" => {
                 of_processes(out, node, path, old);
                 let peer = self.named_by(out, node, "peer", path).comm;
-                let named = |key: &str| rank(node.count(key).unwrap_or(0));
+                // The reader of the statement puts an expression into its place.
+                let written = |key: &str| node.get(key).filter(|value| text_of(value).is_none());
+                let named = |key: &str| rank(written(key).map_or(0, Node::as_count));
                 let (leader, remote_leader) = (named("leader"), named("remote_leader"));
-                let (tag, new) = (tag(node), self.make(out, node, path, Kind::Processes(None)));
+                let (tag, new) =
+                    (tag(node), self.make(out, (node, nested), path, Kind::Processes(None)));
                 let call = CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new };
                 Call::Communicators(call)
             }
             "intercomm_merge" => {
                 of_processes(out, node, path, old);
-                let high = node.flag("high").unwrap_or(false);
-                let new = self.make(out, node, path, Kind::Processes(None));
+                let high =
+                    node.get("high").is_some_and(|high| matches!(high.value, Value::Bool(true)));
+                let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 Call::Communicators(CommCall::Merge { comm, high, new })
             }
             "comm_free" => {
@@ -176,23 +188,38 @@ impl Communicators {
         let names = node.get("new").and_then(Node::elements).unwrap_or(&[]);
         let first = Comm(FIRST + self.made);
         for (index, value) in names.iter().enumerate() {
-            self.enter(out, value, &format!("{path}.new[{index}]"), Kind::Endpoint);
+            self.enter(out, (value, false), &format!("{path}.new[{index}]"), Kind::Endpoint);
         }
         let count = u16::try_from(names.len()).expect("the shape limits the endpoints");
         Call::CreateEndpoints { parent, count, first }
     }
 
-    fn make(&mut self, out: &mut Diagnostics, node: &Node, path: &str, kind: Kind) -> Comm {
+    fn make(
+        &mut self,
+        out: &mut Diagnostics,
+        (node, nested): (&Node, bool),
+        path: &str,
+        kind: Kind,
+    ) -> Comm {
         let value = node.get("new").expect("the key is required");
-        self.enter(out, value, &format!("{path}.new"), kind)
+        self.enter(out, (value, nested), &format!("{path}.new"), kind)
     }
 
     /// A new name, which is free.
-    fn enter(&mut self, out: &mut Diagnostics, value: &Node, path: &str, kind: Kind) -> Comm {
+    fn enter(
+        &mut self,
+        out: &mut Diagnostics,
+        (value, nested): (&Node, bool),
+        path: &str,
+        kind: Kind,
+    ) -> Comm {
         let name = value.text().expect("the tree was checked against its shape").to_owned();
-        let comm = Comm(FIRST + self.made);
-        self.made += 1;
-        if let Some((_, first)) = self.open.get(&name) {
+        // The statements of a loop make one communicator again and again, and those of two ways the same one.
+        let known = self.numbers.get(&name).filter(|_| nested);
+        let comm = known.copied().unwrap_or(Comm(FIRST + self.made));
+        self.made += u16::from(known.is_none());
+        self.numbers.insert(name.clone(), comm);
+        if let Some((_, first, true)) = self.open.get(&name) {
             let found = format!("communicator `{}` is made again", quote(&name));
             let allowed = "a name may be used again after the free";
             out.push(
@@ -200,8 +227,38 @@ impl Communicators {
                     .related(*first, "it was made here"),
             );
         }
-        self.open.insert(name, (Named { comm, kind }, value.span));
+        self.open.insert(name, (Named { comm, kind }, value.span, true));
         comm
+    }
+
+    /// Those that are open here.
+    pub(super) fn opened(&self) -> Opened {
+        self.open.clone()
+    }
+
+    /// Goes back to `before`, the beginning of another way, and answers those that are open here.
+    pub(super) fn go_back(&mut self, before: Opened) -> Opened {
+        std::mem::replace(&mut self.open, before)
+    }
+
+    /// The communicators after one of two ways, the other of which leaves `other`.
+    pub(super) fn merge(&mut self, other: &Opened) {
+        for (name, (named, span, certain)) in other {
+            match self.open.get_mut(name) {
+                Some(own) => {
+                    own.2 &= certain;
+                    if own.0.kind != named.kind {
+                        own.0.kind = Kind::Processes(None);
+                    }
+                }
+                None => {
+                    self.open.insert(name.clone(), (*named, *span, false));
+                }
+            }
+        }
+        for (name, own) in &mut self.open {
+            own.2 &= other.contains_key(name);
+        }
     }
 
     fn end(&mut self, name: Option<&str>) {

@@ -8,7 +8,7 @@
 //!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
 //! ```
 
-use super::communicators;
+use super::communicators::{self, Opened};
 use super::reader::{Handles, Open, Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::{MOST_VARIABLES, text_of};
@@ -18,6 +18,13 @@ use form::codes;
 use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type};
 use form::json::{Node, Value};
+
+/// What is open at a place of the program.
+struct Names {
+    handles: Handles,
+    attached: Option<(Span, bool)>,
+    communicators: Opened,
+}
 
 impl Reader<'_> {
     /// Reads the statements of a list, at the end of `out`.
@@ -51,9 +58,8 @@ impl Reader<'_> {
             }
             "store" | "load" => self.access(op, node, path, out, (at.line, at.column)),
             _ => {
-                // Their names are followed from the first to the last line.
-                let of = if communicators::STATEMENTS.contains(&op) {
-                    Some((&codes::COMMUNICATOR, "communicators"))
+                let of = if communicators::OF_ENDPOINTS.contains(&op) {
+                    Some((&codes::COMMUNICATOR, "endpoints"))
                 } else {
                     windows::MAKING.contains(&op).then_some((&codes::WINDOW, "windows"))
                 };
@@ -128,7 +134,7 @@ impl Reader<'_> {
     fn body(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
         let list = node.get("do").expect("the key is required");
         self.expect_later(list);
-        let before = (self.handles.clone(), self.attached);
+        let before = self.names();
         self.nested += 1;
         self.list(list, &format!("{path}.do"), out);
         self.nested -= 1;
@@ -140,14 +146,17 @@ impl Reader<'_> {
         let condition = condition.unwrap_or_else(|| Expression::constant(0));
         let unless = out.len();
         out.push(control(Control::Jump(0), at));
-        let before = (self.handles.clone(), self.attached);
+        let before = self.names();
         self.nested += 1;
         let then = node.get("then").expect("the key is required");
         self.list(then, &format!("{path}.then"), out);
         let jump = out.len();
         out.push(control(Control::Jump(0), at));
-        let after = std::mem::replace(&mut self.handles, before.0);
-        let after = (after, std::mem::replace(&mut self.attached, before.1));
+        let after = Names {
+            handles: std::mem::replace(&mut self.handles, before.handles),
+            attached: std::mem::replace(&mut self.attached, before.attached),
+            communicators: self.communicators.go_back(before.communicators),
+        };
         if let Some(list) = node.get("else") {
             self.list(list, &format!("{path}.else"), out);
         }
@@ -189,8 +198,19 @@ impl Reader<'_> {
         }
     }
 
-    /// The names and the attached buffer after one of two ways, the other of which leaves `other`.
-    fn merge(&mut self, (other, attached): &(Handles, Option<(Span, bool)>)) {
+    /// What is open here.
+    fn names(&self) -> Names {
+        Names {
+            handles: self.handles.clone(),
+            attached: self.attached,
+            communicators: self.communicators.opened(),
+        }
+    }
+
+    /// What is open after one of two ways, the other of which leaves `other`.
+    fn merge(&mut self, other: &Names) {
+        self.communicators.merge(&other.communicators);
+        let Names { handles: other, attached, .. } = other;
         self.attached = match (self.attached, *attached) {
             (Some((first, one)), Some((_, other))) => Some((first, one && other)),
             (Some((first, _)), None) | (None, Some((first, _))) => Some((first, false)),

@@ -9,14 +9,14 @@ mod returned;
 pub(crate) mod windows;
 
 use buffers::BUF;
-use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, REQUEST, SIZE};
+use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
     EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_RECEIVED,
-    EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_RECEIVED,
-    INTO_TESTED,
+    EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED,
+    INTO_RECEIVED, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -52,7 +52,12 @@ const REQS: Field = required(
     "[ \"a\" ]",
     "The requests: a list, or the first ones of an array.",
 );
-const HANDLE: Field = required("handle", &REQUEST, "\"m\"", "The name of the matched message.");
+const HANDLE: Field = required(
+    "handle",
+    &ONE_REQUEST,
+    "\"m\"",
+    "The name of the matched message, or its array and its place there.",
+);
 
 static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
     variant(
@@ -103,7 +108,7 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
         "MPI_Recv",
     ),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
-    variant("waitall", &[REQS], "MPI_Waitall"),
+    variant("waitall", &[REQS, EXPECT_STATUSES], "MPI_Waitall"),
     variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),
     variant("test", &[REQ, EXPECT_TESTED, INTO_TESTED], "MPI_Test"),
     variant("testall", &[REQS, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED], "MPI_Testall"),

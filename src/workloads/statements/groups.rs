@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::communicators::STATEMENTS;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
@@ -54,6 +55,11 @@ pub(super) fn check(diagnostics: &mut Diagnostics, lists: &[Node]) {
     let mut statements = lists.iter().filter_map(Node::elements).flatten();
     let asked = ["intercomm_create", "comm_free"];
     if !statements.any(|node| node.word("op").is_some_and(|op| asked.contains(&op))) {
+        return;
+    }
+    // Communicators that are made in loops or conditions are not followed, nor are those whose groups are computed.
+    let mut statements = lists.iter().filter_map(Node::elements).flatten();
+    if statements.any(|node| makes_inside(node) || is_computed(node)) {
         return;
     }
     let mut known = Known {
@@ -195,6 +201,18 @@ fn named(names: &BTreeMap<&str, usize>, node: &Node, key: &str) -> Option<usize>
         Some(name) => names.get(name).copied(),
         None => usize::try_from(value.as_count()).ok(),
     }
+}
+
+/// Whether a loop or a condition has statements that make or free communicators.
+fn makes_inside(node: &Node) -> bool {
+    let lists = ["do", "then", "else"].into_iter().filter_map(|key| node.get(key)?.elements());
+    lists.flatten().any(|node| STATEMENTS.contains(&node.required_word("op")) || makes_inside(node))
+}
+
+/// Whether a leader of an intercommunicator is computed.
+fn is_computed(node: &Node) -> bool {
+    let leaders = ["leader", "remote_leader"].into_iter().filter_map(|key| node.get(key));
+    leaders.into_iter().any(|leader| leader.text().is_some())
 }
 
 /// What a statement makes, if it is followed; `calls` counts those of all ranks of a communicator.

@@ -7,18 +7,22 @@
 //!   plain names   a[0] b[0]   a[1] b[1]   a[2] b[2]  ...
 //! ```
 //!
+//! Each place of an array has buffers of its own, beside those of plain statements: operations that a loop begins are
+//! open at once, and no two of them receive into one buffer.
+//!
 //! A request of an array that no statement has begun is `MPI_REQUEST_NULL`: the program knows at run time what is open.
 
 use std::collections::BTreeSet;
 
 use super::reader::Reader;
-use crate::program::control::{Key, Members};
+use super::variables::text_of;
+use crate::program::control::{Computed, Key, Members};
 use form::codes;
 use form::diagnostic::{Diagnostic, quote};
-use form::expression::Type;
+use form::expression::{Expression, Type};
 use form::fields::MOST_OF_ARRAY;
 use form::json::Node;
-use protocols::call::Requests;
+use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
 /// The arrays of requests of one rank.
@@ -28,7 +32,16 @@ pub(super) struct Arrays {
     names: Vec<String>,
     /// The plain names of requests and messages.
     plain: BTreeSet<String>,
+    /// Statements with a request of an array, and how many of them were read that begin one.
+    statements: u32,
+    begun: u32,
 }
+
+/// The number of the first buffer of a place of an array: plain statements have lower ones, and buffers with a name
+/// higher ones.
+const FIRST_BUFFER: u32 = 1 << 20;
+/// The buffers of an operation.
+const BUFFERS: u32 = 2;
 
 impl Arrays {
     /// Those of a list of statements.
@@ -48,6 +61,7 @@ impl Arrays {
             let listed = node.get("reqs").map_or(&[][..], |reqs| {
                 reqs.elements().unwrap_or_else(|| std::slice::from_ref(reqs))
             });
+            self.statements += u32::from(node.get("req").is_some_and(|req| req.text().is_none()));
             let one = [node.get("req"), node.get("handle")].into_iter().flatten();
             for value in one.chain(listed) {
                 match value.word("name") {
@@ -84,6 +98,27 @@ impl Reader<'_> {
         }
         let index = value.small("index").unwrap_or(0);
         Some(Handle(members.first + index * members.stride))
+    }
+
+    /// The buffers of the operation whose request `value` names, which was read before.
+    pub(super) fn buffers_of_element(&mut self, value: &Node) {
+        let arrays = self.arrays.as_mut().expect("the request was read before");
+        let stride = BUFFERS * arrays.statements;
+        let members = Members { first: FIRST_BUFFER + BUFFERS * arrays.begun, stride };
+        arrays.begun += 1;
+        let most = (MOST_OF_ARRAY - 1)
+            .min(u64::from(((Buffer::OWN - FIRST_BUFFER) / stride).saturating_sub(1)));
+        let range = (0, i64::try_from(most).expect("a small number"));
+        let key = Key::Buffers(members);
+        // The index is an expression of the request, or a number.
+        let computed = &mut self.scope.extras.computed;
+        let request = computed.last().filter(|one| matches!(one.key, Key::Request(_)));
+        let index = || Expression::constant(value.small("index").unwrap_or(0).into());
+        let value = match text_of(value.get("index").unwrap_or(value)) {
+            Some(_) => request.map_or_else(|| Expression::constant(0), |one| one.value.clone()),
+            None => index(),
+        };
+        computed.push(Computed { key, value, range });
     }
 
     /// The first requests of the array that `value` names.

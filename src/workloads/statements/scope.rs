@@ -104,6 +104,17 @@ impl Reader<'_> {
             let expected = self.expected(expected, value, &at);
             self.scope.extras.expected.extend(expected.map(|expected| (value, expected)));
         }
+        let statuses = node.get("expect").and_then(|expect| expect.get("statuses"));
+        let statuses = statuses.and_then(Node::elements).unwrap_or(&[]);
+        for (of, status) in (0..).zip(statuses) {
+            for value in VALUES {
+                let Some(expected) = status.get(value.key()) else { continue };
+                let at = format!("{path}.expect.statuses[{of}].{}", value.key());
+                let expected = self.expected(expected, value, &at);
+                let all = &mut self.scope.extras.statuses;
+                all.extend(expected.map(|expected| (of, value, expected)));
+            }
+        }
         for value in VALUES {
             let name = node.get("into").and_then(|into| into.get(value.key()));
             if let Some(name) = name {

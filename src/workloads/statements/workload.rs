@@ -219,6 +219,11 @@ impl Workload for WrittenProgram {
     }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let payload = reading.tree.get("mpi").and_then(|mpi| mpi.word("payload"));
+        if self.needs_bytes() && payload == Some("phantom") {
+            let allowed = "`load` and `store` are about them: `real` is needed";
+            reading.refuse("mpi.payload", "the bytes of messages do not exist", allowed);
+        }
         let ranks = u32::try_from(self.ranks.len()).expect("the shape limits the ranks");
         let processes = ranks.div_ceil(u32::from(reading.each.max(1)));
         Some(Processes::new(processes, processes.div_ceil(reading.nodes)))

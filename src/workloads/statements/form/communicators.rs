@@ -11,6 +11,8 @@ static COLOR: Shape = Shape::Expression(&Shape::Either(&[
 static KEY: Shape =
     Shape::Expression(&Shape::Integer { min: i32::MIN as i64, max: i32::MAX as i64 });
 static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
+static COMPUTED_RANK: Shape = Shape::Expression(&RANK);
+static TRUTH: Shape = Shape::Expression(&Shape::Flag);
 static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
 static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };
 static LEADERS_TAG: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
@@ -39,15 +41,20 @@ static OF_GROUP: [Field; 4] = [
 ];
 static OF_INTERCOMM: [Field; 6] = [
     COMM_FIELD,
-    default("leader", &RANK, "0", "The rank in `comm` that leads this group."),
+    default("leader", &COMPUTED_RANK, "0", "The rank in `comm` that leads this group."),
     default("peer", &COMM, "0", "A communicator of both leaders; only the leader's word counts."),
-    required("remote_leader", &RANK, "1", "The rank of the other leader in `peer`; likewise."),
+    required(
+        "remote_leader",
+        &COMPUTED_RANK,
+        "1",
+        "The rank of the other leader in `peer`; likewise.",
+    ),
     default("tag", &LEADERS_TAG, "0", "The tag of the leaders' exchange; both say the same."),
     NEW,
 ];
 static OF_MERGE: [Field; 3] = [
     MADE,
-    default("high", &Shape::Flag, "false", "Whether this side's ranks come last; a side says one."),
+    default("high", &TRUTH, "false", "Whether this side's ranks come last; a side says one."),
     NEW,
 ];
 static OF_FREE: [Field; 1] = [MADE];

@@ -8,6 +8,12 @@ static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as
 static BYTES: Shape = Shape::Expression(&SIZE);
 static TRUTH: Shape = Shape::Expression(&Shape::Flag);
 
+static ENDED_FIELDS: &[Field] = &ENDED;
+static ONE_STATUS: Shape = Shape::Object(ENDED_FIELDS);
+static ALL_STATUSES: Shape = Shape::List { of: &ONE_STATUS, min: 0, max: 100_000 };
+
+const STATUSES: [Field; 1] =
+    [optional("statuses", &ALL_STATUSES, "The status of each request, in the order of `reqs`.")];
 const STATUS: [Field; 3] = [
     optional("source", &WHOLE, "The rank in the status."),
     optional("tag", &WHOLE, "The tag in the status."),
@@ -22,6 +28,7 @@ const ENDED: [Field; 4] = joined(&STATUS, &CANCELLED);
 const FLAGGED: [Field; 4] = joined(&STATUS, &FLAG);
 const TESTED: [Field; 5] = joined(&ENDED, &FLAG);
 const INDEXED: [Field; 5] = joined(&ENDED, &INDEX);
+const ALL_FLAGGED: [Field; 2] = joined(&FLAG, &STATUSES);
 
 const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
 
@@ -72,6 +79,14 @@ returned! {
     EXPECT_ENDED INTO_ENDED ENDED KEPT_ENDED: "a wait"
     EXPECT_TESTED INTO_TESTED TESTED KEPT_TESTED: "a test"
     EXPECT_INDEXED INTO_INDEXED INDEXED KEPT_INDEXED: "a wait for one of several requests"
-    EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED FLAG KEPT_FLAG: "a test of several requests or of a window"
+    EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED ALL_FLAGGED KEPT_FLAG: "a test of several requests"
+    EXPECT_FLAG INTO_FLAG FLAG KEPT_FLAG: "a test of a window"
     EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
 }
+
+/// The values of a wait for several requests that must be these.
+pub(super) const EXPECT_STATUSES: Field = {
+    static FIELDS: &[Field] = &STATUSES;
+    static SHAPE: Shape = Shape::Object(FIELDS);
+    optional("expect", &SHAPE, "Values that it must return; another one ends the run.")
+};

@@ -2,7 +2,7 @@
 
 use super::collectives::TYPE as ELEMENT;
 use super::pieces::KNOWN;
-use super::returned::{EXPECT_ALL_FLAGGED, EXPECT_PART, INTO_ALL_FLAGGED, INTO_PART};
+use super::returned::{EXPECT_FLAG, EXPECT_PART, INTO_FLAG, INTO_PART};
 use form::fields::{COMM_FIELD, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, optional, required, variant};
 
@@ -156,7 +156,7 @@ fields!(OF_FENCE: WIN, default("assert", &ASSERTIONS, "[]", "What the rank asser
 fields!(OF_POST: WIN, GROUP, default("assert", &POST_HINTS, "[]", "What the rank asserts."));
 fields!(OF_START: WIN, GROUP, default("assert", &START_HINTS, "[]", "What the rank asserts."));
 fields!(OF_QUERY: WIN, AT, EXPECT_PART, INTO_PART);
-fields!(OF_TEST: WIN, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED);
+fields!(OF_TEST: WIN, EXPECT_FLAG, INTO_FLAG);
 fields!(OF_LOCK: WIN, AT, required("kind", &LOCK_KIND, "\"shared\"", "How it is locked."), NO_CHECK);
 fields!(OF_LOCK_ALL: WIN, NO_CHECK);
 fields!(OF_TARGET: WIN, AT);

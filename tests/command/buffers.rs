@@ -1,0 +1,185 @@
+//! Programs whose buffers have names: values that they store, send, combine and expect, in both runtimes.
+
+use crate::binary::Scratch;
+
+const BUFFERS: &str =
+    r#""buffers": [ { "name": "x", "size": "64 B" }, { "name": "y", "size": "64 B" } ],"#;
+
+fn scenario(processes: u32, body: &str) -> String {
+    format!(
+        r#"{{ "schema": 1, "title": "B", "machine": "broadwell-edr", "nodes": 2,
+"workload": {{ "kind": "program", "processes": {processes}, {BUFFERS} "body": [
+{body}
+] }} }}"#
+    )
+}
+
+/// The exit codes and texts of `run` and of `explore`.
+fn both(name: &str, text: &str) -> [(i32, String); 2] {
+    let scratch = Scratch::new(&format!("buffers-{name}"));
+    scratch.write("p.json", text);
+    [&["run", "p.json", "--out", "out"][..], &["explore", "p.json", "--reduce"]].map(|arguments| {
+        let answer = scratch.run(arguments);
+        (answer.exit, format!("{}{}", answer.out, answer.err))
+    })
+}
+
+#[track_caller]
+fn ends_well(name: &str, text: &str) {
+    for (exit, said) in both(name, text) {
+        assert_eq!(exit, 0, "{name}: {said}");
+    }
+}
+
+/// Both runtimes end with exit code 1 and say `words`.
+#[track_caller]
+fn fails(name: &str, text: &str, words: &str) {
+    for (exit, said) in both(name, text) {
+        assert_eq!(exit, 1, "{name}: {said}");
+        assert!(said.contains(words), "{name}: {said}");
+    }
+}
+
+#[track_caller]
+fn refused(name: &str, text: &str, words: &[&str]) {
+    for (exit, said) in both(name, text) {
+        assert_eq!(exit, 3, "{name}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{name}: {word}: {said}");
+        }
+    }
+}
+
+/// Each rank passes 16 numbers to the next one, and adds the first two of all ranks.
+const SHIFT: &str = r#"
+{ "op": "repeat", "times": 16, "with": "i", "do": [
+  { "op": "store", "buf": "x", "at": "= i", "values": [ "= 100 * rank + i" ] } ] },
+{ "op": "isend", "to": "= (rank + 1) % size", "size": "64 B", "buf": "x", "req": "s" },
+{ "op": "recv", "src": "= (rank - 1) % size", "max": "64 B", "buf": "y" },
+{ "op": "wait", "req": "s" },
+{ "op": "load", "buf": "y", "at": 15, "expect": { "values": [ "= LAST" ] }, "into": { "value": "v" } },
+{ "op": "load", "buf": "x", "expect": { "values": [ "= 100 * rank", "= 100 * rank + 1" ] } },
+{ "op": "allreduce", "count": 2, "sendbuf": "x", "recvbuf": "y" },
+{ "op": "load", "buf": "y", "expect": { "values": [ 300, 303 ] } },
+{ "op": "assert", "condition": "= v == 100 * ((rank - 1) % size) + 15" }"#;
+
+#[test]
+fn values_arrive_and_are_combined_as_they_were_stored() {
+    let right = "100 * ((rank - 1) % size) + 15";
+    ends_well("shift", &scenario(3, &SHIFT.replace("LAST", right)));
+    let wrong = scenario(3, &SHIFT.replace("LAST", "7"));
+    fails("wrong", &wrong, "in line 9, column 1: number 15 is");
+}
+
+/// All predefined types, fractions and pairs: each comes back as it was written.
+#[test]
+fn numbers_of_every_type_are_stored_and_loaded() {
+    let mut body = Vec::new();
+    let cases = [
+        ("int8", "[ -128, 127 ]"),
+        ("uint8", "[ 0, 255 ]"),
+        ("int16", "[ -32768, 32767 ]"),
+        ("uint16", "[ 65535 ]"),
+        ("int32", "[ -2147483648, \"= 3 - 5\" ]"),
+        ("uint32", "[ 4294967295 ]"),
+        ("int64", "[ -9223372036854775808 ]"),
+        ("uint64", "[ 9223372036854775807 ]"),
+        ("float", "[ 0.5, -3 ]"),
+        ("double", "[ 0.1, \"= 2 * 3\", 1e300 ]"),
+        ("int32_pair", "[ 7, 1, 9, 2 ]"),
+        ("int64_pair", "[ -7, 1 ]"),
+    ];
+    for (datatype, values) in cases {
+        body.push(format!(
+            r#"{{ "op": "store", "buf": "x", "type": "{datatype}", "at": 1, "values": {values} }},
+{{ "op": "load", "buf": "x", "type": "{datatype}", "at": 1, "expect": {{ "values": {values} }} }}"#
+        ));
+    }
+    ends_well("types", &scenario(1, &body.join(",\n")));
+    let wrong = r#"{ "op": "store", "buf": "x", "type": "double", "values": [ 0.25 ] },
+{ "op": "load", "buf": "x", "type": "double", "expect": { "values": [ 0.5 ] } }"#;
+    fails("double", &scenario(1, wrong), "number 0 is 0.25, expected is 0.5");
+}
+
+/// A pair has its greatest value, and the least index of it.
+#[test]
+fn the_place_of_the_greatest_value_is_found() {
+    let body = r#"
+{ "op": "store", "buf": "x", "type": "int32_pair", "values": [ "= rank == 0 ? 5 : 8", "= rank" ] },
+{ "op": "allreduce", "count": 1, "type": "int32_pair", "operator": "maxloc", "sendbuf": "x", "recvbuf": "y" },
+{ "op": "load", "buf": "y", "type": "int32_pair", "expect": { "values": [ 8, 1 ] } }"#;
+    ends_well("maxloc", &scenario(4, body));
+}
+
+/// A wait for any of two messages whose values differ: `explore` finds the order that `run` does not have.
+#[test]
+fn a_race_of_values_is_found_by_the_exploration() {
+    let body = r#"
+{ "op": "if", "condition": "= rank == 0", "then": [
+  { "op": "recv", "src": "any", "max": "4 B", "buf": "y" },
+  { "op": "load", "buf": "y", "expect": { "values": [ 1 ] } },
+  { "op": "recv", "src": "any", "max": "4 B", "buf": "y" } ],
+  "else": [
+  { "op": "compute", "time": "= rank * 50 us" },
+  { "op": "store", "buf": "x", "values": [ "= rank" ] },
+  { "op": "send", "to": 0, "size": "4 B", "buf": "x" } ] }"#;
+    let [(run, _), (explored, said)] = both("race", &scenario(3, body));
+    assert_eq!((run, explored), (0, 1), "{said}");
+    assert!(said.contains("number 0 is 2, expected is 1"), "{said}");
+}
+
+#[test]
+fn buffers_that_are_not_there_or_too_small_are_refused() {
+    let of = |body: &str| scenario(2, body);
+    let send = |more: &str| of(&format!(r#"{{ "op": "send", "to": "proc_null", {more} }}"#));
+    refused("unknown", &send(r#""size": "8 B", "buf": "z""#), &["E0524", "there is no buffer `z`"]);
+    let large = send(r#""size": "65 B", "buf": "x""#);
+    refused("large", &large, &["E0524", "a buffer of 64 B; the call needs 65 B"]);
+    let twice = of(r#"{ "op": "allreduce", "count": 1, "sendbuf": "x", "recvbuf": "x" }"#);
+    refused("twice", &twice, &["E0524", "`x` is both buffers"]);
+    let long = of(r#"{ "op": "allgather", "size": "33 B", "recvbuf": "x" }"#);
+    refused("allgather", &long, &["the call needs 66 B"]);
+    let fraction = of(r#"{ "op": "store", "buf": "x", "values": [ 1.5 ] }"#);
+    refused("fraction", &fraction, &["values[0]", "a `int32` is a whole number"]);
+    let text = of(r#"{ "op": "store", "buf": "x", "values": [ "1" ] }"#);
+    refused("text", &text, &["a number or an expression is needed"]);
+    let kept = of(r#"{ "op": "load", "buf": "x", "type": "double", "into": { "value": "v" } }"#);
+    refused("kept", &kept, &["into.value", "variables are whole numbers"]);
+    let phantom = of(r#"{ "op": "load", "buf": "x" }"#)
+        .replace(r#""nodes": 2,"#, r#""nodes": 2, "mpi": { "payload": "phantom" },"#);
+    refused("phantom", &phantom, &["mpi.payload", "`real` is needed"]);
+}
+
+#[test]
+fn computed_places_and_sizes_stay_inside_their_buffers() {
+    let at = r#"{ "op": "store", "buf": "x", "at": "= 15 + rank", "values": [ 1 ] }"#;
+    fails("at", &scenario(2, at), "`at` is 16, and takes 0 to 15");
+    let value = r#"{ "op": "store", "buf": "x", "type": "uint8", "values": [ "= -1 - rank" ] }"#;
+    fails("value", &scenario(2, value), "takes 0 to 255");
+    let size = r#"{ "op": "bcast", "size": "= 60 + 8 * rank - 8 * rank + 8", "buf": "x" }"#;
+    fails("size", &scenario(2, size), "the call needs 68 B, and the buffer has 64");
+}
+
+/// RDMA registers a buffer once: a name is one buffer, and statements without it have one each.
+#[test]
+fn a_buffer_with_a_name_is_registered_once() {
+    let program = |buf: &str| {
+        let send = format!(r#"{{ "op": "send", "to": 1, "size": "256 KiB"{buf} }}"#);
+        let recv = format!(r#"{{ "op": "recv", "src": 0, "max": "256 KiB"{buf} }}"#);
+        let (sends, recvs) = ([&*send; 4].join(", "), [&*recv; 4].join(", "));
+        format!(
+            r#"{{ "schema": 1, "title": "R", "machine": "broadwell-edr", "nodes": 2,
+"workload": {{ "kind": "program", "buffers": [ {{ "name": "x", "size": "256 KiB" }} ],
+"ranks": [ [ {sends} ], [ {recvs} ] ] }} }}"#
+        )
+    };
+    let time = |name: &str, buf: &str| {
+        let scratch = Scratch::new(name);
+        scratch.write("p.json", &program(buf));
+        let answer = scratch.run(&["run", "p.json", "--format", "json", "--out", "out"]);
+        assert_eq!(answer.exit, 0, "{}", answer.err);
+        answer.json()["points"][0]["metrics"]["time"]["value"].as_f64().expect("a time")
+    };
+    let (own, named) = (time("own", ""), time("named", r#", "buf": "x""#));
+    assert!(named < 0.6 * own, "{named} us with one buffer, {own} us with one for each statement");
+}
