@@ -357,7 +357,11 @@ fn values_of_windows_and_buffers_are_expected_after_synchronisation() {
         )
     };
     ends_well("values", &scenario(2, &within(&body(17))));
-    fails("values-wrong", &scenario(2, &within(&body(18))), &["17", "18", "in line 24"]);
+    fails(
+        "values-wrong",
+        &scenario(2, &within(&body(18))),
+        &["number 2 is 17, expected is 18", "in line 23"],
+    );
 }
 
 /// The first element is the one that is expected, and the second one the new one.
