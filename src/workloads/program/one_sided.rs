@@ -38,6 +38,12 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
         (Key::Count { width }, RmaCall::Operate { at, does, .. }) => {
             resize(at, does, number() * width);
         }
+        (Key::OriginAt { width }, RmaCall::Operate { does, .. }) => {
+            does.begin(number() * width, 0);
+        }
+        (Key::ResultAt { width }, RmaCall::Operate { does, .. }) => {
+            does.begin(0, number() * width);
+        }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),
     }
 }
@@ -59,15 +65,5 @@ fn move_to(does: &mut Operation, [first, second]: [u32; 2]) {
 /// The operation is one of so many consecutive bytes.
 fn resize(at: &mut At, does: &mut Operation, bytes: u64) {
     *at = At::contiguous(at.disp, bytes);
-    match does {
-        Operation::Put { origin: region } | Operation::Get { into: region } => region.len = bytes,
-        Operation::Update { update, origin, result } => {
-            if let Some(origin) = origin {
-                origin.len = update.operand(bytes);
-            }
-            if let Some(result) = result {
-                result.len = bytes;
-            }
-        }
-    }
+    does.resize(bytes);
 }
