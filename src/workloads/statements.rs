@@ -5,6 +5,7 @@ mod communicators;
 mod flow;
 pub(crate) mod form;
 mod groups;
+mod one_sided;
 mod pieces;
 mod reader;
 mod requests;
@@ -31,6 +32,7 @@ pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
+use one_sided::OneSided;
 use pieces::{Place, Types};
 use protocols::call::{Call, Peer, Requests, SendMode};
 use protocols::contract::Handle;
@@ -109,7 +111,7 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
         let mut statements = Vec::new();
         reader.list(list, path, &mut statements);
         reader.end(path);
-        reader.end_windows(path);
+        reader.windows.end(reader.diagnostics, path);
         let variables = if reader.scope.used { reader.scope.len() } else { 0 };
         (RankProgram::from(statements), variables)
     };
@@ -192,7 +194,7 @@ impl Reader<'_> {
             }
             return Step::Call(call);
         }
-        if let Some(call) = self.one_sided(op, node, path) {
+        if let Some(call) = OneSided::new(self, node, path).call(op) {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);

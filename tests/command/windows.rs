@@ -115,6 +115,19 @@ fn post_start_complete_and_wait_end_well_in_every_order() {
     assert_eq!(exit, 0, "{said}");
 }
 
+/// Request forms in a loop: their requests are those of an array.
+#[test]
+fn request_operations_of_a_loop_end_in_one_wait() {
+    let body = r#"
+{ "op": "win_lock_all", "win": "w" },
+{ "op": "repeat", "times": 3, "with": "i", "do": [
+  { "op": "rput", "win": "w", "target": 1, "disp": "= 3 * rank + i", "size": "8 B",
+    "req": { "name": "a", "index": "= i" } } ] },
+{ "op": "waitall", "reqs": { "name": "a", "count": 3 } },
+{ "op": "win_unlock_all", "win": "w" }"#;
+    ends_well("array", &scenario(2, &within(body)));
+}
+
 /// All operations inside a lock of all; their requests end in waits and tests.
 #[test]
 fn every_operation_and_its_request_form_end_well_in_every_order() {
@@ -239,7 +252,7 @@ fn the_target_may_have_the_bytes_in_pieces() {
     ends_well("column", &put(&vector(4, 2)));
     let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 7"];
     fails("far", &put(&vector(4, 6)), &far);
-    is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16 B");
+    is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16");
     is_refused("back", &put(&vector(4, -2)), "E0511", "do not begin at displacement 0");
     let double = vector(4, 2).replace("int32", "double");
     is_refused("type", &put(&double.replace("4,", "2,")), "E0503", "elements of other types");

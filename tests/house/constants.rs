@@ -109,6 +109,8 @@ const DEFAULTS: &[Row] = &[
 
 /// Bits of names, numbers of buffers and marks, places in memory.
 const NAMES: &[Row] = &[
+    // Of memory of windows.
+    ("workloads/statements/windows.rs", &["FIRST_NAMED"]),
     ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
     ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE"]),

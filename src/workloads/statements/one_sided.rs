@@ -1,0 +1,431 @@
+//! Statements about windows, as one-sided calls.
+//!
+//! How many bytes a target exposes is another rank's affair: the library says at its place in the run that a
+//! displacement leaves them.
+
+use std::sync::Arc;
+
+use super::communicators::{Named, of_processes};
+use super::reader::Reader;
+use super::variables::text_of;
+use super::windows::Window;
+use crate::collectives::element_type;
+use crate::program::control::{Computed, Key, PROC_NULL};
+use form::codes::{self, Code};
+use form::diagnostic::Diagnostic;
+use form::expression::Type;
+use form::fields::MAX_MESSAGE;
+use form::json::Node;
+use mpi::datatype::Rows;
+use mpi::envelope::Rank;
+use mpi::operator::{Datatype, Operator, Reduction};
+use mpi::rma::synchronisation::RankSet;
+use mpi::rma::update::Effect;
+use protocols::call::Call;
+use protocols::contract::{Region, Space};
+use protocols::rma::call::{
+    At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
+};
+
+/// A statement about a window, while it is read.
+pub(super) struct OneSided<'r, 'a, 'n> {
+    reader: &'r mut Reader<'a>,
+    node: &'n Node,
+    path: &'n str,
+}
+
+impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
+    /// The statement `node` of the rank that is read.
+    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
+        Self { reader, node, path }
+    }
+
+    /// Its call; `None` of another statement.
+    pub(super) fn call(mut self, op: &str) -> Option<Call> {
+        let call = match op {
+            "win_create" | "win_allocate" | "win_allocate_shared" | "win_create_dynamic" => {
+                self.makes(op)
+            }
+            _ if op.starts_with("win_") => {
+                let window = self.window();
+                window.map_or(PLACEHOLDER, |window| self.on(window, op))
+            }
+            _ => self.operates(op)?,
+        };
+        Some(Call::Rma(Arc::new(call)))
+    }
+
+    fn makes(&mut self, op: &str) -> RmaCall {
+        let Self { reader, node, path } = self;
+        let comm = reader.communicators.named(reader.diagnostics, node, path);
+        of_processes(reader.diagnostics, node, path, comm);
+        let flavor = match op {
+            "win_create" => Flavor::Create,
+            "win_allocate" => Flavor::Allocate,
+            "win_create_dynamic" => Flavor::Dynamic,
+            _ => Flavor::Shared(match node.bytes("page") {
+                Some(page) => Spacing::Pages(page.as_u64()),
+                None => Spacing::Contiguous,
+            }),
+        };
+        let memory = match node.word("memory") {
+            Some(name) => reader.memories.number(name),
+            None => reader.windows.unnamed_memory(),
+        };
+        let win = reader.windows.make(reader.diagnostics, (node, path), (flavor, comm));
+        let unit = node.count("unit").unwrap_or(1);
+        let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes() };
+        let Named { comm, .. } = comm;
+        RmaCall::Create { win, comm, flavor, memory, bytes, unit }
+    }
+
+    fn window(&mut self) -> Option<Window> {
+        self.reader.windows.named(self.reader.diagnostics, self.node, self.path)
+    }
+
+    /// The call of a statement that is no operation.
+    fn on(&mut self, window: Window, op: &str) -> RmaCall {
+        let (win, node) = (window.win, self.node);
+        let no_check = node.flag("no_check").unwrap_or(false);
+        match op {
+            "win_free" => {
+                self.reader.windows.free(node.required_word("win"));
+                RmaCall::Free { win }
+            }
+            "win_attach" => {
+                let memory = self.attached(window);
+                RmaCall::Attach { win, memory, bytes: self.bytes() }
+            }
+            "win_detach" => RmaCall::Detach { win, memory: self.attached(window) },
+            "win_fence" => RmaCall::Fence { win, assert: assertions(node) },
+            "win_post" => RmaCall::Post { win, group: self.group(window) },
+            "win_start" => RmaCall::Start { win, group: self.group(window) },
+            "win_complete" => RmaCall::Complete { win },
+            "win_wait" => RmaCall::Wait { win },
+            "win_test" => RmaCall::Test { win },
+            "win_lock" => {
+                let exclusive = node.word("kind") == Some("exclusive");
+                let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
+                RmaCall::Lock { win, target: self.rank(window), kind, no_check }
+            }
+            "win_unlock" => RmaCall::Unlock { win, target: self.rank(window) },
+            "win_lock_all" => RmaCall::LockAll { win, no_check },
+            "win_unlock_all" => RmaCall::UnlockAll { win },
+            "win_flush" => RmaCall::Flush { win, target: self.rank(window), local: false },
+            "win_flush_local" => RmaCall::Flush { win, target: self.rank(window), local: true },
+            "win_flush_all" => RmaCall::FlushAll { win, local: false },
+            "win_flush_local_all" => RmaCall::FlushAll { win, local: true },
+            "win_shared_query" => {
+                if !matches!(window.flavor, Flavor::Shared(_)) {
+                    let allowed = "a window of `win_allocate_shared` is needed";
+                    self.refuse(&codes::WINDOW, "win", "the window is not shared", allowed);
+                }
+                RmaCall::Query { win, target: self.rank(window) }
+            }
+            "win_sync" => RmaCall::Sync { win },
+            other => unreachable!("`{other}` passed the check of its word"),
+        }
+    }
+
+    /// The number of the memory that is attached to a dynamic window, or detached from it.
+    fn attached(&mut self, window: Window) -> u32 {
+        if window.flavor != Flavor::Dynamic {
+            let found = "the window has memory from its creation on";
+            let allowed = "memory is attached to a window of `win_create_dynamic`";
+            self.refuse(&codes::WINDOW, "win", found, allowed);
+        }
+        self.reader.memories.number(self.node.required_word("memory"))
+    }
+
+    /// The greatest rank of a window, where its number of ranks is known.
+    fn last_of(&self, window: Window) -> u32 {
+        if window.comm.like().is_some() { self.reader.ranks - 1 } else { u32::MAX }
+    }
+
+    /// The rank of a process under `target`.
+    fn rank(&mut self, window: Window) -> u32 {
+        self.target(window, 0).unwrap_or(0)
+    }
+
+    /// The rank under `target`, whose numbers begin at `first`; `None` is `MPI_PROC_NULL`.
+    fn target(&mut self, window: Window, first: i64) -> Option<u32> {
+        let last = self.last_of(window);
+        if self.computes((Key::Target, Type::Integer), (first, i64::from(last))) {
+            return Some(0);
+        }
+        let value = self.node.get("target").expect("the key is required");
+        if value.text().is_some() {
+            return None;
+        }
+        Some(self.existing(value, last, "target"))
+    }
+
+    /// A rank of the window, which exists.
+    fn existing(&mut self, value: &Node, last: u32, key: &str) -> u32 {
+        let rank = value.as_count();
+        if rank > u64::from(last) {
+            let (at, found) =
+                (format!("{}.{key}", self.path), format!("rank {rank} does not exist"));
+            let allowed = format!("ranks are 0 to {last}");
+            let one = Diagnostic::error(&codes::RANK, value.span, at, found, allowed);
+            let whose = format!("this is a statement of rank {}", self.reader.rank);
+            self.reader.diagnostics.push(one.help(whose));
+        }
+        u32::try_from(rank).unwrap_or(0)
+    }
+
+    /// The group under `ranks`; members that are computed join it when its statement is executed.
+    fn group(&mut self, window: Window) -> RankSet {
+        let last = self.last_of(window);
+        let group = self.node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+        let mut ranks = Vec::new();
+        for (index, value) in group.iter().enumerate() {
+            let key = format!("ranks[{index}]");
+            if text_of(value).is_none() {
+                ranks.push(Rank(self.existing(value, last, &key)));
+                continue;
+            }
+            let at = format!("{}.{key}", self.path);
+            if let Some(value) = self.reader.typed(value, &at, Type::Integer) {
+                let member = Computed { key: Key::Member, value, range: (0, i64::from(last)) };
+                self.reader.scope.extras.computed.push(member);
+            }
+        }
+        ranks.into_iter().collect()
+    }
+
+    /// The call of an operation: a put, a get or one of the accumulate family; `None` of another statement.
+    fn operates(&mut self, op: &str) -> Option<RmaCall> {
+        let has_request = self.node.get("req").is_some();
+        let plain = if has_request { op.strip_prefix('r')? } else { op };
+        if !OPERATIONS.contains(&plain) {
+            return None;
+        }
+        let Some(window) = self.window() else { return Some(PLACEHOLDER) };
+        let target = self.target(window, PROC_NULL);
+        let request = has_request.then(|| self.reader.open(self.node, "req", self.path));
+        let disp = self.displacement(window.flavor);
+        let (bytes, does) = match plain {
+            "put" => {
+                let bytes = self.amount();
+                (bytes, Operation::Put { origin: self.own_region(bytes) })
+            }
+            "get" => {
+                let bytes = self.amount();
+                (bytes, Operation::Get { into: self.own_region(bytes) })
+            }
+            _ => self.update(plain),
+        };
+        let at = self.pieces(At::contiguous(disp, bytes), does.datatype());
+        Some(RmaCall::Operate { win: window.win, target, at, does, request })
+    }
+
+    /// The bytes of an operation of the accumulate family, and its work.
+    fn update(&mut self, op: &str) -> (u64, Operation) {
+        let datatype = element_type(self.node);
+        let single = matches!(op, "fetch_and_op" | "compare_and_swap");
+        let width = datatype.width();
+        let bytes = if single { width } else { self.elements(width) };
+        let update = if op == "compare_and_swap" {
+            if !datatype.is_integer() {
+                let found = format!("`{}` is compared and swapped", datatype.name());
+                self.refuse(&codes::CONTRADICTION, "type", found, "integers are needed");
+            }
+            Effect::CompareAndSwap(datatype)
+        } else {
+            self.effect(datatype)
+        };
+        let operand = update.operand(bytes);
+        let origin = (!matches!(update, Effect::NoOp(_))).then(|| self.own_region(operand));
+        let result = (op != "accumulate").then(|| self.own_region(bytes));
+        (bytes, Operation::Update { update, origin, result })
+    }
+
+    /// What becomes of each element of the target.
+    fn effect(&mut self, datatype: Datatype) -> Effect {
+        let operator = match self.node.word("operator") {
+            Some("replace") => return Effect::Replace(datatype),
+            Some("no_op") => return Effect::NoOp(datatype),
+            word => word.unwrap_or("sum"),
+        };
+        let operator = Operator::ALL.into_iter().find(|one| one.name() == operator);
+        let operator = operator.expect("the tree was checked against its shape");
+        if let Some(reduction) = Reduction::new(operator, datatype) {
+            return Effect::Reduce(reduction);
+        }
+        let found = format!("`{operator}` is not defined on `{}`", datatype.name());
+        let takes = Datatype::ALL.into_iter().filter(|one| operator.takes(*one));
+        let takes: Vec<&str> = takes.map(Datatype::name).collect();
+        let allowed = format!("it takes {}", takes.join(", "));
+        self.refuse(&codes::CONTRADICTION, "operator", found, allowed);
+        Effect::Replace(datatype)
+    }
+
+    /// Where in the target's part, or in its attached memory, the operation begins.
+    fn displacement(&mut self, flavor: Flavor) -> u64 {
+        let dynamic = flavor == Flavor::Dynamic;
+        let base = match (dynamic, self.node.word("memory")) {
+            (true, Some(name)) => address(self.reader.memories.number(name), 0),
+            (false, None) => 0,
+            (true, None) => {
+                let found = "an operation in a dynamic window without `memory`";
+                let allowed = "the memory is needed that the target attaches";
+                self.refuse(&codes::MISSING_KEY, "memory", found, allowed);
+                0
+            }
+            (false, Some(_)) => {
+                let found = "`memory` in a window that has its memory from its creation on";
+                let allowed = "it is for windows of `win_create_dynamic`";
+                self.refuse(&codes::CONTRADICTION, "memory", found, allowed);
+                0
+            }
+        };
+        let most = if dynamic { i64::from(u32::MAX) } else { i64::MAX };
+        if self.computes((Key::Disp, Type::Integer), (0, most)) {
+            return base;
+        }
+        let disp = self.node.count("disp").unwrap_or(0);
+        if disp > most.unsigned_abs() {
+            let found = format!("displacement {disp}");
+            let allowed = format!("at most {most} in attached memory");
+            self.refuse(&codes::RANGE, "disp", found, allowed);
+            return base;
+        }
+        base + disp
+    }
+
+    /// The bytes of a put or a get: `size`, or elements of a `type`.
+    fn amount(&mut self) -> u64 {
+        let has = |key: &str| self.node.get(key).is_some();
+        let (size, of_type, count) = (has("size"), has("type"), has("count"));
+        if size && of_type {
+            let allowed = "elements have their size: leave `size` out";
+            self.refuse(&codes::CONTRADICTION, "size", "both `size` and `type`", allowed);
+        }
+        if of_type {
+            return self.elements(element_type(self.node).width());
+        }
+        if count {
+            let allowed = "it is of elements of a type";
+            self.refuse(&codes::CONTRADICTION, "count", "`count` without `type`", allowed);
+        }
+        if !size {
+            let allowed = "`size` or `type` is needed: write `\"size\": \"8 B\"`";
+            self.refuse(&codes::MISSING_KEY, "size", "the key `size` is missing", allowed);
+        }
+        self.bytes()
+    }
+
+    /// The bytes under `size`; 0 where they are computed.
+    fn bytes(&mut self) -> u64 {
+        if self.computes((Key::Size, Type::Integer), (0, signed(MAX_MESSAGE))) {
+            return 0;
+        }
+        self.node.bytes("size").unwrap_or_default().as_u64()
+    }
+
+    /// The bytes of `count` elements; 0 where their number is computed.
+    fn elements(&mut self, width: u64) -> u64 {
+        let most = MAX_MESSAGE / width;
+        if self.computes((Key::Count { width }, Type::Integer), (0, signed(most))) {
+            return 0;
+        }
+        let count = self.node.count("count").unwrap_or(1);
+        if count > most {
+            let allowed = format!("at most {most} are {MAX_MESSAGE} B");
+            self.refuse(&codes::RANGE, "count", format!("{count} elements"), allowed);
+            return 0;
+        }
+        count * width
+    }
+
+    /// A buffer of the operation's own.
+    const fn own_region(&mut self, bytes: u64) -> Region {
+        let id = self.reader.buffers;
+        self.reader.buffers += 1;
+        Region::new(Space::User(id), bytes)
+    }
+
+    /// Where the bytes of an operation lie at the target: in the pieces of its datatype, where it states
+    /// one.
+    fn pieces(&mut self, at: At, of: Option<Datatype>) -> At {
+        const KEY: &str = "target_datatype";
+        let node = self.node;
+        if node.get(KEY).is_none() {
+            if node.get("target_count").is_some() {
+                let found = "`target_count` without `target_datatype`";
+                let allowed = "it is of the elements of a datatype";
+                self.refuse(&codes::CONTRADICTION, "target_count", found, allowed);
+            }
+            return at;
+        }
+        let elements = self.reader.elements_of(node, self.path, (KEY, "target_count"));
+        let Some(elements) = elements else { return at };
+        let computes = |key: &str| node.get(key).is_some_and(|value| text_of(value).is_some());
+        let packed = elements.packed();
+        if computes("size") || computes("count") {
+            let found = "the bytes of the operation are computed";
+            self.refuse(&codes::CONTRADICTION, KEY, found, "a constant is needed");
+        } else if packed != at.bytes() {
+            let found = format!("the target has {packed} B, and the origin {} B", at.bytes());
+            self.refuse(&codes::CONTRADICTION, KEY, found, "both have as many");
+        } else if of.is_some_and(|of| elements.primitives() * of.width() != packed) {
+            let found = "the datatype has elements of other types";
+            self.refuse(&codes::CONTRADICTION, KEY, found, "it has those of `type`");
+        }
+        match elements.rows() {
+            _ if packed == 0 => at,
+            Some(rows) if rows.first == 0 && follow_each_other(&rows) => At {
+                block: rows.length,
+                count: u32::try_from(rows.count).unwrap_or(u32::MAX),
+                stride: if rows.count == 1 { rows.length } else { rows.stride.unsigned_abs() },
+                ..at
+            },
+            Some(_) | None => {
+                let found = "pieces that are not alike, or that do not begin at displacement 0";
+                let allowed = "pieces of one length at one distance";
+                self.refuse(&codes::DATATYPE, KEY, found, allowed);
+                at
+            }
+        }
+    }
+
+    fn computes(&mut self, key: (Key, Type), range: (i64, i64)) -> bool {
+        self.reader.computes(self.node, key, range, self.path)
+    }
+
+    /// Reports a mistake under a key, or where the key is missing.
+    fn refuse(
+        &mut self,
+        code: Code,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) {
+        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
+        let at = format!("{}.{key}", self.path);
+        self.reader.diagnostics.push(Diagnostic::error(code, span, at, found, allowed));
+    }
+}
+
+/// Operations, without the `r` of their request forms.
+const OPERATIONS: [&str; 6] =
+    ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
+
+/// What stands for the call of a statement that is refused.
+const PLACEHOLDER: RmaCall = RmaCall::Sync { win: protocols::rma::call::Win(0) };
+
+/// Whether the pieces are one, or each begins behind the one before.
+const fn follow_each_other(rows: &Rows) -> bool {
+    rows.count == 1 || rows.stride > 0 && rows.stride.unsigned_abs() >= rows.length
+}
+
+fn assertions(node: &Node) -> FenceAssert {
+    let list = node.get("assert").and_then(Node::elements).unwrap_or(&[]);
+    let has = |word: &str| list.iter().any(|one| one.text() == Some(word));
+    FenceAssert { no_precede: has("no_precede"), no_succeed: has("no_succeed") }
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).expect("it is far below")
+}
