@@ -1,4 +1,4 @@
-//! Lists the machine models, scenarios, explorations and baselines that ship with the program, so that they
+//! Lists the machine models, scenarios and baselines that ship with the program, so that they
 //! are embedded.
 
 use std::fmt::Write as _;
@@ -10,12 +10,9 @@ fn main() -> io::Result<()> {
     let root = here.join("../..").canonicalize()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
-    for (name, folder) in [
-        ("MODELS", "models"),
-        ("SCENARIOS", "scenarios"),
-        ("EXPLORATIONS", "explorations"),
-        ("BASELINES", "traces/baselines/main"),
-    ] {
+    for (name, folder) in
+        [("MODELS", "models"), ("SCENARIOS", "scenarios"), ("BASELINES", "traces/baselines/main")]
+    {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files)?;

@@ -17,7 +17,6 @@ pub mod scenario;
 mod script;
 mod strategy;
 pub mod subject;
-mod template;
 pub mod token;
 
 pub use options::{MOST_OPS, MayFail, Options, Size, Strategy};

@@ -1,19 +1,15 @@
 //! Protocols by name: each a job of any size, with the branches that a check of it must reach.
 //!
-//! A new one is a template below `explorations/`, or one entry and one function here where no scenario describes the
-//! job. Everything else (strategies, crashes, shrinking, tokens) is the same for all.
+//! A new one is a program below `registry/programs/`, or one entry and one function here where no scenario describes
+//! the job. Everything else (strategies, crashes, shrinking, tokens) is the same for all.
 
 mod gpu;
 mod jobs;
 
-use std::rc::Rc;
-
 use super::scenario::subject_with;
 use super::subject::{Start, Subject};
-use super::template::Template;
 use super::{Planted, Size};
-use crate::library::embedded;
-use crate::plan::{self, Request};
+use crate::plan::{self, Plan, Request};
 use form::shape::nearest;
 use protocols::collectives::Algorithm;
 use protocols::contract::{Machine, Program};
@@ -87,7 +83,7 @@ const fn nothing(_: Size) -> Vec<&'static str> {
 
 /// Every protocol, by name.
 pub fn entries() -> Vec<Entry> {
-    let mut all: Vec<Entry> = embedded::EXPLORATIONS.iter().map(scenario).collect();
+    let mut all: Vec<Entry> = programs().into();
     all.extend(written());
     all.extend(Protocol::ALL.iter().map(|&protocol| {
         let name = format!("rendezvous/{}", protocol.name());
@@ -119,31 +115,92 @@ pub fn entries() -> Vec<Entry> {
     all
 }
 
-/// A job that a template describes as a scenario.
-fn scenario(&(name, text): &(&'static str, &'static str)) -> Entry {
-    let template = Rc::new(Template::read(text));
-    let of_scenario = Rc::clone(&template);
+/// Jobs that are programs of a scenario: its title says what they do, and it sets the operations of a rank first.
+fn programs() -> [Entry; 6] {
+    const fn skipped_if_several(size: Size) -> &'static [&'static str] {
+        if size.ops > 1 { &["compared", "posted_skipped"] } else { &["compared"] }
+    }
+    const fn raced_if_several(size: Size) -> &'static [&'static str] {
+        if size.ranks > 2 { &["compared", "wildcard_races"] } else { &["compared"] }
+    }
+    [
+        program("eager", include_str!("registry/programs/eager.json"), 8, |_| &["compared"]),
+        program(
+            "matching/exact",
+            include_str!("registry/programs/matching/exact.json"),
+            8,
+            skipped_if_several,
+        ),
+        program("matching/probe", include_str!("registry/programs/matching/probe.json"), 8, |_| {
+            &["compared", "unexpected"]
+        }),
+        program(
+            "matching/wildcard",
+            include_str!("registry/programs/matching/wildcard.json"),
+            8,
+            raced_if_several,
+        ),
+        program("progress/eager", include_str!("registry/programs/progress/eager.json"), 4, |_| {
+            &["compared", "posted_skipped"]
+        }),
+        program("progress/rget", include_str!("registry/programs/progress/rget.json"), 4, |_| {
+            &["compared", "posted_skipped"]
+        }),
+    ]
+}
+
+/// A job that is the program of a scenario.
+fn program(
+    name: &'static str,
+    text: &'static str,
+    most: u32,
+    reaches: fn(Size) -> &'static [&'static str],
+) -> Entry {
+    let about = load(name, text, Size { ranks: 2, ops: 1 }).title;
     Entry {
         name: name.to_owned(),
-        about: template.about.clone(),
-        least: template.ranks[0],
-        most: template.ranks[1],
-        reaches: Box::new(move |size| template.reaches(size)),
+        about,
+        least: 2,
+        most,
+        reaches: Box::new(move |size| reaches(size).to_vec()),
         build: Box::new(move |size, planted| {
-            let text = Some(of_scenario.scenario(size));
-            let request = Request { scenario: name.to_owned(), text, ..Request::default() };
-            let (plan, reports) = plan::load(&request);
-            let plan =
-                plan.unwrap_or_else(|| panic!("`{name}` is a scenario: {}", reports.human()));
-            subject_with(&plan, planted).expect("a template has one point")
+            let plan = load(name, text, size);
+            subject_with(&plan, planted).expect("the program has one point")
         }),
     }
 }
 
-/// Jobs that no scenario describes: programs of a scenario have no GPU memory, no windows, and one thread beside
-/// threads of the same rank.
-fn written() -> [Entry; 4] {
+/// The plan of a program of this size.
+fn load(name: &str, text: &str, Size { ranks, ops }: Size) -> Plan {
+    let overrides = vec![
+        format!("nodes={ranks}"),
+        format!("workload.processes={ranks}"),
+        format!("workload.body[0].to={ops}"),
+    ];
+    let text = Some(text.to_owned());
+    let request = Request { scenario: name.to_owned(), overrides, text, ..Request::default() };
+    let (plan, reports) = plan::load(&request);
+    plan.unwrap_or_else(|| panic!("`{name}` is a scenario: {}", reports.human()))
+}
+
+/// Jobs that no program of a scenario describes: it has no GPU memory, no threads of one rank beside each other, and
+/// no names that a loop counts; and a loop keeps the replies of its last iteration only.
+fn written() -> [Entry; 6] {
     [
+        entry(
+            "endpoints/free",
+            "R processes create K endpoints each and free them, the last first",
+            [1, 8],
+            nothing,
+            jobs::freed_endpoints,
+        ),
+        entry(
+            "polling/ring",
+            "R ranks in a ring, K large messages; each probes and tests before it waits",
+            [2, 8],
+            |_| vec!["compared", "unexpected"],
+            jobs::polling_ring,
+        ),
         entry(
             "gpu/chunks",
             "R ranks in a ring, K messages of GPU memory in two chunks to the next",

@@ -159,6 +159,38 @@ pub(super) fn near_ring(
     in_a_ring(size, planted, LARGE, Wiring { scheme, chunk, together: true, ..APART })
 }
 
+/// Each rank sends to the next and receives from the one before, one message after the other: it probes before it
+/// receives, and tests its send before it waits.
+pub(super) fn polling_ring(size: Size, planted: Planted) -> Subject {
+    let rank = |me| {
+        let (next, previous) = around(size, me);
+        let steps = (0..size.ops).flat_map(|op| {
+            let (sent, received) = (2 * op, 2 * op + 1);
+            let (source, tag) = (Peer::Rank(Rank(previous)), Some(number(op)));
+            [
+                isend(next, op, sent, LARGE),
+                Call::Iprobe { source, tag, comm: WORLD },
+                irecv(previous, op, received, LARGE),
+                Call::Wait { request: Handle(received) },
+                Call::Test { request: Handle(sent) },
+                Call::Wait { request: Handle(sent) },
+            ]
+        });
+        steps.collect()
+    };
+    job(single((0..size.ranks).map(rank)), APART, planted)
+}
+
+/// Each process creates endpoints and frees them, the last first.
+pub(super) fn freed_endpoints(size: Size, planted: Planted) -> Subject {
+    const FIRST: u16 = 8;
+    let count = u16::try_from(size.ops).expect("few operations");
+    let create = Call::CreateEndpoints { parent: WORLD, count, first: Comm(FIRST) };
+    let frees = (0..count).rev().map(|local| Call::FreeEndpoint { comm: Comm(FIRST + local) });
+    let calls: Vec<Call> = [create].into_iter().chain(frees).collect();
+    job(single(vec![calls; size.ranks as usize]), APART, planted)
+}
+
 /// Each looks into its channels before each send: it hears of the next one's offer, or not yet.
 pub(super) fn offered_ring(
     size: Size,
