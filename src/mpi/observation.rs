@@ -240,6 +240,11 @@ pub enum StatementError {
         /// Its type.
         datatype: Datatype,
     },
+    /// A part of a shared window is read or written before `MPI_Win_shared_query` has told where it lies.
+    UnknownPart {
+        /// Whose part.
+        target: i64,
+    },
     /// A call reaches beyond the end of a buffer that the program has named.
     BeyondBuffer {
         /// Bytes that the call needs.

@@ -39,6 +39,8 @@ pub struct Repeated {
     rounds: u32,
     done: u32,
     beside: Option<Beside>,
+    /// Whether the measured time begins before the first barrier.
+    creation: bool,
     state: State,
 }
 
@@ -63,6 +65,8 @@ form::object! {
         operator: String = default(&OPERATOR, "sum"),
         rounds: Rounds = ROUNDS,
         warmup: u32 = WARMUP,
+        /// Whether the measured time begins before threads and endpoints are made, without a warm-up.
+        measures_creation: bool = default(&Shape::Flag, "false"),
     }
 }
 
@@ -161,6 +165,11 @@ fn measured(reading: &mut Reading<'_>, beside: Option<Beside>) -> Arc<dyn Worklo
     let node: &Node = reading.node;
     let chosen = reading.choices.choose(reading.diagnostics, node, "workload", call);
     let rounds = form.rounds.of(form.size);
+    if form.measures_creation && form.warmup > 0 {
+        let found = "a warm-up before the measured time";
+        let allowed = "the measured time begins with the creation: leave `workload.warmup` out";
+        reading.refuse("workload.warmup", found, allowed);
+    }
     Arc::new(MeasuredCollective { form, chosen, ranks_per_node, rounds, beside })
 }
 
@@ -168,7 +177,8 @@ impl MeasuredCollective {
     /// The threads of all processes; `None` where a process is one rank of one thread.
     fn teams(&self, ranks: &Ranks, call: &Arc<Collective>) -> Option<Vec<AnyProgram>> {
         let (processes, threads) = (ranks.placement.processes, ranks.threads);
-        let rounds = team::Rounds { warm_up: self.form.warmup, measured: self.rounds };
+        let (warm_up, creation) = (self.form.warmup, self.form.measures_creation);
+        let rounds = team::Rounds { warm_up, measured: self.rounds, creation };
         match ranks.addressing {
             Addressing::Endpoints(own) => {
                 let creation = if own.at_start { Creation::Static } else { Creation::Dynamic };
@@ -176,7 +186,8 @@ impl MeasuredCollective {
             }
             Addressing::EndpointLibrary => {
                 // Each thread is a rank like any other, and none is created.
-                let rank = Repeated::new(call.clone(), rounds.warm_up, rounds.measured);
+                let rank = Repeated::new(call.clone(), rounds.warm_up, rounds.measured)
+                    .measured_from_creation(creation);
                 let threads = processes as usize * usize::from(threads);
                 Some(vec![AnyProgram::Collective(rank); threads])
             }
@@ -262,7 +273,9 @@ impl Workload for MeasuredCollective {
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let call = Arc::new(ranks.placed(&self.chosen));
         self.teams(ranks, &call).unwrap_or_else(|| {
-            let rank = Repeated::new(call, self.form.warmup, self.rounds).beside(self.beside);
+            let rank = Repeated::new(call, self.form.warmup, self.rounds)
+                .beside(self.beside)
+                .measured_from_creation(self.form.measures_creation);
             vec![AnyProgram::Collective(rank); ranks.placement.processes as usize]
         })
     }
@@ -311,6 +324,8 @@ const REQUEST: Handle = Handle(0);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
+    /// The measured time begins.
+    Creation,
     /// Everybody is there before anybody begins.
     Barrier,
     /// A round may begin.
@@ -332,12 +347,26 @@ enum State {
 impl Repeated {
     /// A rank that makes a call `warm_up` times, and then `rounds` times that are measured.
     pub const fn new(call: Arc<Collective>, warm_up: u32, rounds: u32) -> Self {
-        Self { call, warm_up, rounds, done: 0, beside: None, state: State::Barrier }
+        Self {
+            call,
+            warm_up,
+            rounds,
+            done: 0,
+            beside: None,
+            creation: false,
+            state: State::Barrier,
+        }
     }
 
     /// The same, where each call only begins and the rank does something beside it.
     pub fn beside(self, beside: Option<Beside>) -> Self {
         Self { beside, ..self }
+    }
+
+    /// The same, where `creation` says whether the measured time begins before the first barrier.
+    pub fn measured_from_creation(self, creation: bool) -> Self {
+        let state = if creation { State::Creation } else { self.state };
+        Self { creation, state, ..self }
     }
 
     /// The same without the barrier before the first call.
@@ -376,6 +405,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
             self.state = State::Ended(tested);
         }
         match self.state {
+            State::Creation => {
+                self.state = State::Barrier;
+                Next::Mark(START)
+            }
             State::Barrier => {
                 self.state = State::Round;
                 Next::Call(Call::Barrier { comm: Comm::default() })
@@ -388,7 +421,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
                 self.state = State::Met;
                 Next::Call(Call::Barrier { comm: Comm::default() })
             }
-            State::Round | State::Met if self.done == self.warm_up => {
+            State::Round | State::Met if self.done == self.warm_up && !self.creation => {
                 self.state = State::Started;
                 Next::Mark(START)
             }

@@ -7,6 +7,8 @@
 //!   thread i                 barrier ── warm-up ── barrier ── START ── rounds ── END
 //! ```
 //!
+//! Where the creation is measured, START is the first mark of every thread, and nothing warms up.
+//!
 //! Funnelled, only the first thread of a process calls the collective of the processes; its team
 //! combines and distributes inside the process. Threads are told nothing by flags of their own
 //! here: the steps inside are collectives of endpoints over `MPI_COMM_SELF`, which move the same
@@ -37,6 +39,8 @@ pub struct Rounds {
     pub warm_up: u32,
     /// Measured calls.
     pub measured: u32,
+    /// Whether the measured time begins before threads and endpoints are made; then nothing warms up.
+    pub creation: bool,
 }
 
 /// Buffers of the call that each thread has for itself.
@@ -77,7 +81,7 @@ fn process(
     let thread = |thread: u16| {
         let (first, many) = (thread == 0, threads > 1);
         let dynamic = first && creation == Creation::Dynamic;
-        let mut begin = Vec::new();
+        let mut begin: Vec<_> = rounds.creation.then_some(Next::Mark(START)).into_iter().collect();
         let mut over = vec![Next::Mark(END)];
         if dynamic {
             let (count, handle) = (threads, endpoint(0));
@@ -103,7 +107,7 @@ fn process(
             Section::once(begin),
             Section::repeated(calls.iter().cloned(), rounds.warm_up),
             Section::repeated([all_are_here], u32::from(rounds.warm_up > 0)),
-            Section::once([Next::Mark(START)]),
+            Section::repeated([Next::Mark(START)], u32::from(!rounds.creation)),
             Section::repeated(calls, rounds.measured),
             Section::once(over),
         ]))

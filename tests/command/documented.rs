@@ -16,11 +16,12 @@ use std::process::Command;
 use crate::binary::{Answer, Scratch};
 
 /// Beginnings of commands that end with another status than 0.
-const EXITS: [(&str, i32); 8] = [
+const EXITS: [(&str, i32); 9] = [
     ("mpisim run scenarios/examples/allreduce_knc.json --set limits.memory", 5),
     ("mpisim explore race.json", 1),
     ("mpisim explore pool.json", 1),
     ("mpisim run hello.json --set", 1),
+    ("mpisim run overlap.json", 1),
     ("mpisim check scenarios/a --models changed --metrics", 0),
     ("mpisim check scenarios/a --models changed", 1),
     ("mpisim diff examples/ping_pong_broadwell", 1),

@@ -6,7 +6,8 @@ use crate::binary::Scratch;
 fn scenario_with(rma: &str, processes: u32, body: &str) -> String {
     format!(
         r#"{{ "schema": 1, "title": "W", "machine": "ideal", "nodes": 4, "mpi": {{ "payload": "real", "rma": {rma} }},
-"workload": {{ "kind": "program", "processes": {processes}, "body": [
+"workload": {{ "kind": "program", "processes": {processes},
+"buffers": [ {{ "name": "x", "size": "64 B" }}, {{ "name": "y", "size": "64 B" }} ], "body": [
 {body}
 ] }} }}"#
     )
@@ -224,9 +225,9 @@ fn a_part_of_a_shared_window_is_asked_for() {
 { "op": "win_free", "win": "w" }"#;
     let one_node = |text: String| text.replace(r#""nodes": 4"#, r#""nodes": 1"#);
     ends_well("query", &one_node(scenario(2, body)));
-    let words = ["in line 5", "count is 16 B, expected is 24 B"];
+    let words = ["in line 6", "count is 16 B, expected is 24 B"];
     fails("query-wrong", &one_node(scenario(2, &body.replace("16 B", "24 B"))), &words);
-    let words = ["in line 4", "memory is shared inside a node: process 0 is on node 0, process 1"];
+    let words = ["in line 5", "memory is shared inside a node: process 0 is on node 0, process 1"];
     fails("query-nodes", &scenario(2, body), &words);
 }
 
@@ -250,7 +251,7 @@ fn the_target_may_have_the_bytes_in_pieces() {
         )
     };
     ends_well("column", &put(&vector(4, 2)));
-    let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 7"];
+    let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 8"];
     fails("far", &put(&vector(4, 6)), &far);
     is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16");
     is_refused("back", &put(&vector(4, -2)), "E0511", "do not begin at displacement 0");
@@ -260,7 +261,7 @@ fn the_target_may_have_the_bytes_in_pieces() {
 
 #[test]
 fn an_operation_outside_any_epoch_is_told_by_its_line() {
-    let words = ["MPI_ERR_RMA_SYNC", "in line 4", "outside any access epoch", "MPI_Put"];
+    let words = ["MPI_ERR_RMA_SYNC", "in line 5", "outside any access epoch", "MPI_Put"];
     fails("outside", &scenario(2, &within(PUT)), &words);
 }
 
@@ -274,7 +275,7 @@ fn overlapping_puts_between_fences_are_told_by_both_lines() {
     { "op": "put", "win": "w", "target": 0, "size": "16 B" } ] },
 { "op": "win_fence", "win": "w" }"#;
     let words =
-        ["R2", "put of bytes 0..8 by rank 1 in line 7", "put of bytes 0..16 by rank 0 in line 9"];
+        ["R2", "put of bytes 0..8 by rank 1 in line 8", "put of bytes 0..16 by rank 0 in line 10"];
     fails("overlap", &scenario(2, &within(body)), &words);
 }
 
@@ -285,7 +286,7 @@ fn names_of_windows_are_followed_from_their_creation_to_their_end() {
     let refused = |name: &str, body: &str, words: &str| {
         is_refused(name, &scenario(2, body), "E0525", words);
     };
-    refused("never", free, "p.json:3:28 workload.body[0].win: window `w` was never made");
+    refused("never", free, "p.json:4:28 workload.body[0].win: window `w` was never made");
     refused("freed", &format!("{allocate}, {free}, {free}"), "window `w` was freed");
     refused("again", &format!("{allocate}, {allocate}"), "window `w` is made again");
     refused("open", allocate, "window `w` is never freed");
@@ -324,6 +325,285 @@ fn what_a_statement_cannot_say_is_refused_at_its_place() {
     fails(
         "target",
         &scenario(2, &within(&target)),
-        &["`target` is 5, and takes 0 to 1", "in line 4"],
+        &["`target` is 5, and takes 0 to 1", "in line 5"],
     );
+}
+
+/// The target loads what was put, and the origin what it got.
+#[test]
+fn values_of_windows_and_buffers_are_expected_after_synchronisation() {
+    let body = |sum: i32| {
+        format!(
+            r#"
+{{ "op": "store", "win": "w", "type": "int64", "at": 1, "values": [ "= 10 * rank", 7 ] }},
+{{ "op": "store", "buf": "x", "type": "int64", "values": [ 5, 6 ] }},
+{{ "op": "win_fence", "win": "w" }},
+{{ "op": "put", "win": "w", "target": "= 1 - rank", "type": "int64", "disp": "= 4 + rank", "origin": "x", "origin_at": "= rank" }},
+{{ "op": "get", "win": "w", "target": "= 1 - rank", "type": "int64", "disp": 1, "count": 2, "origin": "y", "origin_at": 1 }},
+{{ "op": "win_fence", "win": "w" }},
+{{ "op": "load", "win": "w", "type": "int64", "at": "= 4 + (1 - rank)", "expect": {{ "values": [ "= 6 - rank" ] }} }},
+{{ "op": "load", "buf": "y", "type": "int64", "at": 1, "expect": {{ "values": [ "= 10 * (1 - rank)", 7 ] }} }},
+{{ "op": "barrier" }},
+{{ "op": "win_lock", "win": "w", "target": 0, "kind": "exclusive" }},
+{{ "op": "fetch_and_op", "win": "w", "target": 0, "type": "int64", "disp": 2, "origin": "x", "result": "y", "result_at": 3 }},
+{{ "op": "win_unlock", "win": "w", "target": 0 }},
+{{ "op": "load", "buf": "y", "type": "int64", "at": 3, "into": {{ "value": "old" }} }},
+{{ "op": "assert", "condition": "= old == 7 || old == 12" }},
+{{ "op": "barrier" }},
+{{ "op": "if", "condition": "= rank == 0", "then": [
+  {{ "op": "win_lock", "win": "w", "target": 0, "kind": "shared" }},
+  {{ "op": "load", "win": "w", "type": "int64", "at": 2, "expect": {{ "values": [ {sum} ] }} }},
+  {{ "op": "win_unlock", "win": "w", "target": 0 }} ] }}"#
+        )
+    };
+    ends_well("values", &scenario(2, &within(&body(17))));
+    fails(
+        "values-wrong",
+        &scenario(2, &within(&body(18))),
+        &["number 2 is 17, expected is 18", "in line 23"],
+    );
+}
+
+/// The first element is the one that is expected, and the second one the new one.
+#[test]
+fn one_of_two_ranks_swaps() {
+    let body = r#"
+{ "op": "store", "buf": "x", "values": [ 0, "= rank + 1" ] },
+{ "op": "win_lock_all", "win": "w" },
+{ "op": "compare_and_swap", "win": "w", "target": 0, "type": "int32", "origin": "x", "result": "y" },
+{ "op": "win_unlock_all", "win": "w" },
+{ "op": "load", "buf": "y", "into": { "value": "old" } },
+{ "op": "assert", "condition": "= old == 0 || old == 2 - rank" }"#;
+    ends_well("swap", &scenario(2, &within(body)));
+    let sure = body.replace("old == 0 ||", "");
+    fails("swap-sure", &scenario(2, &within(&sure)), &["in line 11"]);
+}
+
+/// Pairs: the least value, and its index.
+#[test]
+fn the_least_of_pairs_is_found() {
+    let body = r#"
+{ "op": "store", "win": "w", "type": "int32_pair", "values": [ 100, 9 ] },
+{ "op": "store", "buf": "x", "type": "int32_pair", "values": [ "= 7 - rank", "= rank" ] },
+{ "op": "win_fence", "win": "w" },
+{ "op": "accumulate", "win": "w", "target": 0, "type": "int32_pair", "operator": "minloc", "origin": "x" },
+{ "op": "win_fence", "win": "w" },
+{ "op": "if", "condition": "= rank == 0", "then": [
+  { "op": "load", "win": "w", "type": "int32_pair", "expect": { "values": [ 6, 1 ] } } ] }"#;
+    ends_well("pairs", &scenario(2, &within(body)));
+}
+
+/// Neighbours read and write the parts of a shared window, once they know where these lie.
+#[test]
+fn parts_of_a_shared_window_are_loaded_and_stored() {
+    let body = r#"
+{ "op": "win_allocate_shared", "new": "w", "size": "16 B" },
+QUERY
+{ "op": "win_lock_all", "win": "w" },
+{ "op": "store", "win": "w", "target": "= 1 - rank", "at": 3, "values": [ "= 5 + rank" ] },
+{ "op": "win_sync", "win": "w" }, { "op": "barrier" }, { "op": "win_sync", "win": "w" },
+{ "op": "load", "win": "w", "target": "= rank", "at": 3, "expect": { "values": [ "= 6 - rank" ] } },
+{ "op": "win_unlock_all", "win": "w" },
+{ "op": "win_free", "win": "w" }"#;
+    let query = r#"{ "op": "win_shared_query", "win": "w", "target": 0 },
+{ "op": "win_shared_query", "win": "w", "target": "= 1" },"#;
+    let one_node = |text: String| text.replace(r#""nodes": 4"#, r#""nodes": 1"#);
+    ends_well("shared", &one_node(scenario(2, &body.replace("QUERY", query))));
+    let words = ["no `win_shared_query` of rank 1 comes before", "rank 0 in line 8"];
+    fails("shared-unknown", &one_node(scenario(2, &body.replace("QUERY", ""))), &words);
+}
+
+/// Memory that a rank attaches is its own to load and store.
+#[test]
+fn attached_memory_has_values() {
+    let body = r#"
+{ "op": "win_create_dynamic", "new": "w" },
+{ "op": "win_attach", "win": "w", "memory": "m", "size": "8 B" },
+{ "op": "win_attach", "win": "w", "memory": "n", "size": "8 B" }, { "op": "barrier" },
+{ "op": "store", "buf": "x", "values": [ "= 3 + rank" ] },
+{ "op": "win_lock_all", "win": "w" },
+{ "op": "accumulate", "win": "w", "target": 1, "memory": "n", "disp": 4, "origin": "x" },
+{ "op": "win_unlock_all", "win": "w" }, { "op": "barrier" },
+{ "op": "if", "condition": "= rank == 1", "then": [
+  { "op": "load", "win": "w", "memory": "n", "at": 1, "expect": { "values": [ 7 ] } } ] },
+{ "op": "win_detach", "win": "w", "memory": "m" }, { "op": "win_detach", "win": "w", "memory": "n" },
+{ "op": "win_free", "win": "w" }"#;
+    ends_well("attached", &scenario(2, body));
+    let late =
+        body.replace(r#""memory": "n", "size": "8 B" }"#, r#""memory": "k", "size": "8 B" }"#);
+    fails("attached-not", &scenario(2, &late), &["MPI_Accumulate", "in line 10"]);
+}
+
+#[test]
+fn buffers_of_operations_are_checked() {
+    let refused = |name: &str, keys: &str, code: &str, words: &str| {
+        let body = format!(r#"{{ {keys}, "win": "w", "target": 1 }}"#);
+        is_refused(name, &scenario(2, &within(&body)), code, words);
+    };
+    refused(
+        "unknown",
+        r#""op": "put", "size": "8 B", "origin": "z""#,
+        "E0",
+        "there is no buffer `z`",
+    );
+    let long = r#""op": "get", "type": "int64", "count": 8, "origin": "x", "origin_at": 1"#;
+    refused("long", long, "E0", "the call needs 72 B");
+    let place = r#""op": "put", "size": "8 B", "origin_at": 1"#;
+    refused("place", place, "E0503", "`origin_at` without `origin`");
+    let nothing = r#""op": "get_accumulate", "operator": "no_op", "origin": "x""#;
+    refused("no_op", nothing, "E0503", "`no_op` has none");
+    refused("other", r#""op": "load""#, "E0503", "leave it out");
+    let computed = r#"{ "op": "win_fence", "win": "w" },
+{ "op": "put", "win": "w", "target": 1, "size": "8 B", "origin": "x", "origin_at": "= 60 + rank" },
+{ "op": "win_fence", "win": "w" }"#;
+    let words = ["in line 6", "the call needs 68 B, and the buffer has 64"];
+    fails("computed", &scenario(2, &within(computed)), &words);
+}
+
+/// A program, the words of its refusal, and the sets of rules that refuse it.
+const SYNCHRONISED: [(&str, &str, &str); 22] = [
+    ("U", "unlock of target 1 outside any access epoch", "document strict mpich"),
+    ("L L U U", "lock of target 1 in a lock epoch", "document strict mpich"),
+    ("LA L U UA", "lock of target 1 in a lock-all epoch", "document strict mpich"),
+    ("L LA UA U", "lock_all in a lock epoch", "document strict mpich"),
+    ("F PUT FLUSH F", "flush of target 1 in a fence epoch", "document strict mpich"),
+    ("FLUSH_ALL", "flush_all outside any access epoch", "document strict mpich"),
+    ("F RPUT F WAIT", "a request operation of target 1 after a fence", "document strict"),
+    ("PUT", "an operation of target 1 outside any access epoch", "document strict mpich"),
+    ("F NS PUT F", "an operation of target 1 outside any access epoch", "document strict mpich"),
+    ("F PUT LA UA F", "lock_all in a fence epoch", "strict mpich"),
+    ("F PUT L U F", "lock of target 1 in a fence epoch", "strict mpich"),
+    ("F L PUT U F", "", ""),
+    ("L PUT0 U", "an operation of target 0 in a lock epoch", "strict"),
+    ("L F U", "fence in a lock epoch", "document strict mpich"),
+    ("COMPLETE", "complete outside any access epoch", "document strict mpich"),
+    ("WIN_WAIT", "wait outside any access epoch", "document strict mpich"),
+    ("WIN_TEST", "test outside any access epoch", "document strict mpich"),
+    (
+        "POST START OWN COMPLETE WIN_WAIT",
+        "in a start epoch, exposed by post",
+        "document strict mpich",
+    ),
+    ("SYNC", "sync outside any access epoch", "document strict mpich"),
+    (
+        "POST LOCK_OWN UNLOCK_OWN START COMPLETE WIN_WAIT",
+        "outside any access epoch, exposed by post",
+        "document strict",
+    ),
+    ("LA", "free in a lock-all epoch", "document strict mpich"),
+    ("F PUT NS POST START COMPLETE WIN_WAIT L PUT FLUSH U LA RPUT WAIT SYNC UA", "", ""),
+];
+
+/// `rma` Fig. 3: which calls are out of order, by each set of rules. The run and every order agree.
+#[test]
+fn calls_out_of_order_are_told_as_each_set_of_rules_says() {
+    let statement = |word: &str| {
+        let keys = match word {
+            "L" => r#""op": "win_lock", "target": 1, "kind": "shared""#,
+            "U" => r#""op": "win_unlock", "target": 1"#,
+            "LA" => r#""op": "win_lock_all""#,
+            "UA" => r#""op": "win_unlock_all""#,
+            "F" => r#""op": "win_fence""#,
+            "NS" => r#""op": "win_fence", "assert": [ "no_succeed" ]"#,
+            "PUT" => r#""op": "put", "target": 1, "disp": "= rank", "size": "8 B""#,
+            "PUT0" => r#""op": "put", "target": 0, "disp": "= rank", "size": "8 B""#,
+            "OWN" => r#""op": "put", "target": "= rank", "size": "8 B""#,
+            "RPUT" => r#""op": "rput", "target": 1, "disp": "= rank", "size": "8 B", "req": "a""#,
+            "WAIT" => return r#"{ "op": "wait", "req": "a" }"#.to_owned(),
+            "FLUSH" => r#""op": "win_flush", "target": 1"#,
+            "FLUSH_ALL" => r#""op": "win_flush_all""#,
+            "POST" => r#""op": "win_post", "ranks": [ "= 1 - rank" ]"#,
+            "START" => r#""op": "win_start", "ranks": [ "= 1 - rank" ]"#,
+            "COMPLETE" => r#""op": "win_complete""#,
+            "WIN_WAIT" => r#""op": "win_wait""#,
+            "WIN_TEST" => r#""op": "win_test""#,
+            "SYNC" => r#""op": "win_sync""#,
+            "LOCK_OWN" => r#""op": "win_lock", "target": "= rank", "kind": "exclusive""#,
+            "UNLOCK_OWN" => r#""op": "win_unlock", "target": "= rank""#,
+            other => panic!("no statement `{other}`"),
+        };
+        format!(r#"{{ {keys}, "win": "w" }}"#)
+    };
+    for (words, told, by) in SYNCHRONISED {
+        let body: Vec<String> = words.split(' ').map(statement).collect();
+        for rules in ["document", "strict", "mpich"] {
+            let rma = format!(r#"{{ "checking": "{rules}" }}"#);
+            let text = scenario_with(&rma, 2, &within(&body.join(",\n")));
+            let name = format!("{words}, {rules}");
+            if by.contains(rules) {
+                fails(&name, &text, &["MPI_ERR_RMA_SYNC", " in line ", told]);
+            } else {
+                ends_well(&name, &text);
+            }
+        }
+    }
+}
+
+/// Accesses to eight bytes of one window, and to those behind them, as `rma` Fig. 1 names them.
+const ACCESSES: [&str; 5] = ["load", "store", "get", "put", "accumulate"];
+
+/// `rma` Fig. 1: by memory model, the pairs that never run together, those that may share no byte, and the
+/// others, which may. Two loads or stores are of one rank, which orders them.
+#[test]
+fn accesses_that_run_together_are_told_as_the_table_says() {
+    let may = |model: &str, a: &str, b: &str| -> &str {
+        let pair = [a, b];
+        let has = |one: &str| pair.contains(&one);
+        let remote = |one: &str| matches!(one, "put" | "accumulate");
+        if a == b {
+            return if a == "put" { "apart" } else { "together" };
+        }
+        if has("store") && pair.iter().any(|one| remote(one)) {
+            return if model == "separate" { "never" } else { "apart" };
+        }
+        if has("load") && pair.iter().any(|one| remote(one)) {
+            return if model == "separate" { "apart" } else { "together" };
+        }
+        if has("load") && (has("store") || has("get")) { "together" } else { "apart" }
+    };
+    // Rank 0 owns the window; the second access of two operations is that of rank 2.
+    let access = |what: &str, at: u32| match what {
+        "load" => format!(r#"{{ "op": "load", "win": "w", "type": "int64", "at": {at} }}"#),
+        "store" => {
+            format!(
+                r#"{{ "op": "store", "win": "w", "type": "int64", "at": {at}, "values": [ 1 ] }}"#
+            )
+        }
+        _ => format!(
+            r#"{{ "op": "{what}", "win": "w", "target": 0, "type": "int64", "disp": {at} }}"#
+        ),
+    };
+    let is_local = |what: &str| matches!(what, "load" | "store");
+    for model in ["separate", "unified"] {
+        for (number, a) in ACCESSES.iter().enumerate() {
+            for b in &ACCESSES[number..] {
+                if is_local(a) && is_local(b) {
+                    continue;
+                }
+                for at in [0, 1] {
+                    let first = if is_local(a) { 0 } else { 2 };
+                    let body = format!(
+                        r#"
+{{ "op": "win_lock_all", "win": "w" }},
+{{ "op": "if", "condition": "= rank == {first}", "then": [ {} ] }},
+{{ "op": "if", "condition": "= rank == 1", "then": [ {} ] }},
+{{ "op": "win_unlock_all", "win": "w" }}"#,
+                        access(a, 0),
+                        access(b, at)
+                    );
+                    let rma = format!(r#"{{ "model": "{model}" }}"#);
+                    let text = scenario_with(&rma, 3, &within(&body));
+                    let allowed = may(model, a, b);
+                    let is_allowed = allowed == "together" || allowed == "apart" && at == 1;
+                    let name = format!("{model} {a} {b} {at}");
+                    let [_, (exit, said)] = both(&name, &text);
+                    assert_eq!(exit, i32::from(!is_allowed), "{name}: {said}");
+                    assert!(
+                        is_allowed || said.contains("R2") && said.contains(" in line "),
+                        "{said}"
+                    );
+                }
+            }
+        }
+    }
 }

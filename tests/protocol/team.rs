@@ -21,7 +21,7 @@ use mpisim::workloads::job::{AnyProgram, Job};
 use mpisim::workloads::team::{Rounds, by_endpoints, funnelled, funnelled_messages};
 use mpisim::workloads::windowed::{Creation, endpoint};
 
-const ONCE: Rounds = Rounds { warm_up: 0, measured: 1 };
+const ONCE: Rounds = Rounds { warm_up: 0, measured: 1, creation: false };
 
 fn sum() -> Reduction {
     Reduction::new(Operator::Sum, Datatype::Int64).unwrap()
@@ -139,7 +139,7 @@ fn other_collectives_have_their_results_too() {
 /// Packets that processes take from others, for one call more.
 fn packets_of_a_call(programs: impl Fn(Rounds) -> Vec<AnyProgram>, threads: u16) -> (u64, u64) {
     let taken = |measured| {
-        let programs = programs(Rounds { warm_up: 0, measured });
+        let programs = programs(Rounds { warm_up: 0, measured, creation: false });
         let ran = job_of(threads, own_lanes(threads), programs).run().unwrap();
         assert_eq!(ran.outcome.ending, Ending::Finished);
         let (mut inside, mut between) = (0, 0);

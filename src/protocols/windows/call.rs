@@ -129,6 +129,36 @@ impl Operation {
         Ok(())
     }
 
+    /// Makes its buffers as long as `bytes` bytes at the target need.
+    pub const fn resize(&mut self, bytes: u64) {
+        match self {
+            Self::Put { origin: region } | Self::Get { into: region } => region.len = bytes,
+            Self::Update { update, origin, result } => {
+                if let Some(origin) = origin {
+                    origin.len = update.operand(bytes);
+                }
+                if let Some(result) = result {
+                    result.len = bytes;
+                }
+            }
+        }
+    }
+
+    /// Moves the begins of its buffer and of the buffer of its result behind so many bytes more.
+    pub const fn begin(&mut self, origin: u64, result: u64) {
+        match self {
+            Self::Put { origin: region } | Self::Get { into: region } => region.offset += origin,
+            Self::Update { origin: region, result: old, .. } => {
+                if let Some(region) = region {
+                    region.offset += origin;
+                }
+                if let Some(old) = old {
+                    old.offset += result;
+                }
+            }
+        }
+    }
+
     /// Its name in reports.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -38,6 +38,10 @@ fn words(error: StatementError) -> (&'static str, String) {
             let detail = format!("number {at} is {found}, expected is {expected}");
             ("memory holds what the program expects", detail)
         }
+        StatementError::UnknownPart { target } => (
+            "a part of a shared window is read and written after its query",
+            format!("no `win_shared_query` of rank {target} comes before"),
+        ),
         StatementError::BeyondBuffer { needed, bytes } => (
             "calls stay inside their buffers",
             format!("the call needs {needed} B, and the buffer has {bytes}"),

@@ -1,10 +1,13 @@
 //! Loads and stores of a program: it writes numbers into its buffers, and compares or keeps what they hold.
 
+use std::collections::BTreeMap;
+
 use form::expression::Expression;
 use mpi::observation::StatementError;
 use mpi::operator::Datatype;
 use protocols::call::Call;
 use protocols::contract::{Next, Region};
+use protocols::rma::call::Win;
 
 use super::control;
 
@@ -12,7 +15,7 @@ use super::control;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Access {
     /// The memory; its length bounds the place.
-    pub(crate) memory: Region,
+    pub(crate) memory: Memory,
     /// The type of the number.
     pub(crate) number: Datatype,
     /// The place of the number: in elements of so many numbers, and so many numbers behind.
@@ -22,6 +25,18 @@ pub struct Access {
     /// Its work.
     pub(crate) touch: Touch,
 }
+
+/// Where a number lies.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Memory {
+    /// In these bytes.
+    Region(Region),
+    /// In a rank's part of a shared window, which `MPI_Win_shared_query` has told.
+    Part { win: Win, target: Expression },
+}
+
+/// The parts of shared windows that a program has asked for.
+pub(super) type Parts = BTreeMap<(Win, u32), Region>;
 
 /// What a program does with a number in its memory.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,11 +57,23 @@ pub(crate) enum Content {
 }
 
 impl Access {
-    /// The place of the number, counted in numbers from the beginning of the memory.
-    fn place(&self, values: &[i64]) -> Result<i64, StatementError> {
+    fn region(&self, values: &[i64], parts: &Parts) -> Result<Region, StatementError> {
+        match &self.memory {
+            Memory::Region(region) => Ok(*region),
+            Memory::Part { win, target } => {
+                let target = target.value(values).map_err(|failure| control::error(&failure))?;
+                let rank = u32::try_from(target).ok();
+                let part = rank.and_then(|rank| parts.get(&(*win, rank)));
+                part.copied().ok_or(StatementError::UnknownPart { target })
+            }
+        }
+    }
+
+    /// The place of the number in the memory, counted in numbers from its beginning.
+    fn place(&self, memory: Region, values: &[i64]) -> Result<i64, StatementError> {
         let at = self.at.value(values).map_err(|failure| control::error(&failure))?;
         let width = self.number.width();
-        let most = i64::try_from(self.memory.len / width).unwrap_or(i64::MAX) - 1;
+        let most = i64::try_from(memory.len / width).unwrap_or(i64::MAX) - 1;
         let place = at.checked_mul(self.numbers).and_then(|at| at.checked_add(self.behind));
         match place {
             Some(place) if (0..=most).contains(&place) => Ok(place),
@@ -71,10 +98,10 @@ impl Access {
     }
 
     /// The step of the thread.
-    pub(super) fn next(&self, values: &[i64]) -> Result<Next<Call>, StatementError> {
-        let width = self.number.width();
-        let place = u64::try_from(self.place(values)?).expect("places are not negative");
-        let region = self.memory.part(place * width, width);
+    pub(super) fn next(&self, values: &[i64], parts: &Parts) -> Result<Next<Call>, StatementError> {
+        let (memory, width) = (self.region(values, parts)?, self.number.width());
+        let place = u64::try_from(self.place(memory, values)?).expect("places are not negative");
+        let region = memory.part(place * width, width);
         match &self.touch {
             Touch::Store(content) => Ok(Next::Store(region, self.bits(content, values)?)),
             Touch::Load { .. } => Ok(Next::Load(region)),
@@ -82,13 +109,19 @@ impl Access {
     }
 
     /// The number was loaded: compares it, and keeps it.
-    pub(super) fn loaded(&self, bits: u64, values: &mut [i64]) -> Result<(), StatementError> {
+    pub(super) fn loaded(
+        &self,
+        bits: u64,
+        values: &mut [i64],
+        parts: &Parts,
+    ) -> Result<(), StatementError> {
         let Touch::Load { expected, into } = &self.touch else { return Ok(()) };
         let found = bits & self.number.mask();
         if let Some(expected) = expected {
             let expected = self.bits(expected, values)?;
             if found != expected {
-                let (at, datatype) = (self.place(values)?, self.number);
+                let memory = self.region(values, parts)?;
+                let (at, datatype) = (self.place(memory, values)?, self.number);
                 return Err(StatementError::WrongNumber { at, found, expected, datatype });
             }
         }

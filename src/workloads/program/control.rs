@@ -73,6 +73,14 @@ pub(crate) enum Key {
     Count {
         width: u64,
     },
+    /// Where an operation begins in the buffer of its origin, in elements of so many bytes.
+    OriginAt {
+        width: u64,
+    },
+    /// The same of its result.
+    ResultAt {
+        width: u64,
+    },
     /// The root of a collective, on the communicator in reverse order or another one.
     Root {
         reversed: bool,
@@ -138,6 +146,8 @@ impl Key {
             Self::Target => "target",
             Self::Member => "ranks",
             Self::Disp => "disp",
+            Self::OriginAt { .. } => "origin_at",
+            Self::ResultAt { .. } => "result_at",
             Self::Request(_) | Self::Listed(..) | Self::Message(_) | Self::Buffers(_) => "index",
             Self::Root { .. } => "root",
             Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
@@ -154,6 +164,11 @@ impl Key {
                 | Self::Message(_)
                 | Self::Buffers(_)
         )
+    }
+
+    /// Whether the reply to a call is understood by it.
+    pub(crate) const fn is_of_replies(self) -> bool {
+        self.is_of_requests() || matches!(self, Self::Target)
     }
 }
 

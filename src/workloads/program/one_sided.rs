@@ -31,15 +31,18 @@ pub(super) fn put(key: Key, call: &mut RmaCall, value: i64) {
             move_to(does, [first, first + 1]);
         }
         (Key::Disp, RmaCall::Operate { at, .. }) => at.disp += number(),
-        (Key::Request(members), RmaCall::Operate { request: Some(request), .. }) => {
-            *request = members.at(value);
-        }
         (Key::Size, RmaCall::Create { bytes, .. } | RmaCall::Attach { bytes, .. }) => {
             *bytes = number();
         }
         (Key::Size, RmaCall::Operate { at, does, .. }) => resize(at, does, number()),
         (Key::Count { width }, RmaCall::Operate { at, does, .. }) => {
             resize(at, does, number() * width);
+        }
+        (Key::OriginAt { width }, RmaCall::Operate { does, .. }) => {
+            does.begin(number() * width, 0);
+        }
+        (Key::ResultAt { width }, RmaCall::Operate { does, .. }) => {
+            does.begin(0, number() * width);
         }
         (key, call) => unreachable!("{call:?} has no key {key:?}"),
     }
@@ -62,15 +65,5 @@ fn move_to(does: &mut Operation, [first, second]: [u32; 2]) {
 /// The operation is one of so many consecutive bytes.
 fn resize(at: &mut At, does: &mut Operation, bytes: u64) {
     *at = At::contiguous(at.disp, bytes);
-    match does {
-        Operation::Put { origin: region } | Operation::Get { into: region } => region.len = bytes,
-        Operation::Update { update, origin, result } => {
-            if let Some(origin) = origin {
-                origin.len = update.operand(bytes);
-            }
-            if let Some(result) = result {
-                result.len = bytes;
-            }
-        }
-    }
+    does.resize(bytes);
 }

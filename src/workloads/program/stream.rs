@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::access::Parts;
 use super::control::{self, Control};
 use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
@@ -32,6 +33,8 @@ pub struct ProgramStream {
     buffers: Arc<[u64]>,
     /// The number that a load has read.
     loaded: Option<u64>,
+    /// Parts of shared windows that it has asked for.
+    parts: Parts,
     /// Repetitions of each `until`. They are no part of the state: a poll that finds nothing leaves the program where
     /// it was.
     repetitions: Note<Vec<i64>>,
@@ -67,7 +70,7 @@ struct Begun {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
-        (&self.variables, self.loaded, self.failed).hash(state);
+        (&self.variables, self.loaded, self.failed, &self.parts).hash(state);
         if !self.loops() {
             self.calls.hash(state);
         }
@@ -110,6 +113,7 @@ impl ProgramStream {
             variables,
             buffers,
             loaded: None,
+            parts: Parts::new(),
             repetitions: Note(Vec::new()),
             bounded: true,
             failed: false,
@@ -196,7 +200,7 @@ impl ProgramStream {
                 Does::Mark(mark) => return Ok(Next::Mark(*mark)),
                 Does::Access(access) => {
                     self.silent = 0;
-                    return access.next(&self.variables);
+                    return access.next(&self.variables, &self.parts);
                 }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
@@ -311,7 +315,7 @@ impl ProgramStream {
         let Step { does: Does::Access(access), .. } = &steps[self.last() as usize] else {
             panic!("a number for a step that loads none: {number}")
         };
-        access.loaded(number, &mut self.variables)
+        access.loaded(number, &mut self.variables, &self.parts)
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -464,7 +468,7 @@ impl ProgramStream {
     ) -> Result<Option<Call>, StatementError> {
         let computed = extras.map_or(&[][..], |extras| &extras.computed);
         let mut with = None;
-        for one in computed.iter().filter(|one| one.key.is_of_requests()) {
+        for one in computed.iter().filter(|one| one.key.is_of_replies()) {
             let value = one.of(&self.variables)?;
             one.put(with.get_or_insert_with(|| call.clone()), value, &self.variables);
         }
@@ -539,7 +543,12 @@ impl ProgramStream {
                 }
                 None
             }
-            (Call::Rma(_), Reply::Part(part)) => Some(Returned::Part(part)),
+            (Call::Rma(call), Reply::Part(part)) => {
+                if let RmaCall::Query { win, target } = **call {
+                    self.parts.insert((win, target), part);
+                }
+                Some(Returned::Part(part))
+            }
             (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),
             (call, reply) => panic!("{call:?} cannot return {reply:?}"),
         }

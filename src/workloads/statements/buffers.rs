@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use super::one_sided::OneSided;
 use super::reader::Reader;
 use super::statement::{Statement, Step};
 use super::variables::text_of;
 use crate::collectives::{Chosen, element_type};
-use crate::program::access::{Access, Content, Touch};
+use crate::program::access::{Access, Content, Memory, Touch};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::expression::{Expression, Type};
@@ -119,6 +120,25 @@ impl Reader<'_> {
         }
     }
 
+    /// The memory that a `store` or a `load` is about.
+    fn memory(&mut self, node: &Node, path: &str) -> Option<Memory> {
+        if let Some(window) = node.get("win") {
+            if node.get("buf").is_some() {
+                let (at, allowed) = (format!("{path}.win"), "one of them is needed");
+                let found = "both `buf` and `win`";
+                let code = &codes::CONTRADICTION;
+                self.report(Diagnostic::error(code, window.span, at, found, allowed));
+            }
+            return OneSided::new(self, node, path).memory();
+        }
+        if node.get("buf").is_none() {
+            let (at, found) = (format!("{path}.buf"), "the key `buf` is missing");
+            let allowed = "`buf` or `win` is needed";
+            self.report(Diagnostic::error(&codes::MISSING_KEY, node.span, at, found, allowed));
+        }
+        self.named_buffer(node, "buf", path).map(Memory::Region)
+    }
+
     /// The steps of a `store` or a `load`, one for each number.
     pub(super) fn access(
         &mut self,
@@ -128,7 +148,7 @@ impl Reader<'_> {
         out: &mut Vec<Statement>,
         (line, column): (usize, usize),
     ) {
-        let Some(memory) = self.named_buffer(node, "buf", path) else { return };
+        let Some(memory) = self.memory(node, path) else { return };
         let (number, numbers) = element_type(node).numbers();
         let at = match node.get("at") {
             Some(_) => self.value(node, "at", Some(Type::Integer), path),
@@ -138,6 +158,7 @@ impl Reader<'_> {
         let of_step = |behind: usize, touch: Touch| {
             let numbers = i64::try_from(numbers).expect("an element has one or two");
             let behind = i64::try_from(behind).expect("the shape limits the values");
+            let memory = memory.clone();
             let access = Access { memory, number, at: at.clone(), numbers, behind, touch };
             Statement { step: Step::Access(Arc::new(access)), line, column, extras: None }
         };

@@ -10,6 +10,7 @@ use super::reader::Reader;
 use super::variables::text_of;
 use super::windows::Window;
 use crate::collectives::element_type;
+use crate::program::access::Memory;
 use crate::program::control::{Computed, Key, PROC_NULL};
 use form::codes::{self, Code};
 use form::diagnostic::Diagnostic;
@@ -72,15 +73,55 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             Some(name) => reader.memories.number(name),
             None => reader.windows.unnamed_memory(),
         };
-        let win = reader.windows.make(reader.diagnostics, (node, path), (flavor, comm));
         let unit = node.count("unit").unwrap_or(1);
         let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes() };
+        let Self { reader, node, path } = self;
+        let known = node.get("size").is_some_and(|size| text_of(size).is_none());
+        let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
+        let win = reader.windows.make(reader.diagnostics, (node, path), (flavor, comm, own));
         let Named { comm, .. } = comm;
         RmaCall::Create { win, comm, flavor, memory, bytes, unit }
     }
 
     fn window(&mut self) -> Option<Window> {
         self.reader.windows.named(self.reader.diagnostics, self.node, self.path)
+    }
+
+    /// The memory that a load or a store is about: the rank's own part, a part of a shared window, or memory
+    /// that is attached.
+    pub(super) fn memory(mut self) -> Option<Memory> {
+        let Window { win, flavor, own, .. } = self.window()?;
+        let shared = matches!(flavor, Flavor::Shared(_));
+        if flavor == Flavor::Dynamic {
+            let Some(name) = self.node.word("memory") else {
+                let (found, allowed) =
+                    ("the key `memory` is missing", "a dynamic window has several");
+                self.refuse(&codes::MISSING_KEY, "memory", found, allowed);
+                return None;
+            };
+            let memory = Space::Window(self.reader.memories.number(name));
+            return Some(Memory::Region(Region::new(memory, u32::MAX.into())));
+        }
+        match (shared, self.node.get("target")) {
+            (true, Some(_)) => {
+                let target =
+                    self.reader.value(self.node, "target", Some(Type::Integer), self.path)?;
+                Some(Memory::Part { win, target })
+            }
+            (false, None) => Some(Memory::Region(own)),
+            (true, None) => {
+                let allowed = "a shared window has a part of each rank";
+                self.refuse(&codes::MISSING_KEY, "target", "the key `target` is missing", allowed);
+                None
+            }
+            (false, Some(_)) => {
+                let found = "the memory of another rank";
+                let allowed =
+                    "only a shared window has parts that others read and write: leave it out";
+                self.refuse(&codes::CONTRADICTION, "target", found, allowed);
+                None
+            }
+        }
     }
 
     /// The call of a statement that is no operation.
@@ -206,13 +247,11 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         let request = has_request.then(|| self.reader.open(self.node, "req", self.path));
         let disp = self.displacement(window.flavor);
         let (bytes, does) = match plain {
-            "put" => {
-                let bytes = self.amount();
-                (bytes, Operation::Put { origin: self.own_region(bytes) })
-            }
-            "get" => {
-                let bytes = self.amount();
-                (bytes, Operation::Get { into: self.own_region(bytes) })
+            "put" | "get" => {
+                let (bytes, width) = self.amount();
+                let region = self.origin(bytes, width);
+                let put = Operation::Put { origin: region };
+                (bytes, if plain == "put" { put } else { Operation::Get { into: region } })
             }
             _ => self.update(plain),
         };
@@ -236,8 +275,14 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             self.effect(datatype)
         };
         let operand = update.operand(bytes);
-        let origin = (!matches!(update, Effect::NoOp(_))).then(|| self.own_region(operand));
-        let result = (op != "accumulate").then(|| self.own_region(bytes));
+        let has_origin = !matches!(update, Effect::NoOp(_));
+        if !has_origin && self.node.get("origin").is_some() {
+            let allowed = "`no_op` has none: leave it out";
+            self.refuse(&codes::CONTRADICTION, "origin", "a buffer of the origin", allowed);
+        }
+        let origin = has_origin.then(|| self.origin(operand, width));
+        let key = Key::ResultAt { width };
+        let result = (op != "accumulate").then(|| self.region("result", (key, width), bytes));
         (bytes, Operation::Update { update, origin, result })
     }
 
@@ -294,8 +339,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         base + disp
     }
 
-    /// The bytes of a put or a get: `size`, or elements of a `type`.
-    fn amount(&mut self) -> u64 {
+    /// The bytes of a put or a get, and of its elements: `size`, or elements of a `type`.
+    fn amount(&mut self) -> (u64, u64) {
         let has = |key: &str| self.node.get(key).is_some();
         let (size, of_type, count) = (has("size"), has("type"), has("count"));
         if size && of_type {
@@ -303,7 +348,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             self.refuse(&codes::CONTRADICTION, "size", "both `size` and `type`", allowed);
         }
         if of_type {
-            return self.elements(element_type(self.node).width());
+            let width = element_type(self.node).width();
+            return (self.elements(width), width);
         }
         if count {
             let allowed = "it is of elements of a type";
@@ -313,7 +359,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             let allowed = "`size` or `type` is needed: write `\"size\": \"8 B\"`";
             self.refuse(&codes::MISSING_KEY, "size", "the key `size` is missing", allowed);
         }
-        self.bytes()
+        (self.bytes(), 1)
     }
 
     /// The bytes under `size`; 0 where they are computed.
@@ -339,11 +385,36 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         count * width
     }
 
-    /// A buffer of the operation's own.
-    const fn own_region(&mut self, bytes: u64) -> Region {
-        let id = self.reader.buffers;
-        self.reader.buffers += 1;
-        Region::new(Space::User(id), bytes)
+    /// Where the origin gives bytes, or gets them.
+    fn origin(&mut self, bytes: u64, width: u64) -> Region {
+        self.region("origin", (Key::OriginAt { width }, width), bytes)
+    }
+
+    /// So many bytes of the buffer that `key` names, from the element on that `at` says; or a buffer of the
+    /// operation's own.
+    fn region(&mut self, key: &str, (at, width): (Key, u64), bytes: u64) -> Region {
+        let (node, path) = (self.node, self.path);
+        if node.get(key).is_none() {
+            if node.get(at.name()).is_some() {
+                let found = format!("`{}` without `{key}`", at.name());
+                let allowed = "it is a place in a buffer with a name";
+                self.refuse(&codes::CONTRADICTION, at.name(), found, allowed);
+            }
+            let id = self.reader.buffers;
+            self.reader.buffers += 1;
+            return Region::new(Space::User(id), bytes);
+        }
+        let named = self.reader.named_buffer(node, key, path);
+        let named = named.unwrap_or(Region::new(Space::User(0), u64::MAX));
+        let most = signed(MAX_MESSAGE / width);
+        let offset = if self.computes((at, Type::Integer), (0, most)) {
+            0
+        } else {
+            node.count(at.name()).unwrap_or(0).saturating_mul(width)
+        };
+        let needed = (key, offset.saturating_add(bytes));
+        self.reader.must_fit(node, path, needed, named.len);
+        Region { offset, len: bytes, ..named }
     }
 
     /// Where the bytes of an operation lie at the target: in the pieces of its datatype, where it states

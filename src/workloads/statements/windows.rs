@@ -11,6 +11,7 @@ use super::communicators::Named;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::Node;
+use protocols::contract::Region;
 use protocols::rma::call::{Flavor, Win};
 
 /// Statements that make or free windows.
@@ -42,6 +43,9 @@ pub(super) struct Window {
     pub(super) win: Win,
     pub(super) flavor: Flavor,
     pub(super) comm: Named,
+    /// The rank's own memory, where it is known before the run; its length is the greatest where that is
+    /// computed.
+    pub(super) own: Region,
 }
 
 /// The windows that one rank has made so far.
@@ -66,7 +70,7 @@ impl Windows {
         &mut self,
         out: &mut Diagnostics,
         (node, path): (&Node, &str),
-        (flavor, comm): (Flavor, Named),
+        (flavor, comm, own): (Flavor, Named, Region),
     ) -> Win {
         let value = node.get("new").expect("the key is required");
         let name = value.text().expect("the tree was checked against its shape").to_owned();
@@ -87,7 +91,7 @@ impl Windows {
                 format!("{} are made at most, those that are freed among them", u16::MAX),
             )),
         }
-        self.open.insert(name, (Window { win, flavor, comm }, value.span));
+        self.open.insert(name, (Window { win, flavor, comm, own }, value.span));
         win
     }
 

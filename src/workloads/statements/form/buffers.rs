@@ -3,7 +3,7 @@
 use super::collectives::TYPE;
 use form::fields::SIZE;
 use form::json::Node;
-use form::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 use form::typed::{self, Entry};
 
 /// Values of one statement.
@@ -15,6 +15,7 @@ static ENTRY: Shape = Shape::Object(&[
     required("size", &SIZE, "\"8 KiB\"", "Its bytes, zero at the start; each rank has its own."),
 ]);
 static AT: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
+static RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
 static NUMBER: Shape = Shape::Expression(&Shape::Scalar);
 static NUMBERS: Shape = Shape::List { of: &NUMBER, min: 1, max: MOST_VALUES };
 static EXPECTED: Shape = Shape::Object(&[optional(
@@ -54,26 +55,36 @@ pub(super) const RECVBUF: Field = optional(
     "The receive buffer, of `workload.buffers`; without it the statement has one of its own.",
 );
 
-const PLACE: [Field; 3] = [
-    required("buf", &Shape::Name, "\"halo\"", "The buffer, of `workload.buffers`."),
+const PLACE: [Field; 6] = [
+    optional("buf", &Shape::Name, "The buffer, of `workload.buffers`; it, or `win`, is needed."),
+    optional(
+        "win",
+        &Shape::Name,
+        "The window whose memory is read or written: the rank's own part.",
+    ),
+    optional(
+        "target",
+        &RANK,
+        "In a shared window, the rank whose part it is; a `win_shared_query` of it comes before.",
+    ),
+    optional("memory", &Shape::Name, "In a dynamic window, the memory that the rank attaches."),
     default("type", &TYPE, "int32", "The type of its elements; a pair is two numbers."),
     default("at", &AT, "0", "The first element."),
 ];
-static OF_STORE: [Field; 4] = [
-    PLACE[0],
-    PLACE[1],
-    PLACE[2],
-    required("values", &NUMBERS, "[ 1, \"= rank\" ]", "Numbers, or expressions of whole numbers."),
-];
-static OF_LOAD: [Field; 5] = [
-    PLACE[0],
-    PLACE[1],
-    PLACE[2],
+static VALUES: [Field; 1] = [required(
+    "values",
+    &NUMBERS,
+    "[ 1, \"= rank\" ]",
+    "Numbers, or expressions of whole numbers.",
+)];
+static FOUND: [Field; 2] = [
     optional("expect", &EXPECTED, "Numbers that must lie there."),
     optional("into", &KEPT, "The variable that keeps the number."),
 ];
+static OF_STORE: [Field; 7] = joined(&PLACE, &VALUES);
+static OF_LOAD: [Field; 8] = joined(&PLACE, &FOUND);
 
 pub(super) const STORE: Variant =
-    variant("store", &OF_STORE, "The program writes numbers into a buffer.");
+    variant("store", &OF_STORE, "The program writes numbers into a buffer or a window.");
 pub(super) const LOAD: Variant =
-    variant("load", &OF_LOAD, "The program reads numbers from a buffer.");
+    variant("load", &OF_LOAD, "The program reads numbers from a buffer or a window.");

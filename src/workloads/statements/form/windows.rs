@@ -105,6 +105,19 @@ const TARGET_TYPE: Field = optional(
 );
 const TARGET_COUNT: Field =
     default("target_count", &WHOLE_NUMBER, "1", "Elements of `target_datatype`.");
+const ORIGIN: Field = optional(
+    "origin",
+    &Shape::Name,
+    "The buffer of the origin, of `workload.buffers`; without it the operation has one of its own.",
+);
+const ORIGIN_AT: Field =
+    default("origin_at", &WHOLE, "0", "Its first element there; beside `size` its first byte.");
+const RESULT: Field = optional(
+    "result",
+    &Shape::Name,
+    "The buffer of the old elements, of `workload.buffers`; without it the operation has one of its own.",
+);
+const RESULT_AT: Field = default("result_at", &WHOLE, "0", "The first old element there.");
 const GROUP: Field = required("ranks", &RANKS, "[ 1 ]", "The group: ranks of the window.");
 const NO_CHECK: Field = default(
     "no_check",
@@ -131,12 +144,14 @@ fields!(OF_DYNAMIC: NEW, COMM_FIELD);
 fields!(OF_ATTACH: WIN, ATTACHED, OWN);
 fields!(OF_DETACH: WIN, ATTACHED);
 fields!(OF_WINDOW: WIN);
-fields!(OF_PUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT);
-fields!(OF_RPUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT, REQ);
-fields!(OF_ACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD);
-fields!(OF_RACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, REQ);
-fields!(OF_FETCH: WIN, TO, DISP, MEMORY, TYPE, OPERATOR_FIELD);
-fields!(OF_SWAP: WIN, TO, DISP, MEMORY, TYPE);
+fields!(OF_PUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT, ORIGIN, ORIGIN_AT);
+fields!(OF_RPUT: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, BYTES_FIELD, OPTIONAL_TYPE, COUNT, ORIGIN, ORIGIN_AT, REQ);
+fields!(OF_ACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, ORIGIN, ORIGIN_AT);
+fields!(OF_GET_ACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, ORIGIN, ORIGIN_AT, RESULT, RESULT_AT);
+fields!(OF_RACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, ORIGIN, ORIGIN_AT, REQ);
+fields!(OF_RGET_ACCUMULATE: WIN, TO, DISP, MEMORY, TARGET_TYPE, TARGET_COUNT, TYPE, COUNT, OPERATOR_FIELD, ORIGIN, ORIGIN_AT, RESULT, RESULT_AT, REQ);
+fields!(OF_FETCH: WIN, TO, DISP, MEMORY, TYPE, OPERATOR_FIELD, ORIGIN, ORIGIN_AT, RESULT, RESULT_AT);
+fields!(OF_SWAP: WIN, TO, DISP, MEMORY, TYPE, ORIGIN, ORIGIN_AT, RESULT, RESULT_AT);
 fields!(OF_FENCE: WIN, default("assert", &ASSERTIONS, "[]", "What the rank asserts."));
 fields!(OF_POST: WIN, GROUP, default("assert", &POST_HINTS, "[]", "What the rank asserts."));
 fields!(OF_START: WIN, GROUP, default("assert", &START_HINTS, "[]", "What the rank asserts."));
@@ -170,8 +185,8 @@ pub(super) static STATEMENTS: [Variant; 33] = [
     variant("rget", &OF_RPUT, "MPI_Rget"),
     variant("accumulate", &OF_ACCUMULATE, "MPI_Accumulate"),
     variant("raccumulate", &OF_RACCUMULATE, "MPI_Raccumulate"),
-    variant("get_accumulate", &OF_ACCUMULATE, "MPI_Get_accumulate"),
-    variant("rget_accumulate", &OF_RACCUMULATE, "MPI_Rget_accumulate"),
+    variant("get_accumulate", &OF_GET_ACCUMULATE, "MPI_Get_accumulate"),
+    variant("rget_accumulate", &OF_RGET_ACCUMULATE, "MPI_Rget_accumulate"),
     variant("fetch_and_op", &OF_FETCH, "MPI_Fetch_and_op"),
     variant(
         "compare_and_swap",
