@@ -628,6 +628,6 @@ fn windows_go_over_the_endpoint_library_as_far_as_it_has_them() {
         scenario(4, &body).replacen(r#""mpi""#, ranks, 1)
     };
     ends_well("endpoints", &body("win_create"));
-    let words = "line 4 calls `MPI_Win_allocate`, which that library does not offer";
+    let words = "line 5 calls `MPI_Win_allocate`, which that library does not offer";
     is_refused("endpoints-allocate", &body("win_allocate"), "E0503", words);
 }
