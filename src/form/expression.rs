@@ -15,6 +15,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::json::Node;
 use units::{Dimension, parse_quantity};
 
 mod parse;
@@ -155,6 +156,11 @@ impl Binary {
             Self::Greatest => Ok(left.max(right)),
         }
     }
+}
+
+/// The text of an expression behind its sign, if `node` is one.
+pub fn text_of(node: &Node) -> Option<&str> {
+    node.text().and_then(|text| text.strip_prefix('='))
 }
 
 impl Expression {

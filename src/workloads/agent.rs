@@ -30,7 +30,7 @@ pub const THREADS: u16 = 2;
 const OWN: Comm = Comm(Communicators::SELF);
 const TAG: i32 = 0;
 /// The message has no bytes; its buffer is one that no program names.
-const EMPTY: Buffer = Buffer { id: u32::MAX, bytes: 0 };
+const EMPTY: Buffer = Buffer { id: Buffer::OWN - 1, bytes: 0 };
 
 /// One of the two threads of a process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::statements::text_of;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::expression::text_of;
 use form::json::Node;
 use form::shape::nearest;
 use mpi::communicator::Communicators;

@@ -160,6 +160,35 @@ fn computed_places_and_sizes_stay_inside_their_buffers() {
     fails("size", &scenario(2, size), "the call needs 68 B, and the buffer has 64");
 }
 
+/// Bytes that an operation still reads are not written, and those that it still writes are not touched: not by the
+/// program, and not by another operation.
+#[test]
+fn a_buffer_that_an_operation_has_is_left_alone() {
+    let send = r#"{ "op": "isend", "to": "= 1 - rank", "size": "8 B", "buf": "x", "req": "s" }"#;
+    let recv = r#"{ "op": "irecv", "src": "= 1 - rank", "max": "8 B", "buf": "y", "req": "r" }"#;
+    let wait = r#"{ "op": "waitall", "reqs": [ "s", "r" ] }"#;
+    let store = r#"{ "op": "store", "buf": "x", "at": 1, "values": [ 7 ] }"#;
+    let load = |buf: &str, at: u32| format!(r#"{{ "op": "load", "buf": "{buf}", "at": {at} }}"#);
+    let program = |between: &str| scenario(2, &[send, recv, between, wait].join(",\n"));
+    fails(
+        "store",
+        &program(store),
+        "the program in line 6 stores bytes 4..8, which an operation in line 4 still reads",
+    );
+    fails(
+        "load",
+        &program(&load("y", 0)),
+        "in line 6 loads bytes 0..4, which an operation in line 5 still writes",
+    );
+    ends_well("reads", &program(&load("x", 0)));
+    ends_well("beside", &program(&load("y", 2)));
+    let again = r#"{ "op": "recv", "src": "= 1 - rank", "tag": 1, "max": "8 B", "buf": "x" }"#;
+    let words = "in line 6 lends bytes 0..8, which an operation in line 4 still reads";
+    fails("both", &program(again), words);
+    let twice = r#"{ "op": "send", "to": "proc_null", "size": "8 B", "buf": "x" }"#;
+    ends_well("twice", &program(twice));
+}
+
 /// RDMA registers a buffer once: a name is one buffer, and statements without it have one each.
 #[test]
 fn a_buffer_with_a_name_is_registered_once() {

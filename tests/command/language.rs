@@ -67,7 +67,7 @@ fn another_value_than_expected_ends_the_run_with_rank_line_iteration_and_both_va
     );
 }
 
-/// A scatter of blocks has another buffer on its root: ranks of one body are still told apart.
+/// A scatter of blocks has another buffer on its root: ranks of one body differ in it.
 #[test]
 fn collectives_of_a_body_are_those_of_each_rank() {
     let body = r#"{ "op": "repeat", "times": 2, "do": [
@@ -131,7 +131,7 @@ fn a_test_is_repeated_until_it_succeeds_or_its_bound() {
 fn values_out_of_range_and_expressions_without_a_value_end_the_run() {
     let send =
         |to: &str| scenario(2, &format!(r#"{{ "op": "send", "to": "= {to}", "size": "8 B" }}"#));
-    fails("far", &send("rank + 2"), "`to` is 2, and takes -1 to 1");
+    fails("far", &send("rank + 2"), "`to` is 2, and takes 0 to 1");
     fails("zero", &send("1 / (rank - rank)"), "an expression divides by zero");
     fails("wide", &send("9223372036854775807 + 1 + rank"), "a value needs more than 64 bits");
     let silent = r#"{ "op": "repeat", "times": 10000000, "do": [ { "op": "set", "name": "x", "to": "= x + 1" } ] }"#;

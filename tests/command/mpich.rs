@@ -21,7 +21,7 @@ const ERRONEOUS: [(&str, &str); 11] = [
     ("errors/errinstatta", "more than the 36 B that the receive has room for"),
     ("errors/errinstatwa", "more than the 36 B that the receive has room for"),
     ("errors/gatherlength", "MPI_ERR_COUNT"),
-    ("errors/proberank", "`src` is 2, and takes -1 to 1"),
+    ("errors/proberank", "`src` is 2, and takes 0 to 1"),
     ("errors/reducelength", "the length of the one is 44 B, that of the other is 40 B"),
     ("errors/reduceop", "the operator of the one is sum, that of the other is prod"),
     ("errors/scancel_by_name", "the request is not that of a receive"),

@@ -524,14 +524,14 @@ fn calls_out_of_order_are_told_as_each_set_of_rules_says() {
         };
         format!(r#"{{ {keys}, "win": "w" }}"#)
     };
-    for (words, told, by) in SYNCHRONISED {
+    for (words, law, by) in SYNCHRONISED {
         let body: Vec<String> = words.split(' ').map(statement).collect();
         for rules in ["document", "strict", "mpich"] {
             let rma = format!(r#"{{ "checking": "{rules}" }}"#);
             let text = scenario_with(&rma, 2, &within(&body.join(",\n")));
             let name = format!("{words}, {rules}");
             if by.contains(rules) {
-                fails(&name, &text, &["MPI_ERR_RMA_SYNC", " in line ", told]);
+                fails(&name, &text, &["MPI_ERR_RMA_SYNC", " in line ", law]);
             } else {
                 ends_well(&name, &text);
             }

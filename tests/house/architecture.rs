@@ -37,7 +37,8 @@ const WITH_HARDWARE: &[&str] = &[
 const WITH_FLOATS: &[&str] = &["form", "experiment", "report", "cli", "main.rs"];
 /// Where floats are payload (the program's own numbers, on which nothing in a model depends), or where metrics
 /// begin.
-const WITH_FLOATS_IN_IT: &[&str] = &["mpi/operator/float.rs", "workloads/metric.rs"];
+const WITH_FLOATS_IN_IT: &[&str] =
+    &["mpi/operator/float.rs", "mpi/operator/number.rs", "workloads/metric.rs"];
 
 /// A source file, line by line, with comments, texts and test modules blanked out.
 pub(super) struct Source {

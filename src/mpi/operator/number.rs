@@ -41,12 +41,18 @@ impl Datatype {
         }
     }
 
-    /// The bytes of a number with a fraction; `None` of a whole number's type.
-    #[expect(clippy::cast_possible_truncation, reason = "the program's number, rounded")]
-    pub const fn bits_of_fraction(self, value: f64) -> Option<u64> {
+    /// The bytes of the number with a fraction that a text says; `None` of a whole number's type, and of what
+    /// the type does not hold.
+    pub fn bits_of_fraction(self, text: &str) -> Option<u64> {
         match self {
-            Self::Float => Some((value as f32).to_bits() as u64),
-            Self::Double => Some(value.to_bits()),
+            Self::Float => {
+                let value = text.parse::<f32>().ok().filter(|value| value.is_finite());
+                value.map(|value| u64::from(value.to_bits()))
+            }
+            Self::Double => {
+                let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+                value.map(f64::to_bits)
+            }
             _ => None,
         }
     }
@@ -105,9 +111,9 @@ mod tests {
 
     #[test]
     fn fractions_are_rounded_to_their_type() {
-        assert_eq!(Datatype::Double.bits_of_fraction(0.1), Some(0.1_f64.to_bits()));
-        let float = Datatype::Float.bits_of_fraction(0.5).expect("it has fractions");
+        assert_eq!(Datatype::Double.bits_of_fraction("0.1"), Some(0.1_f64.to_bits()));
+        let float = Datatype::Float.bits_of_fraction("0.5").expect("it has fractions");
         assert_eq!(Datatype::Float.shown(float), "0.5");
-        assert_eq!(Datatype::Int32.bits_of_fraction(0.5), None);
+        assert_eq!(Datatype::Int32.bits_of_fraction("0.5"), None);
     }
 }

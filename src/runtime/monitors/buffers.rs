@@ -6,7 +6,8 @@
 //! bytes that name its message when it is lent and inverted when it is given back, and a receive
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
-//! are: the program compares them itself.
+//! are: the program compares them itself. It reads none of them that the library may still write, and writes none that
+//! the library may still read; nor does it lend such bytes again.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
 //! the module `types`.
@@ -26,7 +27,9 @@ pub use types::{Statement, Typed};
 
 use super::law::{Sometimes, Violation};
 use crate::memory::{Memories, Payload};
+use crate::rules::in_line;
 use mpi::observation::{MessageId, Observation};
+use mpi::rma::access::Touch;
 use protocols::call::{Buffer, Call, Peer, TypedCall};
 use protocols::collectives::Collective;
 use protocols::contract::{Action, Process, Region, Space};
@@ -202,6 +205,8 @@ struct Ledger {
     loans: Vec<Loan>,
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
+    /// What is lent of buffers whose bytes are the program's own, and where in the program.
+    own: Vec<(Lent, Option<u32>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -245,6 +250,56 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// Bytes of the program's own come back.
+    #[cold]
+    fn gives_back(&mut self, region: Region, fact: Option<&Observation>) {
+        let is = |use_as: UseAs| match fact {
+            Some(Observation::SendComplete { .. }) => use_as == UseAs::Source,
+            Some(Observation::Received { .. }) => use_as == UseAs::Destination,
+            _ => true,
+        };
+        let same = |(lent, _): &(Lent, _)| lent.region == region && is(lent.use_as);
+        let of_buffer =
+            |(lent, _): &(Lent, _)| lent.region.space == region.space && is(lent.use_as);
+        let place = self.own.iter().position(same).or_else(|| self.own.iter().position(of_buffer));
+        if let Some(place) = place {
+            self.own.remove(place);
+        }
+    }
+}
+
+/// What is lent of a program's own bytes and does not go with another use of them.
+fn conflict(
+    process: Process,
+    own: &[(Lent, Option<u32>)],
+    with: Lent,
+    (does, place): (&str, Option<u32>),
+) -> Option<Violation> {
+    let overlap = |one: Region, other: Region| {
+        one.space == other.space
+            && one.offset < other.offset + other.len
+            && other.offset < one.offset + one.len
+    };
+    let writes = |lent: Lent| lent.use_as == UseAs::Destination;
+    let (other, at) = own.iter().find(|(other, _)| {
+        overlap(other.region, with.region) && (writes(*other) || writes(with))
+    })?;
+    let Space::User(id) = with.region.space else { return None };
+    let region = with.region;
+    let may = if writes(*other) { "writes" } else { "reads" };
+    let detail = format!(
+        "the program{} {does} bytes {}..{}, which an operation{} still {may}",
+        in_line(place),
+        region.offset,
+        region.offset + region.len,
+        in_line(*at)
+    );
+    let number = id - Buffer::OWN;
+    let objects = vec![format!("buffer {number} of `workload.buffers`, of process {}", process.0)];
+    Some(Violation { id: "V2", statement: V2, objects, detail })
+}
+
 impl Buffers {
     /// The monitor of a run of `processes` processes.
     pub fn new(processes: usize) -> Self {
@@ -255,7 +310,7 @@ impl Buffers {
 
     /// Reads what the next facts of a process will change: see `runtime::timed`.
     pub(crate) fn touch(&self, process: Process) -> u64 {
-        let Ledger { loans, others } = &self.processes[process.0 as usize];
+        let Ledger { loans, others, .. } = &self.processes[process.0 as usize];
         loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64
     }
 
@@ -283,10 +338,49 @@ impl Buffers {
         process: Process,
         lent: Option<Lent>,
         list: &[Action<P, R>],
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
     ) {
         if let Some(lent) = lent {
             self.lend(memories, process, lent, list);
+            if matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN) {
+                self.lend_own(process, lent, place(), found);
+            }
         }
+    }
+
+    /// Bytes of the program's own are lent: nobody else writes them meanwhile, and nobody reads what is written.
+    #[cold]
+    fn lend_own(
+        &mut self,
+        process: Process,
+        lent: Lent,
+        place: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        let own = &mut self.processes[process.0 as usize].own;
+        found.extend(conflict(process, own, lent, ("lends", place)));
+        own.push((lent, place));
+    }
+
+    /// The program itself reads or writes its memory.
+    pub fn accessed(
+        &self,
+        process: Process,
+        region: Region,
+        touch: Touch,
+        place: impl FnOnce() -> Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
+        let own = &self.processes[process.0 as usize].own;
+        if own.is_empty() {
+            return;
+        }
+        let (use_as, does) = match touch {
+            Touch::Load => (UseAs::Input, "loads"),
+            _ => (UseAs::Destination, "stores"),
+        };
+        found.extend(conflict(process, own, Lent { region, use_as }, (does, place())));
     }
 
     fn lend<P, R>(
@@ -401,6 +495,9 @@ impl Buffers {
     ) {
         let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
+        if id >= Buffer::OWN {
+            self.processes[process.0 as usize].gives_back(region, fact);
+        }
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
             Some(Observation::SendComplete { .. }) => UseAs::Source,
@@ -529,8 +626,16 @@ mod tests {
             Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100, ready: false };
         let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
         let lent = |use_as| Some(Lent { region: buffer(), use_as });
-        pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list);
-        pair.buffers.called::<(), ()>(&mut pair.memories, TO, lent(UseAs::Destination), &[]);
+        pair.buffers.called(
+            &mut pair.memories,
+            FROM,
+            lent(UseAs::Source),
+            &list,
+            || None,
+            &mut pair.found,
+        );
+        let (memories, found) = (&mut pair.memories, &mut pair.found);
+        pair.buffers.called::<(), ()>(memories, TO, lent(UseAs::Destination), &[], || None, found);
         pair
     }
 

@@ -387,8 +387,10 @@ where
                 observers.states(&call, || actor.program.position());
                 let lent = [call.lends(), call.lends_also()];
                 if self.handle(thread, Input::Call(call)) {
-                    let list = &self.cores.of(thread).list;
-                    self.cx.observers.called(&mut self.memory.bytes, process, lent, list);
+                    let actor = self.cores.of(thread);
+                    let place = || actor.program.position();
+                    let bytes = &mut self.memory.bytes;
+                    self.cx.observers.called(bytes, process, lent, &actor.list, place);
                     self.stored();
                 }
             }

@@ -16,7 +16,7 @@ where
     /// A call has lent its buffers, and was answered with `list`.
     pub(super) fn lend(
         &mut self,
-        process: Process,
+        (process, place): (Process, Option<u32>),
         (lent, also): (Option<Lent>, Option<Lent>),
         statement: Option<Statement>,
         list: &[ActionOf<M>],
@@ -29,10 +29,13 @@ where
         if let Some(statement) = statement {
             buffers.stated(lent, statement);
         }
-        buffers.called(&mut self.memories, process, lent, list);
-        buffers.called(&mut self.memories, process, also, list);
+        let broken = self.found.len();
+        let (memories, found) = (&mut self.memories, &mut self.found);
+        buffers.called(memories, process, lent, list, || place, found);
+        buffers.called(memories, process, also, list, || place, found);
         let contents = buffers.take_contents();
         contents.for_each(|content| self.fill(process, content, list));
+        self.spoil_if(broken);
         if is_typed {
             self.hand_types(process, list);
         }

@@ -169,6 +169,11 @@ where
             if region.is_in_a_window() {
                 let place = self.position(actor);
                 self.monitor(actor.process, Fact::Touches { region, touch, place });
+            } else {
+                let (place, broken) = (self.position(actor), self.found.len());
+                let buffers = &self.buffers[actor.process.0 as usize];
+                buffers.accessed(actor.process, region, touch, || place, &mut self.found);
+                self.spoil_if(broken);
             }
         }
     }
@@ -309,8 +314,9 @@ where
         let (lent, also) = (call.lends(), call.lends_also());
         let statement =
             call.elements().map(|elements| Statement::new(elements, self.position(actor)));
+        let place = self.position(actor);
         let Some(list) = self.handle(actor, Input::Call(call)) else { return };
-        self.lend(actor.process, (lent, also), statement, &list);
+        self.lend((actor.process, place), (lent, also), statement, &list);
         self.begin(actor, list);
     }
 
@@ -743,7 +749,7 @@ where
     }
 
     /// A turn that breaks a law of buffers is not kept: there are more laws now than `broken` ones.
-    fn spoil_if(&mut self, broken: usize) {
+    pub(super) fn spoil_if(&mut self, broken: usize) {
         if self.found.len() > broken {
             self.notes.spoil();
         }

@@ -15,8 +15,8 @@ use crate::collectives::{self, Argument};
 /// Names that every program knows, in the order of their slots: the rank and the number of ranks in
 /// `MPI_COMM_WORLD`, the number of `MPI_PROC_NULL`, and the number of a value that a call does not return.
 pub(crate) const NAMES: [&str; 4] = ["rank", "size", "proc_null", "undefined"];
-/// The number that stands for `MPI_PROC_NULL`.
-pub(crate) const PROC_NULL: i64 = -1;
+/// The number that stands for `MPI_PROC_NULL`: no rank minus a few.
+pub(crate) const PROC_NULL: i64 = -32_767;
 
 /// A step that only changes variables, or where the program goes on.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -184,9 +184,12 @@ impl Computed {
     /// Its value, in its range.
     pub(super) fn of(&self, values: &[i64]) -> Result<i64, StatementError> {
         let found = self.value.value(values).map_err(|failure| error(&failure))?;
+        // A key that takes ranks from `MPI_PROC_NULL` on takes no other number below 0.
         let (least, most) = self.range;
+        let no_rank = least == PROC_NULL && found == PROC_NULL;
+        let least = if least == PROC_NULL { 0 } else { least };
         let no_color = self.key == Key::Color && found == UNDEFINED;
-        if (least..=most).contains(&found) || no_color {
+        if (least..=most).contains(&found) || no_rank || no_color {
             return Ok(found);
         }
         Err(StatementError::OutOfRange { key: self.key.name(), found, least, most })

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use super::statement::{RankProgram, Statement, Step};
-use super::variables::text_of;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
+use form::expression::text_of;
 use form::fields::COMMUNICATORS;
 use form::json::{Node, Value};
 use mpi::envelope::Rank;

@@ -8,15 +8,16 @@
 //!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
 //! ```
 
+use super::buffers::Accesses;
 use super::communicators::{self, Opened};
 use super::reader::{Handles, Open, Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
-use super::variables::{MOST_VARIABLES, text_of};
+use super::variables::MOST_VARIABLES;
 use super::windows;
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
-use form::expression::{Expression, Type};
+use form::expression::{Expression, Type, text_of};
 use form::json::{Node, Value};
 
 /// What is open at a place of the program.
@@ -56,7 +57,9 @@ impl Reader<'_> {
                 let condition = condition.unwrap_or_else(|| Expression::constant(1));
                 out.push(control(Control::Assert(condition), at));
             }
-            "store" | "load" => self.access(op, node, path, out, (at.line, at.column)),
+            "store" | "load" => {
+                Accesses::new(self, node, path).steps(op, out, (at.line, at.column))
+            }
             _ => {
                 let of = if communicators::OF_ENDPOINTS.contains(&op) {
                     Some((&codes::COMMUNICATOR, "endpoints"))

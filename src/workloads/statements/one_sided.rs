@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use super::communicators::{Named, of_processes};
 use super::reader::Reader;
-use super::variables::text_of;
 use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
 use crate::program::control::{Computed, Key, PROC_NULL};
 use form::codes::{self, Code};
 use form::diagnostic::Diagnostic;
-use form::expression::Type;
+use form::expression::{Type, text_of};
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use mpi::datatype::Rows;
@@ -223,7 +222,15 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         for (index, value) in group.iter().enumerate() {
             let key = format!("ranks[{index}]");
             if text_of(value).is_none() {
-                ranks.push(Rank(self.existing(value, last, &key)));
+                let rank = Rank(self.existing(value, last, &key));
+                if ranks.contains(&rank) {
+                    let (found, at) =
+                        (format!("rank {} again", rank.0), format!("{}.{key}", self.path));
+                    let allowed = "a group has a rank once";
+                    let one = Diagnostic::error(&codes::RANK, value.span, at, found, allowed);
+                    self.reader.report(one);
+                }
+                ranks.push(rank);
                 continue;
             }
             let at = format!("{}.{key}", self.path);

@@ -3,26 +3,16 @@
 use std::sync::Arc;
 
 use super::reader::Reader;
-use crate::datatypes;
+use crate::collectives::Chosen;
 use crate::program::control::Key;
 use form::codes;
-use form::diagnostic::{Diagnostic, Diagnostics, quote};
+use form::diagnostic::{Diagnostic, quote};
 use form::expression::Type;
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
-use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};
-use protocols::contract::Space;
+use protocols::contract::{Region, Space};
 use protocols::typed::Elements;
-
-/// The datatypes of a program: those with a name, and elements of each that were asked for.
-#[derive(Debug, Default)]
-pub(super) struct Types {
-    /// In the order of the file; `None` where the tree is wrong.
-    named: Vec<(String, Option<Datatype>)>,
-    /// Messages with equal buffers share them.
-    elements: Vec<(Datatype, u64, Arc<Elements>)>,
-}
 
 /// Where the bytes of a message are.
 #[derive(Default)]
@@ -40,60 +30,80 @@ pub(super) fn typed(call: Call, elements: Option<Arc<Elements>>) -> Call {
     }
 }
 
-impl Types {
-    /// Those of a checked program workload.
-    pub(super) fn read(diagnostics: &mut Diagnostics, workload: &Node) -> Self {
-        let mut types = Self::default();
-        let list = workload.get("datatypes").and_then(Node::elements).unwrap_or(&[]);
-        for (index, entry) in list.iter().enumerate() {
-            let path = format!("workload.datatypes[{index}]");
-            let name = entry.required_word("name").to_owned();
-            if types.named.iter().any(|(known, _)| *known == name) {
-                let (found, allowed) =
-                    (format!("`{}` is there already", quote(&name)), "names of datatypes differ");
-                let (span, path) = (entry.span, format!("{path}.name"));
-                diagnostics.push(Diagnostic::error(&codes::DATATYPE, span, path, found, allowed));
-            }
-            let tree = entry.get("type").expect("the key is required");
-            let datatype = datatypes::decode(diagnostics, tree, &format!("{path}.type"));
-            types.named.push((name, datatype));
+impl Reader<'_> {
+    /// The buffer that stands under `key`; `None` where none does, or with a report.
+    pub(super) fn named_buffer(&mut self, node: &Node, key: &str, path: &str) -> Option<Region> {
+        let value = node.get(key)?;
+        let name = value.text().expect("the tree was checked against its shape");
+        let known = (Buffer::OWN..).zip(&self.named.0).find(|(_, (known, _))| known == name);
+        if let Some((id, (_, bytes))) = known {
+            return Some(Region::new(Space::User(id), *bytes));
         }
-        types
-    }
-
-    /// What `node`, a name or a tree, stands for; `None` with a report where that is nothing.
-    fn datatype(&self, diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Option<Datatype> {
-        let Some(name) = node.text() else {
-            return datatypes::decode(diagnostics, node, path);
-        };
-        if let Some((_, datatype)) = self.named.iter().find(|(known, _)| known == name) {
-            return datatype.clone();
-        }
-        let known: Vec<&str> = self.named.iter().map(|(known, _)| &**known).collect();
-        let allowed = if known.is_empty() {
-            "`workload.datatypes` has none; a tree can stand here too".to_owned()
+        let names: Vec<&str> = self.named.0.iter().map(|(known, _)| &**known).collect();
+        let allowed = if names.is_empty() {
+            "`workload.buffers` has none".to_owned()
         } else {
-            format!("`workload.datatypes` has {}", known.join(", "))
+            format!("`workload.buffers` has {}", names.join(", "))
         };
-        let found = format!("there is no datatype `{}`", quote(name));
-        diagnostics.push(Diagnostic::error(&codes::DATATYPE, node.span, path, found, allowed));
+        let found = format!("there is no buffer `{}`", quote(name));
+        let at = format!("{path}.{key}");
+        self.report(Diagnostic::error(&codes::BUFFER, value.span, at, found, allowed));
         None
     }
 
-    /// Elements of a type, the same ones for all who ask.
-    fn elements(&mut self, datatype: Datatype, count: u64) -> Result<Arc<Elements>, String> {
-        let known = self.elements.iter().find(|one| (one.1, &one.0) == (count, &datatype));
-        if let Some((.., elements)) = known {
-            return Ok(Arc::clone(elements));
+    /// The first `needed` bytes of the buffer under `key`, or a buffer of the statement's own.
+    pub(super) fn buffer_of(
+        &mut self,
+        node: &Node,
+        path: &str,
+        (key, needed): (&str, u64),
+    ) -> Region {
+        if let Some(named) = self.named_buffer(node, key, path) {
+            self.must_fit(node, path, (key, needed), named.len);
+            return Region { len: needed, ..named };
         }
-        let made = Elements::new(datatype.clone(), count).map_err(|error| error.to_string())?;
-        let made = Arc::new(made);
-        self.elements.push((datatype, count, Arc::clone(&made)));
-        Ok(made)
+        let id = self.buffers;
+        self.buffers += 1;
+        Region::new(Space::User(id), needed)
     }
-}
 
-impl Reader<'_> {
+    /// A call stays inside its buffer.
+    pub(super) fn must_fit(
+        &mut self,
+        node: &Node,
+        path: &str,
+        (key, needed): (&str, u64),
+        bytes: u64,
+    ) {
+        if needed <= bytes {
+            return;
+        }
+        let span = node.get(key).map_or(node.span, |value| value.span);
+        let (found, allowed) =
+            (format!("a buffer of {bytes} B"), format!("the call needs {needed} B"));
+        let at = format!("{path}.{key}");
+        self.report(Diagnostic::error(&codes::BUFFER, span, at, found, allowed));
+    }
+
+    /// The buffers that a collective names, in place of its own.
+    pub(super) fn put_buffers(&mut self, chosen: &mut Chosen, node: &Node, path: &str) {
+        let mut put = |region: &mut Region, key: &str| {
+            if let Some(named) = self.named_buffer(node, key, path) {
+                self.must_fit(node, path, (key, region.len), named.len);
+                region.space = named.space;
+            }
+        };
+        put(&mut chosen.call.input, "sendbuf");
+        put(&mut chosen.call.output, if node.get("buf").is_some() { "buf" } else { "recvbuf" });
+        let name = |key: &str| node.get(key).and_then(Node::text);
+        if let Some(twice) = name("recvbuf").filter(|name_of| Some(*name_of) == name("sendbuf")) {
+            let found = format!("`{}` is both buffers", quote(twice));
+            let span = node.get("recvbuf").map_or(node.span, |value| value.span);
+            let (at, allowed) = (format!("{path}.recvbuf"), "two buffers are needed");
+            self.report(Diagnostic::error(&codes::BUFFER, span, at, found, allowed));
+        }
+    }
+
     /// The buffer of a message, of its own; `size` or `max` under `key`, or elements of a datatype.
     pub(super) fn place(&mut self, node: &Node, path: &str, key: &str) -> Place {
         let elements = self.in_pieces(node, path, key);

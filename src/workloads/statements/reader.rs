@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::buffers::Buffers;
 use super::communicators::Communicators;
-use super::pieces::Types;
+use super::named::{Buffers, Types};
 use super::requests::Arrays;
 use super::variables::Scope;
 use super::windows::{MemoryNames, Windows};

@@ -1,13 +1,16 @@
-//! Keys of statements whose values are expressions, and values that statements return.
+//! Keys of statements whose values are expressions, requests of arrays among them, and values that statements return.
 
 use super::reader::Reader;
-use super::variables::text_of;
-use crate::program::control::{Computed, Key, NAMES};
+use super::requests::{Arrays, BUFFERS, FIRST_BUFFER};
+use crate::program::control::{Computed, Key, Members, NAMES};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span, quote};
-use form::expression::{Expression, Type, Variable, Wrong};
+use form::expression::{Expression, Type, Variable, Wrong, text_of};
+use form::fields::MOST_OF_ARRAY;
 use form::json::{Node, Value};
 use mpi::observation::ReturnValue;
+use protocols::call::{Buffer, Requests};
+use protocols::contract::Handle;
 
 const VALUES: [ReturnValue; 6] = [
     ReturnValue::Source,
@@ -29,6 +32,69 @@ const fn type_of(value: ReturnValue) -> Type {
 }
 
 impl Reader<'_> {
+    /// The request of an array that `value` names; `None` where that is a plain name.
+    pub(super) fn element(
+        &mut self,
+        value: &Node,
+        path: &str,
+        key: impl Fn(Members) -> Key,
+    ) -> Option<Handle> {
+        let members = self.array(value, path)?;
+        let most = i64::try_from(MOST_OF_ARRAY - 1).expect("a small number");
+        if self.computes(value, (key(members), Type::Integer), (0, most), path) {
+            return Some(Handle(members.first));
+        }
+        let index = value.small("index").unwrap_or(0);
+        Some(Handle(members.first + index * members.stride))
+    }
+
+    /// The buffers of the operation whose request `value` names, which was read before.
+    pub(super) fn buffers_of_element(&mut self, value: &Node) {
+        let arrays = self.arrays.as_mut().expect("the request was read before");
+        let stride = BUFFERS * arrays.statements;
+        let members = Members { first: FIRST_BUFFER + BUFFERS * arrays.begun, stride };
+        arrays.begun += 1;
+        let most = (MOST_OF_ARRAY - 1)
+            .min(u64::from(((Buffer::OWN - FIRST_BUFFER) / stride).saturating_sub(1)));
+        let range = (0, i64::try_from(most).expect("a small number"));
+        let key = Key::Buffers(members);
+        // The index is an expression of the request, or a number.
+        let computed = &mut self.scope.extras.computed;
+        let request = computed.last().filter(|one| matches!(one.key, Key::Request(_)));
+        let index = || Expression::constant(value.small("index").unwrap_or(0).into());
+        let value = match text_of(value.get("index").unwrap_or(value)) {
+            Some(_) => request.map_or_else(|| Expression::constant(0), |one| one.value.clone()),
+            None => index(),
+        };
+        computed.push(Computed { key, value, range });
+    }
+
+    /// The first requests of the array that `value` names.
+    pub(super) fn first_of_array(&mut self, value: &Node, path: &str) -> Requests {
+        let members = self.array(value, path).expect("the tree was checked against its shape");
+        let most = i64::try_from(MOST_OF_ARRAY).expect("a small number");
+        if self.computes(value, (Key::Requests(members), Type::Integer), (0, most), path) {
+            return Requests::List([].into());
+        }
+        members.up_to(i64::from(value.small("count").unwrap_or(0)))
+    }
+
+    /// The array that `value` names, and not a plain request.
+    fn array(&mut self, value: &Node, path: &str) -> Option<Members> {
+        let name = value.word("name")?;
+        let arrays = self.arrays.get_or_insert_with(|| Arrays::of(self.list));
+        let members = arrays.members(name);
+        if arrays.plain.contains(name) {
+            let found = format!("`{}` is an array here", quote(name));
+            let allowed = "it is a plain request or a message in another statement";
+            let one = Diagnostic::error(&codes::REQUEST, value.span, path, found, allowed);
+            self.report(one.help("give the array a name of its own"));
+        }
+        // The program looks at run time which of its requests are open.
+        self.scope.used = true;
+        Some(members)
+    }
+
     /// Reads the expression `node`; `None` with a report where it is wrong.
     pub(super) fn expression(&mut self, node: &Node, path: &str) -> Option<Expression> {
         let text = text_of(node)?;

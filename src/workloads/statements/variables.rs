@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::program::Extras;
 use crate::program::control::NAMES;
 use form::expression::Type;
-use form::json::Node;
 
 /// Variables of a program, two of each loop among them: slots have 16-bit numbers.
 pub(super) const MOST_VARIABLES: usize = 65_535;
@@ -65,9 +64,4 @@ impl Scope {
         let extras = std::mem::take(&mut self.extras);
         (extras != Extras::default()).then(|| Arc::new(extras))
     }
-}
-
-/// The text of an expression behind its sign, if `node` is one.
-pub(crate) fn text_of(node: &Node) -> Option<&str> {
-    node.text().and_then(|text| text.strip_prefix('='))
 }

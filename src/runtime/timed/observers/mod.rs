@@ -168,7 +168,11 @@ impl Observers {
         touch: Touch,
         place: impl FnOnce() -> Option<u32>,
     ) {
-        self.monitors.touched(process, region, touch, place, &mut self.violations);
+        if region.is_in_a_window() {
+            self.monitors.touched(process, region, touch, place, &mut self.violations);
+        } else {
+            self.buffers.accessed(process, region, touch, place, &mut self.violations);
+        }
     }
 
     /// What a call states of its elements, before the library has it.
@@ -186,9 +190,10 @@ impl Observers {
         process: Process,
         lent: [Option<Lent>; 2],
         list: &[Action<P, R>],
+        place: impl Fn() -> Option<u32>,
     ) {
         for lent in lent {
-            self.buffers.called(memories, process, lent, list);
+            self.buffers.called(memories, process, lent, list, &place, &mut self.violations);
         }
     }
 
