@@ -82,6 +82,11 @@ fn groups_of_the_group_group() {
 }
 
 #[test]
+fn one_sided_calls_of_the_group_rma() {
+    assert!(end_well("rma") >= 40);
+}
+
+#[test]
 fn erroneous_programs_end_by_name() {
     let all = programs("errors");
     let named: Vec<&str> = ERRONEOUS.iter().map(|(name, _)| *name).collect();
