@@ -106,6 +106,8 @@ mutants! {
     Overtakes, "overtakes", "R4", "Operations called after a post overtake those called before it.";
     CoreReadsFirst, "core-reads-first", "R4", "The core reads an own element that the HCA has not updated yet.";
     FlushWaitsForOthers, "flush-waits-for-others", "R7", "A flush does not send what another thread queues meanwhile.";
+    FlushIsLocal, "flush-is-local", "R2", "A flush ends when its operations have gone out, as a local one.";
+    RequestAtOnce, "request-at-once", "R7", "The request of an operation completes when it goes out, before its bytes have come.";
     FirstPieceCloses, "first-piece-closes", "R10", "An operation in several packets ends its epoch with the first.";
     NicExactFirst, "nic-exact-first", "M2", "The adapter searches receives without wildcards before those with, its host does not.";
     NicFinFirst, "nic-fin-first", "V2", "The adapter says FIN with the read that it asks for.";

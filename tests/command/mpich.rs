@@ -110,3 +110,9 @@ fn erroneous_programs_end_by_name() {
         }
     }
 }
+
+/// Programs about calls of which MPICH's tests, as far as they are here, have none.
+#[test]
+fn programs_of_single_calls_end_well() {
+    assert!(end_well("../calls") >= 4);
+}

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use mpisim::experiment::fresh::kinds;
 use mpisim::experiment::schema::{SCENARIO, metrics};
@@ -160,6 +161,36 @@ fn object(fields: &'static [Field], level: usize, prefix: &str) -> String {
     text + &sections(below, level)
 }
 
+/// The link to a program that has this statement, from the folder of the reference: the first of the tests, which
+/// are run and explored.
+fn example(op: &str) -> String {
+    static PROGRAMS: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    let programs = PROGRAMS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut folders = vec![root.join("tests/programs")];
+        let mut all = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let path = path.strip_prefix(root).unwrap();
+                    all.push((path.to_str().unwrap().to_owned(), text));
+                }
+            }
+        }
+        // The shortest first.
+        all.sort_by_key(|(path, text)| (text.len(), path.clone()));
+        all
+    });
+    let statement = format!("\"op\": \"{op}\"");
+    let found = programs.iter().find(|(_, text)| text.contains(&statement));
+    let (path, _) = found.unwrap_or_else(|| panic!("no program below tests/programs has `{op}`"));
+    let name = Path::new(path).file_stem().unwrap().display();
+    format!("[{name}](../../{path})")
+}
+
 /// An object of several kinds: the kinds, then the keys of all of them.
 fn several(shape: &'static Shape, level: usize, key: &str) -> String {
     let (head, variants): (String, &'static [Variant]) = match shape {
@@ -167,7 +198,10 @@ fn several(shape: &'static Shape, level: usize, key: &str) -> String {
         Shape::Keyed(variants) => ("has the key".to_owned(), variants),
         _ => unreachable!("a section has kinds"),
     };
-    let mut text = format!("| {head} | meaning | keys, with their defaults |\n|---|---|---|\n");
+    let has_examples = head == "`op`";
+    let (title, line) = if has_examples { (" example |", "---|") } else { ("", "") };
+    let mut text =
+        format!("| {head} | meaning | keys, with their defaults |{title}\n|---|---|---|{line}\n");
     // Kinds have different defaults for one key: they stand in this table.
     for Variant { name, fields, doc } in variants {
         let key = |field: &Field| match field.need {
@@ -176,7 +210,8 @@ fn several(shape: &'static Shape, level: usize, key: &str) -> String {
             Need::Optional | Need::Alternative(_) => format!("`{}` [none]", field.key),
         };
         let keys = own(fields).map(key).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "| `{name}` | {} | {keys} |", cell(doc));
+        let example = if has_examples { format!(" {} |", example(name)) } else { String::new() };
+        let _ = writeln!(text, "| `{name}` | {} | {keys} |{example}", cell(doc));
     }
     let (mut table, mut below) = (String::new(), Vec::new());
     for field in variants.iter().flat_map(|variant| own(variant.fields)) {

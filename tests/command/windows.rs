@@ -607,3 +607,27 @@ fn accesses_that_run_together_are_told_as_the_table_says() {
         }
     }
 }
+
+/// Clients of one process reach a server; the endpoint library has windows of the program's memory only.
+#[test]
+fn windows_go_over_the_endpoint_library_as_far_as_it_has_them() {
+    let body = |make: &str| {
+        let body = format!(
+            r#"
+{{ "op": "{make}", "new": "w", "size": "64 B", "unit": 8 }},
+{{ "op": "store", "buf": "x", "type": "int64", "values": [ "= 10 + rank" ] }},
+{{ "op": "win_fence", "win": "w" }},
+{{ "op": "if", "condition": "= rank < 2", "then": [
+  {{ "op": "put", "win": "w", "target": 2, "disp": "= rank", "type": "int64", "origin": "x" }} ] }},
+{{ "op": "win_fence", "win": "w" }},
+{{ "op": "if", "condition": "= rank == 2", "then": [
+  {{ "op": "load", "win": "w", "type": "int64", "expect": {{ "values": [ 10, 11 ] }} }} ] }},
+{{ "op": "win_free", "win": "w" }}"#
+        );
+        let ranks = r#""ranks": { "threads_per_process": 2, "addressing": "xios_ep" }, "mpi""#;
+        scenario(4, &body).replacen(r#""mpi""#, ranks, 1)
+    };
+    ends_well("endpoints", &body("win_create"));
+    let words = "line 5 calls `MPI_Win_allocate`, which that library does not offer";
+    is_refused("endpoints-allocate", &body("win_allocate"), "E0503", words);
+}

@@ -1,5 +1,7 @@
 //! One-sided communication, timed: recorded cases, and the bridge to the untimed world.
 
+use std::sync::Arc;
+
 use crate::common;
 use crate::common::Script;
 use crate::windows::{
@@ -9,9 +11,10 @@ use crate::windows::{
 };
 use mpisim::engine::{Stream, Streams};
 use mpisim::experiment::conform::{Cases, Simulated, Vectors, judge};
-use mpisim::protocols::call::{Call, Comm};
-use mpisim::protocols::contract::{Next, Process, Region, Space};
-use mpisim::protocols::rma::call::Operation;
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
+use mpisim::protocols::contract::{Handle, Next, Process, Region, Space};
+use mpisim::protocols::rma::call::{Operation, RmaCall};
 use mpisim::protocols::rma::{Settings, Transport};
 use mpisim::runtime::timed::Ending;
 use mpisim::units::Bytes;
@@ -78,6 +81,7 @@ struct Writer {
     lines: Vec<Line>,
     sums: Vec<u64>,
     buffer: u32,
+    requests: u32,
 }
 
 impl Writer {
@@ -108,9 +112,13 @@ impl Writer {
     }
 
     fn operations(&mut self, draw: &mut Draw, targets: &[u32], passive: bool) {
+        let mut open = Vec::new();
         for _ in 0..draw.below(4) {
             let target = targets[draw.below(targets.len() as u64) as usize];
             self.operation(draw, target);
+            if passive && draw.one_in(3) {
+                open.push(self.with_a_request());
+            }
             if draw.one_in(4) {
                 self.lines.push(Next::Compute(u64::from(draw.below(3_000_000))));
             }
@@ -118,6 +126,44 @@ impl Writer {
                 self.lines.push(if draw.one_in(2) { flush(target) } else { flush_local(target) });
             }
         }
+        if !open.is_empty() {
+            let requests = Requests::List(open.into());
+            self.lines.push(Next::Call(Call::WaitAll { requests, statuses: false }));
+        }
+    }
+
+    /// The last operation in its request form.
+    fn with_a_request(&mut self) -> Handle {
+        let handle = self.handle();
+        let Some(Next::Call(Call::Rma(call))) = self.lines.last_mut() else {
+            panic!("an operation was drawn")
+        };
+        let RmaCall::Operate { request, .. } = Arc::make_mut(call) else {
+            panic!("an operation was drawn")
+        };
+        *request = Some(handle);
+        handle
+    }
+
+    fn handle(&mut self) -> Handle {
+        self.requests += 1;
+        Handle(self.requests - 1)
+    }
+
+    /// A message to the rank behind and one from the rank before, beside the epoch that follows; answers
+    /// what is waited for after it.
+    fn messages(&mut self, rank: u32, size: u32) -> Requests {
+        let (request, comm, tag) = (self.handle(), Comm(0), 3);
+        let buffer = |id| Buffer { id, bytes: 40 };
+        let to = Peer::Rank(Rank((rank + 1) % size));
+        let mode = SendMode::Standard;
+        let sent = Call::Isend { request, to, tag, comm, buffer: buffer(self.buffer), mode };
+        let (second, source) = (self.handle(), Peer::Rank(Rank((rank + size - 1) % size)));
+        let came = buffer(self.buffer + 1);
+        let received = Call::Irecv { request: second, source, tag: Some(tag), comm, buffer: came };
+        self.buffer += 2;
+        self.lines.extend([sent, received].map(Next::Call));
+        Requests::List([request, second].into())
     }
 }
 
@@ -125,8 +171,10 @@ impl Writer {
 fn step(draw: &mut Draw, ranks: &mut [Writer]) {
     let size = u32::try_from(ranks.len()).unwrap();
     let (kind, everybody) = (draw.below(5), (0..size).collect::<Vec<u32>>());
+    let messages = draw.one_in(3);
     for (rank, writer) in (0..).zip(ranks.iter_mut()) {
         let others: Vec<u32> = everybody.iter().copied().filter(|&other| other != rank).collect();
+        let open = messages.then(|| writer.messages(rank, size));
         match kind {
             0 => {
                 writer.lines.push(fence());
@@ -151,6 +199,8 @@ fn step(draw: &mut Draw, ranks: &mut [Writer]) {
                 writer.lines.push(unlock(target));
             }
         }
+        let wait = |requests| Next::Call(Call::WaitAll { requests, statuses: true });
+        writer.lines.extend(open.map(wait));
     }
     // Passive epochs of one step may meet those of the next.
     if kind < 2 || draw.one_in(2) {
@@ -165,7 +215,7 @@ fn drawn(seed: u32) -> Drawn {
     let size = 2 + draw.below(3);
     let writer = |_| {
         let lines = vec![window(WORDS), Next::Call(Call::Barrier { comm: Comm(0) })];
-        Writer { lines, sums: vec![0; size as usize], buffer: 0 }
+        Writer { lines, sums: vec![0; size as usize], buffer: 0, requests: 0 }
     };
     let mut ranks: Vec<Writer> = (0..size).map(writer).collect();
     for _ in 0..=draw.below(4) {

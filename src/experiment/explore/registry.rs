@@ -116,12 +116,9 @@ pub fn entries() -> Vec<Entry> {
 }
 
 /// Jobs that are programs of a scenario: its title says what they do, and it sets the operations of a rank first.
-fn programs() -> [Entry; 6] {
+fn programs() -> [Entry; 4] {
     const fn skipped_if_several(size: Size) -> &'static [&'static str] {
         if size.ops > 1 { &["compared", "posted_skipped"] } else { &["compared"] }
-    }
-    const fn raced_if_several(size: Size) -> &'static [&'static str] {
-        if size.ranks > 2 { &["compared", "wildcard_races"] } else { &["compared"] }
     }
     [
         program("eager", include_str!("registry/programs/eager.json"), 8, |_| &["compared"]),
@@ -130,15 +127,6 @@ fn programs() -> [Entry; 6] {
             include_str!("registry/programs/matching/exact.json"),
             8,
             skipped_if_several,
-        ),
-        program("matching/probe", include_str!("registry/programs/matching/probe.json"), 8, |_| {
-            &["compared", "unexpected"]
-        }),
-        program(
-            "matching/wildcard",
-            include_str!("registry/programs/matching/wildcard.json"),
-            8,
-            raced_if_several,
         ),
         program("progress/eager", include_str!("registry/programs/progress/eager.json"), 4, |_| {
             &["compared", "posted_skipped"]
@@ -185,7 +173,7 @@ fn load(name: &str, text: &str, Size { ranks, ops }: Size) -> Plan {
 
 /// Jobs that no program of a scenario describes: it has no GPU memory, no threads of one rank beside each other, and
 /// no names that a loop counts; and a loop keeps the replies of its last iteration only.
-fn written() -> [Entry; 6] {
+fn written() -> [Entry; 8] {
     [
         entry(
             "endpoints/free",
@@ -193,6 +181,20 @@ fn written() -> [Entry; 6] {
             [1, 8],
             nothing,
             jobs::freed_endpoints,
+        ),
+        entry(
+            "matching/probe",
+            "R-1 ranks send K messages, which rank 0 probes and then receives",
+            [2, 8],
+            |_| vec!["compared", "unexpected"],
+            jobs::probed,
+        ),
+        entry(
+            "matching/wildcard",
+            "R-1 ranks send K messages, large and small in turn, to wildcards of rank 0",
+            [2, 8],
+            |size| if size.ranks > 2 { vec!["compared", "wildcard_races"] } else { compared(size) },
+            jobs::to_wildcards,
         ),
         entry(
             "polling/ring",

@@ -131,7 +131,11 @@ impl Goal {
     /// A thread makes this call: its targets learn what is wanted of them.
     pub(super) fn of(of: &mut Window, call: &RmaCall, port: &mut Port<'_>) -> Self {
         let window = of.id;
-        let wants = |local| if local { Wants::Issue } else { Wants::Flush };
+        #[cfg(feature = "mutants")]
+        let all_are_local = port.has(Mutant::FlushIsLocal);
+        #[cfg(not(feature = "mutants"))]
+        let all_are_local = false;
+        let wants = |local| if local || all_are_local { Wants::Issue } else { Wants::Flush };
         let aim = match call {
             RmaCall::Flush { target, local, .. } => {
                 Aim::Target { window, target: *target, wants: wants(*local), told: false }

@@ -265,6 +265,13 @@ impl Window {
         closes: Closes,
         port: &mut Port<'_>,
     ) {
+        #[cfg(feature = "mutants")]
+        let queued = if port.has(Mutant::RequestAtOnce) {
+            port.complete(queued.request);
+            Queued { request: None, ..queued }
+        } else {
+            queued
+        };
         let most = if locks.is_some() { u64::MAX } else { port.segment_to(self, target) };
         let (origin, result) = (queued.does.origin(), queued.does.result());
         let mut pieces = queued.pieces(most).peekable();

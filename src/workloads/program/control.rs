@@ -249,13 +249,13 @@ impl Computed {
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
                 Call::Collective(call) | Call::Icollective { call, .. },
             ) => {
-                let argument = match self.key {
-                    Key::Root { .. } => {
-                        let root = u32::try_from(value).expect("the range is that of ranks");
-                        Argument::Root(Rank(root))
-                    }
-                    Key::Elements { width, .. } => Argument::Bytes(bytes() * width),
-                    _ => Argument::Bytes(bytes()),
+                let argument = if let Key::Root { .. } = self.key {
+                    let root = u32::try_from(value).expect("the range is that of ranks");
+                    Argument::Root(Rank(root))
+                } else if let Key::Elements { width, .. } = self.key {
+                    Argument::Bytes(bytes() * width)
+                } else {
+                    Argument::Bytes(bytes())
                 };
                 collectives::put(Arc::make_mut(call), argument, place(known, reversed));
             }

@@ -56,7 +56,9 @@ fn move_to(does: &mut Operation, [first, second]: [u32; 2]) {
         }
         Operation::Update { origin, result, .. } => {
             for (region, id) in [(origin, first), (result, second)] {
-                region.iter_mut().for_each(|region| control::move_to(region, id));
+                if let Some(region) = region {
+                    control::move_to(region, id);
+                }
             }
         }
     }

@@ -679,10 +679,10 @@ fn begins(call: &Call) -> Option<Handle> {
 }
 
 fn receives(call: &Call) -> bool {
-    match call {
-        Call::Typed(typed) => receives(&typed.call),
-        call => matches!(call, Call::Irecv { .. } | Call::Imrecv { .. }),
+    if let Call::Typed(typed) = call {
+        return receives(&typed.call);
     }
+    matches!(call, Call::Irecv { .. } | Call::Imrecv { .. })
 }
 
 fn is_ready(call: &Call) -> bool {

@@ -127,6 +127,27 @@ impl WrittenProgram {
         reading.diagnostics.push(one);
     }
 
+    /// The endpoint library makes windows of memory that the program has, and no others.
+    fn check_windows(&self, reading: &mut Reading<'_>) {
+        let function = |step: &Step| {
+            let Step::Call(Call::Rma(call)) = step else { return None };
+            let lacks = if let RmaCall::Create { flavor, .. } = **call {
+                flavor != Flavor::Create
+            } else {
+                matches!(**call, RmaCall::Test { .. } | RmaCall::Query { .. })
+            };
+            lacks.then(|| call.name())
+        };
+        let found = |one: &Statement| function(&one.step).map(|function| (one.line, function));
+        let Some((line, function)) = self.statements().find_map(found) else { return };
+        let found = "the threads are endpoints of a library over plain MPI";
+        let allowed = format!("line {line} calls `{function}`, which that library does not offer");
+        let one = reading.error(&codes::CONTRADICTION, "ranks.addressing", found, allowed);
+        let one =
+            one.help("`win_create` makes a window of endpoints, and `win_wait` ends an epoch");
+        reading.diagnostics.push(one);
+    }
+
     /// The calls, with the units of collectives.
     fn listed(&self, ranks: &Ranks) -> Programs {
         // The endpoint library has fewer tags than MPI.
@@ -233,6 +254,7 @@ impl Workload for WrittenProgram {
         if reading.addressing == Addressing::EndpointLibrary {
             self.check_whole_processes(reading);
             self.check_pieces(reading);
+            self.check_windows(reading);
             check_tags(reading);
         } else {
             reading.refuse_threads(&KIND);

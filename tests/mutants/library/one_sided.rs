@@ -4,7 +4,7 @@ use super::Case;
 use crate::small::{Small, WORLD, World, barrier, iprobe, recv, send};
 use crate::windows;
 use mpisim::protocols::call::Call;
-use mpisim::protocols::contract::{Next, Process, Thread};
+use mpisim::protocols::contract::{Handle, Next, Process, Thread};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rma::call::{Flavor, Operation, Spacing};
 use mpisim::protocols::rma::{Issue, MappedLocks, Settings, Transport};
@@ -288,6 +288,40 @@ fn two_threads_flush() -> Case {
     }
 }
 
+const R7: &str = "what was synchronised is complete";
+
+/// A third rank gets a word when it hears of the flush behind the put; messages to the target itself would come
+/// behind the put.
+fn a_put_and_a_flush() -> Case {
+    use windows::{SHARED, flush, get, lock, put, set, unlock};
+    let tells = Next::Call(send(WORLD, 2, 0, 8));
+    let hears = Next::Call(recv(WORLD, Some(1), Some(0), 91, 8));
+    let origin = vec![set(1, 0, 7), lock(0, SHARED), put(0, 0, 1), flush(0), tells, unlock(0)];
+    let reader = vec![hears, lock(0, SHARED), get(0, 0, 1, 3), unlock(0)];
+    Case {
+        found: &[(Mutant::FlushIsLocal, "R2")],
+        harmless: &[Mutant::RequestAtOnce],
+        ..Case::new(on_windows(vec![vec![], origin, reader], EAGER))
+            .judged("R7", R7, |world| value(world, 2, 3, 0) == 7)
+    }
+}
+
+/// The origin loads what it got when the request of the get is complete.
+fn a_get_with_a_request() -> Case {
+    use windows::{SHARED, buffer, lock, operate, store, unlock, words};
+    let barrier = || Next::Call(barrier(WORLD));
+    let owner = vec![store(0, 5), barrier()];
+    let get = operate(0, words(0, 1), Operation::Get { into: buffer(3, 1) }, Some(9));
+    let wait = Next::Call(Call::Wait { request: Handle(9) });
+    let reader = vec![barrier(), lock(0, SHARED), get, wait, Next::Load(buffer(3, 1)), unlock(0)];
+    Case {
+        found: &[(Mutant::RequestAtOnce, "R7")],
+        harmless: &[Mutant::FlushIsLocal],
+        ..Case::new(on_windows(vec![owner, reader], EAGER))
+            .judged("R7", R7, |world| world.program(Process(1), Thread(0)).loads == [5])
+    }
+}
+
 pub(super) fn cases() -> Vec<(&'static str, Case)> {
     vec![
         ("3 ranks, a writer and a reader of two words", a_writer_and_a_reader()),
@@ -302,6 +336,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("3 ranks, a value by hearsay", a_value_by_hearsay()),
         ("2 ranks, a sum", a_sum()),
         ("2 ranks, two gets", two_gets()),
+        ("3 ranks, a put and a flush", a_put_and_a_flush()),
+        ("2 ranks, a get with a request", a_get_with_a_request()),
         ("2 ranks, an eager fence", a_fence(EAGER)),
         ("2 ranks, a lazy fence", a_fence(UNMERGED)),
         ("2 ranks, post and start, lazy", a_posted_window(UNMERGED)),

@@ -181,6 +181,33 @@ pub(super) fn polling_ring(size: Size, planted: Planted) -> Subject {
     job(single((0..size.ranks).map(rank)), APART, planted)
 }
 
+/// Rank 0 makes `calls`; the others send it messages, small and large in turn.
+fn to_rank_0(size: Size, planted: Planted, calls: Vec<Call>) -> Subject {
+    let sends = (0..size.ops).map(|op| isend(0, 1, op, in_turn(op)));
+    let sender: Vec<Call> = sends.chain([wait_all(0, size.ops)]).collect();
+    let senders = vec![sender; size.ranks as usize - 1];
+    job(single([calls].into_iter().chain(senders)), APART, planted)
+}
+
+pub(super) fn to_wildcards(size: Size, planted: Planted) -> Subject {
+    let receive = |id| {
+        let buffer = Buffer { id, bytes: LARGE };
+        Call::Recv { source: Peer::Any, tag: None, comm: WORLD, buffer }
+    };
+    to_rank_0(size, planted, (0..(size.ranks - 1) * size.ops).map(receive).collect())
+}
+
+/// Rank 0 probes all messages, and receives the last one first.
+pub(super) fn probed(size: Size, planted: Planted) -> Subject {
+    let all = (size.ranks - 1) * size.ops;
+    let probe =
+        |id| Call::Mprobe { message: Handle(id), source: Peer::Any, tag: None, comm: WORLD };
+    let receive =
+        |id| Call::Mrecv { message: Handle(id), buffer: Buffer { id: all - 1 - id, bytes: LARGE } };
+    let calls = (0..all).map(probe).chain((0..all).rev().map(receive));
+    to_rank_0(size, planted, calls.collect())
+}
+
 /// Each process creates endpoints and frees them, the last first.
 pub(super) fn freed_endpoints(size: Size, planted: Planted) -> Subject {
     const FIRST: u16 = 8;
