@@ -33,7 +33,10 @@ const ERRONEOUS: [(&str, &str); 21] = [
     ("errors/win_sync_free_pt", "MPI_ERR_RMA_SYNC: free outside any access epoch, exposed by post"),
     ("errors/win_sync_lock_at", "MPI_ERR_RMA_SYNC: lock of target 0 in a start epoch"),
     ("errors/win_sync_lock_fence", "MPI_ERR_RMA_SYNC: lock of target 0 in a fence epoch"),
-    ("errors/win_sync_lock_pt", "MPI_ERR_RMA_SYNC: lock of target 0 outside any access epoch, exposed by post"),
+    (
+        "errors/win_sync_lock_pt",
+        "MPI_ERR_RMA_SYNC: lock of target 0 outside any access epoch, exposed by post",
+    ),
     ("errors/win_sync_nested", "MPI_ERR_RMA_SYNC: start in a start epoch"),
     ("errors/win_sync_op", "MPI_ERR_RMA_SYNC: an operation of target 0 outside any access epoch"),
     ("errors/win_sync_unlock", "MPI_ERR_RMA_SYNC: unlock of target 0 outside any access epoch"),
