@@ -16,7 +16,7 @@ const STATES: &str = "states=60000";
 const MANY_STATES: [&str; 0] = [];
 
 /// What is said of each erroneous program.
-const ERRONEOUS: [(&str, &str); 11] = [
+const ERRONEOUS: [(&str, &str); 21] = [
     ("errors/bcastlength", "the length of the one is 44 B, that of the other is 40 B"),
     ("errors/errinstatta", "more than the 36 B that the receive has room for"),
     ("errors/errinstatwa", "more than the 36 B that the receive has room for"),
@@ -28,6 +28,19 @@ const ERRONEOUS: [(&str, &str); 11] = [
     ("errors/truncmsg1", "MPI_ERR_TRUNCATE"),
     ("errors/truncmsg_mrecv", "MPI_ERR_TRUNCATE"),
     ("errors/unmatched", "deadlock"),
+    ("errors/win_sync_complete", "MPI_ERR_RMA_SYNC: complete outside any access epoch"),
+    ("errors/win_sync_free_at", "MPI_ERR_RMA_SYNC: free in a start epoch"),
+    ("errors/win_sync_free_pt", "MPI_ERR_RMA_SYNC: free outside any access epoch, exposed by post"),
+    ("errors/win_sync_lock_at", "MPI_ERR_RMA_SYNC: lock of target 0 in a start epoch"),
+    ("errors/win_sync_lock_fence", "MPI_ERR_RMA_SYNC: lock of target 0 in a fence epoch"),
+    (
+        "errors/win_sync_lock_pt",
+        "MPI_ERR_RMA_SYNC: lock of target 0 outside any access epoch, exposed by post",
+    ),
+    ("errors/win_sync_nested", "MPI_ERR_RMA_SYNC: start in a start epoch"),
+    ("errors/win_sync_op", "MPI_ERR_RMA_SYNC: an operation of target 0 outside any access epoch"),
+    ("errors/win_sync_unlock", "MPI_ERR_RMA_SYNC: unlock of target 0 outside any access epoch"),
+    ("errors/winerr", "`target` is 2, and takes -1 to 1"),
 ];
 
 /// The programs of a group, by name.
@@ -79,6 +92,11 @@ fn collectives_of_the_group_coll() {
 #[test]
 fn groups_of_the_group_group() {
     assert!(end_well("group") >= 3);
+}
+
+#[test]
+fn one_sided_calls_of_the_group_rma() {
+    assert!(end_well("rma") >= 120);
 }
 
 #[test]
