@@ -245,6 +245,13 @@ pub enum StatementError {
         /// Whose part.
         target: i64,
     },
+    /// A statement touches bytes of a buffer with a name that an open operation has.
+    InUse {
+        /// The line that has begun the operation.
+        line: u32,
+        /// Whether it writes them; else it reads them.
+        writes: bool,
+    },
     /// A call reaches beyond the end of a buffer that the program has named.
     BeyondBuffer {
         /// Bytes that the call needs.

@@ -173,20 +173,18 @@ fn a_buffer_that_an_operation_has_is_left_alone() {
     fails(
         "store",
         &program(store),
-        "the program in line 6 stores bytes 4..8, which an operation in line 4 still reads",
+        "in line 5, column 1: the operation that line 3 has begun still reads",
     );
-    fails(
-        "load",
-        &program(&load("y", 0)),
-        "in line 6 loads bytes 0..4, which an operation in line 5 still writes",
-    );
+    let words = "in line 5, column 1: the operation that line 4 has begun still writes these bytes";
+    fails("load", &program(&load("y", 0)), words);
     ends_well("reads", &program(&load("x", 0)));
     ends_well("beside", &program(&load("y", 2)));
     let again = r#"{ "op": "recv", "src": "= 1 - rank", "tag": 1, "max": "8 B", "buf": "x" }"#;
-    let words = "in line 6 lends bytes 0..8, which an operation in line 4 still reads";
-    fails("both", &program(again), words);
+    fails("both", &program(again), "the operation that line 3 has begun still reads these bytes");
     let twice = r#"{ "op": "send", "to": "proc_null", "size": "8 B", "buf": "x" }"#;
     ends_well("twice", &program(twice));
+    let after = [send, recv, wait, store, &load("y", 0)].join(",\n");
+    ends_well("after", &scenario(2, &after));
 }
 
 /// RDMA registers a buffer once: a name is one buffer, and statements without it have one each.

@@ -40,7 +40,7 @@ const ERRONEOUS: [(&str, &str); 21] = [
     ("errors/win_sync_nested", "MPI_ERR_RMA_SYNC: start in a start epoch"),
     ("errors/win_sync_op", "MPI_ERR_RMA_SYNC: an operation of target 0 outside any access epoch"),
     ("errors/win_sync_unlock", "MPI_ERR_RMA_SYNC: unlock of target 0 outside any access epoch"),
-    ("errors/winerr", "`target` is 2, and takes -1 to 1"),
+    ("errors/winerr", "`target` is 2, and takes 0 to 1"),
 ];
 
 /// The programs of a group, by name.

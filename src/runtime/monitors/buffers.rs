@@ -7,7 +7,7 @@
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
 //! are: the program compares them itself. It reads none of them that the library may still write, and writes none that
-//! the library may still read; nor does it lend such bytes again.
+//! the library may still read.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
 //! the module `types`.
@@ -339,28 +339,13 @@ impl Buffers {
         lent: Option<Lent>,
         list: &[Action<P, R>],
         place: impl FnOnce() -> Option<u32>,
-        found: &mut Vec<Violation>,
     ) {
         if let Some(lent) = lent {
             self.lend(memories, process, lent, list);
             if matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN) {
-                self.lend_own(process, lent, place(), found);
+                self.processes[process.0 as usize].own.push((lent, place()));
             }
         }
-    }
-
-    /// Bytes of the program's own are lent: nobody else writes them meanwhile, and nobody reads what is written.
-    #[cold]
-    fn lend_own(
-        &mut self,
-        process: Process,
-        lent: Lent,
-        place: Option<u32>,
-        found: &mut Vec<Violation>,
-    ) {
-        let own = &mut self.processes[process.0 as usize].own;
-        found.extend(conflict(process, own, lent, ("lends", place)));
-        own.push((lent, place));
     }
 
     /// The program itself reads or writes its memory.
@@ -626,16 +611,9 @@ mod tests {
             Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100, ready: false };
         let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
         let lent = |use_as| Some(Lent { region: buffer(), use_as });
-        pair.buffers.called(
-            &mut pair.memories,
-            FROM,
-            lent(UseAs::Source),
-            &list,
-            || None,
-            &mut pair.found,
-        );
-        let (memories, found) = (&mut pair.memories, &mut pair.found);
-        pair.buffers.called::<(), ()>(memories, TO, lent(UseAs::Destination), &[], || None, found);
+        pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list, || None);
+        let memories = &mut pair.memories;
+        pair.buffers.called::<(), ()>(memories, TO, lent(UseAs::Destination), &[], || None);
         pair
     }
 

@@ -42,6 +42,13 @@ fn words(error: StatementError) -> (&'static str, String) {
             "a part of a shared window is read and written after its query",
             format!("no `win_shared_query` of rank {target} comes before"),
         ),
+        StatementError::InUse { line, writes } => (
+            "a buffer is left alone until its operation is complete",
+            format!(
+                "the operation that line {line} has begun still {} these bytes",
+                if writes { "writes" } else { "reads" }
+            ),
+        ),
         StatementError::BeyondBuffer { needed, bytes } => (
             "calls stay inside their buffers",
             format!("the call needs {needed} B, and the buffer has {bytes}"),

@@ -290,6 +290,8 @@ impl Windows {
         let part = self.part(window, owner);
         *part.posts.entry(origin).or_default() += 1;
         let (under, early) = (Under::Exposure(part.exposures), part.early.remove(&origin));
+        // An epoch before this one may have ended meanwhile, and closed what had no access then.
+        part.entered.extend(early.iter().flatten().map(|early| early.memory));
         for Early { memory, model, access } in early.into_iter().flatten() {
             self.memory((owner, memory), window, model);
             self.begin(window, (owner, memory), &Access { under, ..access }, found);

@@ -29,13 +29,10 @@ where
         if let Some(statement) = statement {
             buffers.stated(lent, statement);
         }
-        let broken = self.found.len();
-        let (memories, found) = (&mut self.memories, &mut self.found);
-        buffers.called(memories, process, lent, list, || place, found);
-        buffers.called(memories, process, also, list, || place, found);
+        buffers.called(&mut self.memories, process, lent, list, || place);
+        buffers.called(&mut self.memories, process, also, list, || place);
         let contents = buffers.take_contents();
         contents.for_each(|content| self.fill(process, content, list));
-        self.spoil_if(broken);
         if is_typed {
             self.hand_types(process, list);
         }

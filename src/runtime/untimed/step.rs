@@ -749,7 +749,7 @@ where
     }
 
     /// A turn that breaks a law of buffers is not kept: there are more laws now than `broken` ones.
-    pub(super) fn spoil_if(&mut self, broken: usize) {
+    fn spoil_if(&mut self, broken: usize) {
         if self.found.len() > broken {
             self.notes.spoil();
         }

@@ -16,6 +16,7 @@ use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
 use runtime::monitors::Violation;
+use runtime::monitors::buffers::{Lends as _, Lent, UseAs};
 
 /// Steps without a call that may follow each other.
 const MOST_SILENT: u32 = 10_000_000;
@@ -33,6 +34,8 @@ pub struct ProgramStream {
     buffers: Arc<[u64]>,
     /// The number that a load has read.
     loaded: Option<u64>,
+    /// What the call that was made last has of buffers with a name.
+    lending: [Option<Lent>; 2],
     /// Parts of shared windows that it has asked for.
     parts: Parts,
     /// Repetitions of each `until`. They are no part of the state: a poll that finds nothing leaves the program where
@@ -63,6 +66,9 @@ struct Begun {
     buffer: u32,
     /// Whether it receives: no other operation can be cancelled.
     receives: bool,
+    /// What it has of buffers with a name, and the line that has begun it.
+    lent: [Option<Lent>; 2],
+    line: u32,
 }
 
 /// The steps never change, so two states of one program differ only in the rest. The calls that were made are for
@@ -113,6 +119,7 @@ impl ProgramStream {
             variables,
             buffers,
             loaded: None,
+            lending: [None; 2],
             parts: Parts::new(),
             repetitions: Note(Vec::new()),
             bounded: true,
@@ -200,7 +207,15 @@ impl ProgramStream {
                 Does::Mark(mark) => return Ok(Next::Mark(*mark)),
                 Does::Access(access) => {
                     self.silent = 0;
-                    return access.next(&self.variables, &self.parts);
+                    let next = access.next(&self.variables, &self.parts)?;
+                    let use_as = match next {
+                        Next::Store(..) => UseAs::Destination,
+                        _ => UseAs::Input,
+                    };
+                    if let Next::Store(region, _) | Next::Load(region) = next {
+                        self.check_free(Lent { region, use_as })?;
+                    }
+                    return Ok(next);
                 }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
@@ -208,6 +223,10 @@ impl ProgramStream {
                     self.compute_keys(step.extras.as_deref(), &mut call)?;
                     if let Some(call) = self.reduced(call)? {
                         self.check_names(&call)?;
+                        self.lending = lent(&call);
+                        for lent in self.lending.into_iter().flatten() {
+                            self.check_free(lent)?;
+                        }
                         self.calls_from(self.last());
                         self.silent = 0;
                         return Ok(Next::Call(call));
@@ -316,6 +335,20 @@ impl ProgramStream {
             panic!("a number for a step that loads none: {number}")
         };
         access.loaded(number, &mut self.variables, &self.parts)
+    }
+
+    /// Refuses to touch bytes that an operation with a request still has: its program has not waited for it.
+    fn check_free(&self, with: Lent) -> Result<(), StatementError> {
+        let writes = |lent: &Lent| lent.use_as == UseAs::Destination;
+        for begun in self.open.iter().flatten() {
+            let other = begun.lent.iter().flatten().find(|other| {
+                overlap(other.region, with.region) && (writes(other) || writes(&with))
+            });
+            if let Some(other) = other {
+                return Err(StatementError::InUse { line: begun.line, writes: writes(other) });
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -539,6 +572,8 @@ impl ProgramStream {
             }
             (Call::Rma(call), Reply::Done) => {
                 if let RmaCall::Operate { request: Some(request), .. } = **call {
+                    // Its buffers are free at the end of its epoch, too: monitors know when.
+                    self.lending = [None; 2];
                     self.begin(request, 0, false);
                 }
                 None
@@ -616,7 +651,8 @@ impl ProgramStream {
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        self.open[slot] = Some(Begun { buffer, receives });
+        let line = self.steps[self.last() as usize].line;
+        self.open[slot] = Some(Begun { buffer, receives, lent: self.lending, line });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -738,6 +774,21 @@ fn buffer_of(call: &Call) -> u32 {
 fn blocking(call: &Call, outcome: Outcome) -> Ending {
     let buffer = call.buffer().expect("blocking sends and receives have a buffer").id;
     Ending::Over { outcome, buffer }
+}
+
+/// What a call has of buffers with a name until it is complete.
+fn lent(call: &Call) -> [Option<Lent>; 2] {
+    let named = |lent: Option<Lent>| {
+        lent.filter(|lent| matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN))
+    };
+    [named(call.lends()), named(call.lends_also())]
+}
+
+/// Whether two regions have bytes in common.
+fn overlap(one: Region, other: Region) -> bool {
+    one.space == other.space
+        && one.offset < other.offset + other.len
+        && other.offset < one.offset + one.len
 }
 
 /// The buffers of a call whose lengths are computed.

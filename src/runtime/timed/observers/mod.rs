@@ -193,7 +193,7 @@ impl Observers {
         place: impl Fn() -> Option<u32>,
     ) {
         for lent in lent {
-            self.buffers.called(memories, process, lent, list, &place, &mut self.violations);
+            self.buffers.called(memories, process, lent, list, &place);
         }
     }
 
