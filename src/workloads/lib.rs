@@ -113,7 +113,7 @@ programs! {
     /// A rank that calls one collective again and again.
     Collective(collective::Repeated),
     /// A rank whose calls the scenario lists.
-    Program(program::ProgramStream),
+    Program(Box<program::ProgramStream>),
     /// A rank of a schedule.
     Goal(Box<goal::calls::Player>),
     /// A thread whose calls a workload lists.

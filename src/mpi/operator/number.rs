@@ -11,7 +11,16 @@ impl Datatype {
         match self {
             Self::Int32Pair => (Self::Int32, 2),
             Self::Int64Pair => (Self::Int64, 2),
-            _ => (self, 1),
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Uint8
+            | Self::Uint16
+            | Self::Uint32
+            | Self::Uint64
+            | Self::Float
+            | Self::Double => (self, 1),
         }
     }
 
@@ -37,7 +46,16 @@ impl Datatype {
         match self {
             Self::Float => (value as f32).to_bits() as u64,
             Self::Double => (value as f64).to_bits(),
-            _ => value.cast_unsigned() & self.mask(),
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Int32Pair
+            | Self::Int64Pair
+            | Self::Uint8
+            | Self::Uint16
+            | Self::Uint32
+            | Self::Uint64 => value.cast_unsigned() & self.mask(),
         }
     }
 
@@ -53,7 +71,16 @@ impl Datatype {
                 let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
                 value.map(f64::to_bits)
             }
-            _ => None,
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Int32Pair
+            | Self::Int64Pair
+            | Self::Uint8
+            | Self::Uint16
+            | Self::Uint32
+            | Self::Uint64 => None,
         }
     }
 
@@ -74,6 +101,10 @@ impl Datatype {
     }
 
     /// The number in these bytes, in words.
+    ///
+    /// # Panics
+    ///
+    /// Never: a number of 4 bytes has 32 bits.
     pub fn shown(self, bits: u64) -> String {
         let bits = bits & self.mask();
         match self {
@@ -82,7 +113,18 @@ impl Datatype {
                 f32::from_bits(low).to_string()
             }
             Self::Double => f64::from_bits(bits).to_string(),
-            _ => self.whole(bits).map_or_else(|| bits.to_string(), |whole| whole.to_string()),
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Int32Pair
+            | Self::Int64Pair
+            | Self::Uint8
+            | Self::Uint16
+            | Self::Uint32
+            | Self::Uint64 => {
+                self.whole(bits).map_or_else(|| bits.to_string(), |whole| whole.to_string())
+            }
         }
     }
 

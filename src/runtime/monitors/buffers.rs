@@ -363,7 +363,9 @@ impl Buffers {
         }
         let (use_as, does) = match touch {
             Touch::Load => (UseAs::Input, "loads"),
-            _ => (UseAs::Destination, "stores"),
+            Touch::Store | Touch::Get | Touch::Put | Touch::Acc(..) => {
+                (UseAs::Destination, "stores")
+            }
         };
         found.extend(conflict(process, own, Lent { region, use_as }, (does, place())));
     }

@@ -208,12 +208,10 @@ impl ProgramStream {
                 Does::Access(access) => {
                     self.silent = 0;
                     let next = access.next(&self.variables, &self.parts)?;
-                    let use_as = match next {
-                        Next::Store(..) => UseAs::Destination,
-                        _ => UseAs::Input,
-                    };
-                    if let Next::Store(region, _) | Next::Load(region) = next {
-                        self.check_free(Lent { region, use_as })?;
+                    if let Next::Store(region, _) = next {
+                        self.check_free(Lent { region, use_as: UseAs::Destination })?;
+                    } else if let Next::Load(region) = next {
+                        self.check_free(Lent { region, use_as: UseAs::Input })?;
                     }
                     return Ok(next);
                 }
@@ -793,17 +791,15 @@ fn overlap(one: Region, other: Region) -> bool {
 
 /// The buffers of a call whose lengths are computed.
 fn regions(call: &Call) -> [Option<Region>; 2] {
-    match call {
-        Call::Collective(call) | Call::Icollective { call, .. } => call.buffers(),
-        Call::Rma(call) => match &**call {
-            RmaCall::Operate { does, .. } => [does.origin(), does.result()],
-            _ => [None, None],
-        },
-        _ => {
-            let of = |buffer: Buffer| Region::new(Space::User(buffer.id), buffer.bytes);
-            [call.buffer().map(of), None]
-        }
+    if let Call::Collective(call) | Call::Icollective { call, .. } = call {
+        return call.buffers();
     }
+    if let Call::Rma(call) = call {
+        let RmaCall::Operate { does, .. } = &**call else { return [None, None] };
+        return [does.origin(), does.result()];
+    }
+    let of = |buffer: Buffer| Region::new(Space::User(buffer.id), buffer.bytes);
+    [call.buffer().map(of), None]
 }
 
 fn handles(requests: &Requests) -> impl Iterator<Item = Handle> + Clone {

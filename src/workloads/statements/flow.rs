@@ -58,7 +58,7 @@ impl Reader<'_> {
                 out.push(control(Control::Assert(condition), at));
             }
             "store" | "load" => {
-                Accesses::new(self, node, path).steps(op, out, (at.line, at.column))
+                Accesses::new(self, node, path).steps(op, out, (at.line, at.column));
             }
             _ => {
                 let of = if communicators::OF_ENDPOINTS.contains(&op) {

@@ -278,7 +278,9 @@ impl Workload for WrittenProgram {
 
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let programs = self.listed(ranks);
-        (0..self.ranks.len()).map(|rank| AnyProgram::Program(programs.stream(rank))).collect()
+        (0..self.ranks.len())
+            .map(|rank| AnyProgram::Program(Box::new(programs.stream(rank))))
+            .collect()
     }
 
     fn needs_bytes(&self) -> bool {
