@@ -135,6 +135,7 @@ const NAMES: &[Row] = &[
     ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
     ("workloads/packing.rs", &["BACK"]),
     ("protocols/arguments.rs", &["OWN"]),
+    ("workloads/program/control.rs", &["PROC_NULL"]),
     ("workloads/statements/communicators.rs", &["FIRST"]),
     ("workloads/statements/form/buffers.rs", &["MOST_VALUES"]),
     ("workloads/statements/form/collectives.rs", &["MOST_ELEMENTS"]),
