@@ -1,6 +1,7 @@
 //! Programs whose buffers have names: values that they store, send, combine and expect, in both runtimes.
 
 use crate::binary::Scratch;
+use crate::both::{both, ends_well, fails, is_refused};
 
 const BUFFERS: &str =
     r#""buffers": [ { "name": "x", "size": "64 B" }, { "name": "y", "size": "64 B" } ],"#;
@@ -12,42 +13,6 @@ fn scenario(processes: u32, body: &str) -> String {
 {body}
 ] }} }}"#
     )
-}
-
-/// The exit codes and texts of `run` and of `explore`.
-fn both(name: &str, text: &str) -> [(i32, String); 2] {
-    let scratch = Scratch::new(&format!("buffers-{name}"));
-    scratch.write("p.json", text);
-    [&["run", "p.json", "--out", "out"][..], &["explore", "p.json", "--reduce"]].map(|arguments| {
-        let answer = scratch.run(arguments);
-        (answer.exit, format!("{}{}", answer.out, answer.err))
-    })
-}
-
-#[track_caller]
-fn ends_well(name: &str, text: &str) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 0, "{name}: {said}");
-    }
-}
-
-/// Both runtimes end with exit code 1 and say `words`.
-#[track_caller]
-fn fails(name: &str, text: &str, words: &str) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 1, "{name}: {said}");
-        assert!(said.contains(words), "{name}: {said}");
-    }
-}
-
-#[track_caller]
-fn refused(name: &str, text: &str, words: &[&str]) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 3, "{name}: {said}");
-        for word in words {
-            assert!(said.contains(word), "{name}: {word}: {said}");
-        }
-    }
 }
 
 /// Each rank passes 16 numbers to the next one, and adds the first two of all ranks.
@@ -68,7 +33,7 @@ fn values_arrive_and_are_combined_as_they_were_stored() {
     let right = "100 * ((rank - 1) % size) + 15";
     ends_well("shift", &scenario(3, &SHIFT.replace("LAST", right)));
     let wrong = scenario(3, &SHIFT.replace("LAST", "7"));
-    fails("wrong", &wrong, "in line 9, column 1: number 15 is");
+    fails("wrong", &wrong, &["in line 9, column 1: number 15 is"]);
 }
 
 /// All predefined types, fractions and pairs: each comes back as it was written.
@@ -98,7 +63,7 @@ fn numbers_of_every_type_are_stored_and_loaded() {
     ends_well("types", &scenario(1, &body.join(",\n")));
     let wrong = r#"{ "op": "store", "buf": "x", "type": "double", "values": [ 0.25 ] },
 { "op": "load", "buf": "x", "type": "double", "expect": { "values": [ 0.5 ] } }"#;
-    fails("double", &scenario(1, wrong), "number 0 is 0.25, expected is 0.5");
+    fails("double", &scenario(1, wrong), &["number 0 is 0.25, expected is 0.5"]);
 }
 
 /// A pair has its greatest value, and the least index of it.
@@ -132,32 +97,36 @@ fn a_race_of_values_is_found_by_the_exploration() {
 fn buffers_that_are_not_there_or_too_small_are_refused() {
     let of = |body: &str| scenario(2, body);
     let send = |more: &str| of(&format!(r#"{{ "op": "send", "to": "proc_null", {more} }}"#));
-    refused("unknown", &send(r#""size": "8 B", "buf": "z""#), &["E0524", "there is no buffer `z`"]);
+    is_refused(
+        "unknown",
+        &send(r#""size": "8 B", "buf": "z""#),
+        &["E0524", "there is no buffer `z`"],
+    );
     let large = send(r#""size": "65 B", "buf": "x""#);
-    refused("large", &large, &["E0524", "a buffer of 64 B; the call needs 65 B"]);
+    is_refused("large", &large, &["E0524", "a buffer of 64 B; the call needs 65 B"]);
     let twice = of(r#"{ "op": "allreduce", "count": 1, "sendbuf": "x", "recvbuf": "x" }"#);
-    refused("twice", &twice, &["E0524", "`x` is both buffers"]);
+    is_refused("twice", &twice, &["E0524", "`x` is both buffers"]);
     let long = of(r#"{ "op": "allgather", "size": "33 B", "recvbuf": "x" }"#);
-    refused("allgather", &long, &["the call needs 66 B"]);
+    is_refused("allgather", &long, &["the call needs 66 B"]);
     let fraction = of(r#"{ "op": "store", "buf": "x", "values": [ 1.5 ] }"#);
-    refused("fraction", &fraction, &["values[0]", "a `int32` is a whole number"]);
+    is_refused("fraction", &fraction, &["values[0]", "a `int32` is a whole number"]);
     let text = of(r#"{ "op": "store", "buf": "x", "values": [ "1" ] }"#);
-    refused("text", &text, &["a number or an expression is needed"]);
+    is_refused("text", &text, &["a number or an expression is needed"]);
     let kept = of(r#"{ "op": "load", "buf": "x", "type": "double", "into": { "value": "v" } }"#);
-    refused("kept", &kept, &["into.value", "variables are whole numbers"]);
+    is_refused("kept", &kept, &["into.value", "variables are whole numbers"]);
     let phantom = of(r#"{ "op": "load", "buf": "x" }"#)
         .replace(r#""nodes": 2,"#, r#""nodes": 2, "mpi": { "payload": "phantom" },"#);
-    refused("phantom", &phantom, &["mpi.payload", "`real` is needed"]);
+    is_refused("phantom", &phantom, &["mpi.payload", "`real` is needed"]);
 }
 
 #[test]
 fn computed_places_and_sizes_stay_inside_their_buffers() {
     let at = r#"{ "op": "store", "buf": "x", "at": "= 15 + rank", "values": [ 1 ] }"#;
-    fails("at", &scenario(2, at), "`at` is 16, and takes 0 to 15");
+    fails("at", &scenario(2, at), &["`at` is 16, and takes 0 to 15"]);
     let value = r#"{ "op": "store", "buf": "x", "type": "uint8", "values": [ "= -1 - rank" ] }"#;
-    fails("value", &scenario(2, value), "takes 0 to 255");
+    fails("value", &scenario(2, value), &["takes 0 to 255"]);
     let size = r#"{ "op": "bcast", "size": "= 60 + 8 * rank - 8 * rank + 8", "buf": "x" }"#;
-    fails("size", &scenario(2, size), "the call needs 68 B, and the buffer has 64");
+    fails("size", &scenario(2, size), &["the call needs 68 B, and the buffer has 64"]);
 }
 
 /// Bytes that an operation still reads are not written, and those that it still writes are not touched: not by the
@@ -173,14 +142,18 @@ fn a_buffer_that_an_operation_has_is_left_alone() {
     fails(
         "store",
         &program(store),
-        "in line 5, column 1: the operation that line 3 has begun still reads",
+        &["in line 5, column 1: the operation that line 3 has begun still reads"],
     );
     let words = "in line 5, column 1: the operation that line 4 has begun still writes these bytes";
-    fails("load", &program(&load("y", 0)), words);
+    fails("load", &program(&load("y", 0)), &[words]);
     ends_well("reads", &program(&load("x", 0)));
     ends_well("beside", &program(&load("y", 2)));
     let again = r#"{ "op": "recv", "src": "= 1 - rank", "tag": 1, "max": "8 B", "buf": "x" }"#;
-    fails("both", &program(again), "the operation that line 3 has begun still reads these bytes");
+    fails(
+        "both",
+        &program(again),
+        &["the operation that line 3 has begun still reads these bytes"],
+    );
     let twice = r#"{ "op": "send", "to": "proc_null", "size": "8 B", "buf": "x" }"#;
     ends_well("twice", &program(twice));
     let after = [send, recv, wait, store, &load("y", 0)].join(",\n");

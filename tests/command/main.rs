@@ -12,6 +12,7 @@ mod malformed;
 mod schedules;
 
 mod bad_inputs;
+mod both;
 mod boundaries;
 mod buffers;
 mod check;

@@ -1,6 +1,6 @@
 //! Windows in programs: one source, in both runtimes.
 
-use crate::binary::Scratch;
+use crate::both::{both, ends_well, fails, is_refused};
 
 /// A scenario of one body on `ideal`, with `mpi.rma`.
 fn scenario_with(rma: &str, processes: u32, body: &str) -> String {
@@ -15,43 +15,6 @@ fn scenario_with(rma: &str, processes: u32, body: &str) -> String {
 
 fn scenario(processes: u32, body: &str) -> String {
     scenario_with("{}", processes, body)
-}
-
-/// The exit codes and texts of `run` and of `explore`.
-fn both(name: &str, text: &str) -> [(i32, String); 2] {
-    let scratch = Scratch::new(name);
-    scratch.write("p.json", text);
-    [&["run", "p.json", "--out", "out"][..], &["explore", "--reduce", "p.json"]].map(|arguments| {
-        let answer = scratch.run(arguments);
-        (answer.exit, format!("{}{}", answer.out, answer.err))
-    })
-}
-
-#[track_caller]
-fn ends_well(name: &str, text: &str) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 0, "{name}: {said}");
-    }
-}
-
-/// Both runtimes end with exit code 1 and say all `words`.
-#[track_caller]
-fn fails(name: &str, text: &str, words: &[&str]) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 1, "{name}: {said}");
-        for words in words {
-            assert!(said.contains(words), "{name}: no `{words}` in {said}");
-        }
-    }
-}
-
-/// Both commands refuse the file with a code at a path.
-#[track_caller]
-fn is_refused(name: &str, text: &str, code: &str, words: &str) {
-    for (exit, said) in both(name, text) {
-        assert_eq!(exit, 3, "{name}: {said}");
-        assert!(said.contains(code) && said.contains(words), "{name}: {said}");
-    }
 }
 
 /// A body between the creation of `w`, 64 B in units of 8 B, and its end.
@@ -253,10 +216,10 @@ fn the_target_may_have_the_bytes_in_pieces() {
     ends_well("column", &put(&vector(4, 2)));
     let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 8"];
     fails("far", &put(&vector(4, 6)), &far);
-    is_refused("few", &put(&vector(3, 2)), "E0503", "the target has 12 B, and the origin 16");
-    is_refused("back", &put(&vector(4, -2)), "E0511", "do not begin at displacement 0");
+    is_refused("few", &put(&vector(3, 2)), &["E0503", "the target has 12 B, and the origin 16"]);
+    is_refused("back", &put(&vector(4, -2)), &["E0511", "do not begin at displacement 0"]);
     let double = vector(4, 2).replace("int32", "double");
-    is_refused("type", &put(&double.replace("4,", "2,")), "E0503", "elements of other types");
+    is_refused("type", &put(&double.replace("4,", "2,")), &["E0503", "elements of other types"]);
 }
 
 #[test]
@@ -284,7 +247,7 @@ fn names_of_windows_are_followed_from_their_creation_to_their_end() {
     let allocate = r#"{ "op": "win_allocate", "new": "w", "size": "8 B" }"#;
     let free = r#"{ "op": "win_free", "win": "w" }"#;
     let refused = |name: &str, body: &str, words: &str| {
-        is_refused(name, &scenario(2, body), "E0525", words);
+        is_refused(name, &scenario(2, body), &["E0525", words]);
     };
     refused("never", free, "p.json:4:28 workload.body[0].win: window `w` was never made");
     refused("freed", &format!("{allocate}, {free}, {free}"), "window `w` was freed");
@@ -299,7 +262,7 @@ fn names_of_windows_are_followed_from_their_creation_to_their_end() {
 #[test]
 fn what_a_statement_cannot_say_is_refused_at_its_place() {
     let refused = |name: &str, body: &str, code: &str, words: &str| {
-        is_refused(name, &scenario(2, &within(body)), code, words);
+        is_refused(name, &scenario(2, &within(body)), &[code, words]);
     };
     let op = |keys: &str| format!(r#"{{ {keys}, "win": "w", "target": 1 }}"#);
     refused("amount", &op(r#""op": "put""#), "E0306", "the key `size` is missing");
@@ -438,7 +401,7 @@ fn attached_memory_has_values() {
 fn buffers_of_operations_are_checked() {
     let refused = |name: &str, keys: &str, code: &str, words: &str| {
         let body = format!(r#"{{ {keys}, "win": "w", "target": 1 }}"#);
-        is_refused(name, &scenario(2, &within(&body)), code, words);
+        is_refused(name, &scenario(2, &within(&body)), &[code, words]);
     };
     refused(
         "unknown",
@@ -629,5 +592,5 @@ fn windows_go_over_the_endpoint_library_as_far_as_it_has_them() {
     };
     ends_well("endpoints", &body("win_create"));
     let words = "line 5 calls `MPI_Win_allocate`, which that library does not offer";
-    is_refused("endpoints-allocate", &body("win_allocate"), "E0503", words);
+    is_refused("endpoints-allocate", &body("win_allocate"), &["E0503", words]);
 }
