@@ -8,19 +8,12 @@ const EXACT: i64 = 1 << 53;
 impl Datatype {
     /// The type of the numbers of an element, and how many it has.
     pub const fn numbers(self) -> (Self, u64) {
-        match self {
-            Self::Int32Pair => (Self::Int32, 2),
-            Self::Int64Pair => (Self::Int64, 2),
-            Self::Int8
-            | Self::Int16
-            | Self::Int32
-            | Self::Int64
-            | Self::Uint8
-            | Self::Uint16
-            | Self::Uint32
-            | Self::Uint64
-            | Self::Float
-            | Self::Double => (self, 1),
+        if matches!(self, Self::Int32Pair) {
+            (Self::Int32, 2)
+        } else if matches!(self, Self::Int64Pair) {
+            (Self::Int64, 2)
+        } else {
+            (self, 1)
         }
     }
 
@@ -43,44 +36,26 @@ impl Datatype {
     /// The bytes of a whole number in [`Self::range`], little endian from the lowest on.
     #[expect(clippy::cast_precision_loss, reason = "the range holds whole numbers exactly")]
     pub const fn bits(self, value: i64) -> u64 {
-        match self {
-            Self::Float => (value as f32).to_bits() as u64,
-            Self::Double => (value as f64).to_bits(),
-            Self::Int8
-            | Self::Int16
-            | Self::Int32
-            | Self::Int64
-            | Self::Int32Pair
-            | Self::Int64Pair
-            | Self::Uint8
-            | Self::Uint16
-            | Self::Uint32
-            | Self::Uint64 => value.cast_unsigned() & self.mask(),
+        if matches!(self, Self::Float) {
+            (value as f32).to_bits() as u64
+        } else if matches!(self, Self::Double) {
+            (value as f64).to_bits()
+        } else {
+            value.cast_unsigned() & self.mask()
         }
     }
 
     /// The bytes of the number with a fraction that a text says; `None` of a whole number's type, and of what
     /// the type does not hold.
     pub fn bits_of_fraction(self, text: &str) -> Option<u64> {
-        match self {
-            Self::Float => {
-                let value = text.parse::<f32>().ok().filter(|value| value.is_finite());
-                value.map(|value| u64::from(value.to_bits()))
-            }
-            Self::Double => {
-                let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
-                value.map(f64::to_bits)
-            }
-            Self::Int8
-            | Self::Int16
-            | Self::Int32
-            | Self::Int64
-            | Self::Int32Pair
-            | Self::Int64Pair
-            | Self::Uint8
-            | Self::Uint16
-            | Self::Uint32
-            | Self::Uint64 => None,
+        if self == Self::Float {
+            let value = text.parse::<f32>().ok().filter(|value| value.is_finite());
+            value.map(|value| u64::from(value.to_bits()))
+        } else if self == Self::Double {
+            let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            value.map(f64::to_bits)
+        } else {
+            None
         }
     }
 
@@ -107,24 +82,13 @@ impl Datatype {
     /// Never: a number of 4 bytes has 32 bits.
     pub fn shown(self, bits: u64) -> String {
         let bits = bits & self.mask();
-        match self {
-            Self::Float => {
-                let low = u32::try_from(bits).expect("the mask has 32 bits");
-                f32::from_bits(low).to_string()
-            }
-            Self::Double => f64::from_bits(bits).to_string(),
-            Self::Int8
-            | Self::Int16
-            | Self::Int32
-            | Self::Int64
-            | Self::Int32Pair
-            | Self::Int64Pair
-            | Self::Uint8
-            | Self::Uint16
-            | Self::Uint32
-            | Self::Uint64 => {
-                self.whole(bits).map_or_else(|| bits.to_string(), |whole| whole.to_string())
-            }
+        if self == Self::Float {
+            let low = u32::try_from(bits).expect("the mask has 32 bits");
+            f32::from_bits(low).to_string()
+        } else if self == Self::Double {
+            f64::from_bits(bits).to_string()
+        } else {
+            self.whole(bits).map_or_else(|| bits.to_string(), |whole| whole.to_string())
         }
     }
 
