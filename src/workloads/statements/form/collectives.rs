@@ -2,7 +2,7 @@
 
 use super::buffers::{BUF, RECVBUF, SENDBUF};
 use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
-use form::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 use protocols::collectives::Kind;
 
 /// The most elements of a vector, or of a block.
@@ -33,7 +33,8 @@ pub(crate) static OVER: Shape = Shape::Word(&[
     ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
     ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
 ]);
-pub(crate) static OPERATOR: Shape = Shape::Word(&[
+/// The predefined operators of reductions.
+pub(super) const PREDEFINED: [(&str, &str); 12] = [
     ("sum", "MPI_SUM"),
     ("prod", "MPI_PROD"),
     ("max", "MPI_MAX"),
@@ -46,8 +47,18 @@ pub(crate) static OPERATOR: Shape = Shape::Word(&[
     ("bxor", "MPI_BXOR"),
     ("maxloc", "MPI_MAXLOC, on pairs of int32"),
     ("minloc", "MPI_MINLOC, on pairs of int32"),
-    ("affine", "user-defined and not commutative: x -> a x + b modulo 1000003, on pairs of int64"),
-]);
+];
+pub(crate) static OPERATOR: Shape = Shape::Word(
+    const {
+        &joined::<_, 13>(
+            &PREDEFINED,
+            &[(
+                "affine",
+                "user-defined and not commutative: x -> a x + b modulo 1000003, on pairs of int64",
+            )],
+        )
+    },
+);
 pub(crate) static TYPE: Shape = Shape::Word(&[
     ("int32", "signed, 4 bytes"),
     ("int64", "signed, 8 bytes"),

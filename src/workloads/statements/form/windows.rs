@@ -1,10 +1,10 @@
 //! Statements of a program about windows: their creation, operations on them, and their synchronisation.
 
-use super::collectives::TYPE as ELEMENT;
+use super::collectives::{PREDEFINED, TYPE as ELEMENT};
 use super::pieces::KNOWN;
 use super::returned::{EXPECT_FLAG, EXPECT_PART, INTO_FLAG, INTO_PART};
 use form::fields::{COMM_FIELD, REQ, SIZE};
-use form::shape::{Field, Shape, Variant, default, optional, required, variant};
+use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 
 static BYTES: Shape = Shape::Expression(&SIZE);
 static UNIT: Shape = Shape::Count { min: 1, max: i32::MAX as u64 };
@@ -17,22 +17,17 @@ static RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as 
 static RANKS: Shape = Shape::List { of: &RANK, min: 0, max: 4_096 };
 static WHOLE_NUMBER: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 static WHOLE: Shape = Shape::Expression(&Shape::Count { min: 0, max: i64::MAX as u64 });
-pub(crate) static OPERATOR: Shape = Shape::Word(&[
-    ("sum", "MPI_SUM"),
-    ("prod", "MPI_PROD"),
-    ("max", "MPI_MAX"),
-    ("min", "MPI_MIN"),
-    ("land", "MPI_LAND"),
-    ("lor", "MPI_LOR"),
-    ("lxor", "MPI_LXOR"),
-    ("band", "MPI_BAND"),
-    ("bor", "MPI_BOR"),
-    ("bxor", "MPI_BXOR"),
-    ("maxloc", "MPI_MAXLOC, on pairs of int32"),
-    ("minloc", "MPI_MINLOC, on pairs of int32"),
-    ("replace", "MPI_REPLACE"),
-    ("no_op", "MPI_NO_OP: the target stays as it is, and the origin has no buffer"),
-]);
+pub(crate) static OPERATOR: Shape = Shape::Word(
+    const {
+        &joined::<_, 14>(
+            &PREDEFINED,
+            &[
+                ("replace", "MPI_REPLACE"),
+                ("no_op", "MPI_NO_OP: the target stays as it is, and the origin has no buffer"),
+            ],
+        )
+    },
+);
 static ASSERTIONS: Shape = Shape::List {
     of: &Shape::Word(&[
         ("no_precede", "MPI_MODE_NOPRECEDE: no operation was called since the last fence"),
