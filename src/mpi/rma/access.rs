@@ -274,8 +274,13 @@ pub enum Under {
     },
     /// The epoch after so many fences.
     Fence(u32),
-    /// An exposure epoch of the owner, by its number.
-    Exposure(u32),
+    /// An exposure epoch of the owner.
+    Exposure {
+        /// Its number.
+        number: u32,
+        /// Fences of the window that the owner had called when it posted.
+        fences: u32,
+    },
     /// A lock of the owner's part.
     Lock(LockKind),
     /// A lock without a request (`MPI_MODE_NOCHECK`): it excludes no other process.
@@ -286,6 +291,9 @@ pub enum Under {
         /// Whether the lock, a shared one, was requested.
         checked: bool,
     },
+    /// None any more, where an update of separate memory is complete in the public copy: the private
+    /// copy has it when the owner synchronises.
+    Unseen,
 }
 
 impl Under {
@@ -303,8 +311,9 @@ impl Under {
             Self::Applied { checked: true } => Some(LockKind::Shared),
             Self::Applied { checked: false }
             | Self::Fence(_)
-            | Self::Exposure(_)
-            | Self::Unchecked => None,
+            | Self::Exposure { .. }
+            | Self::Unchecked
+            | Self::Unseen => None,
         }
     }
 
@@ -312,10 +321,16 @@ impl Under {
     /// access, in another epoch, or as an access of the owner.
     pub const fn follows(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Fence(a), Self::Fence(b) | Self::Local { fences: b, .. })
-            | (Self::Local { fences: a, .. }, Self::Fence(b))
-            | (Self::Exposure(a), Self::Exposure(b)) => a != b,
+            // An operation between fences reaches its target after the target has called the first
+            // and before the target returns from the second.
+            (
+                Self::Fence(a),
+                Self::Fence(b) | Self::Local { fences: b, .. } | Self::Exposure { fences: b, .. },
+            )
+            | (Self::Local { fences: a, .. } | Self::Exposure { fences: a, .. }, Self::Fence(b))
+            | (Self::Exposure { number: a, .. }, Self::Exposure { number: b, .. }) => a != b,
             (Self::Applied { .. }, Self::Local { .. }) => true,
+            (Self::Unseen, other) => !matches!(other, Self::Local { .. }),
             _ => false,
         }
     }

@@ -179,6 +179,7 @@ impl Window {
                 self.post(target, queued, port);
             } else if reaches {
                 Self::apply_own(target, queued, port);
+                Facts(self).request(target, queued, port);
             } else {
                 let closes = self.closing(target, queued.is_answered());
                 self.send(target, queued, None, closes, port);

@@ -3,12 +3,16 @@
 //! An access is open from its call on until it is complete: under a lock until the flush or unlock
 //! of its origin is over, between fences until the next fence of the owner is, between start and
 //! complete until the owner's wait is. Which of them never run together, whatever their calls do,
-//! [`Under`] says; so locks that are asked for late, and fences without a barrier, mislead nobody.
+//! [`Under`] says; so locks that are asked for late, and fences without a barrier, are no conflict.
 //! An operation that is called before its target has posted begins when that has.
 //!
 //! A load or store of the owner is over when it is done. It is open until the owner calls a
 //! synchronisation of the window; in unified memory also until it sends something or enters a
-//! collective, since nobody could know of it before.
+//! collective, since no other process could know of it before.
+//!
+//! Separate memory has two copies: what another process has completed under a lock is in the public
+//! one, and the owner may not load it before it has synchronised, by a lock of its own part, a fence,
+//! a wait, or `MPI_Win_sync`.
 //!
 //! Unified memory has one copy: its owner comes after an accumulate that has been applied, whether or
 //! not the origin knows of that yet. (So an owner that has read what another one accumulated may
@@ -21,6 +25,8 @@
 //! Windows that overlap know nothing of each other: an operation meets what is open by way of another
 //! window on the same bytes, whatever both are under, and two accumulates conflict there as well (MPI
 //! 3.1, Sec. 11.2.1).
+//!
+//! C4 is watched here for fences: when its ranks have freed a window, each has called as many.
 //!
 //! Source: `rma` Sec. 2.1.2 to 2.1.4, 2.2.4, Fig. 1. Left out: loads and stores of one process in the
 //! memory of another.
@@ -38,6 +44,7 @@ use mpi::rma::access::{
 use mpi::rma::synchronisation::LockKind;
 use protocols::contract::{Process, Region, Space};
 
+const C4: &str = "the ranks of a window call the same fences on it";
 const R2: &str = "accesses to a window that run together keep the table of its memory model";
 
 /// A process and one of its memories.
@@ -54,6 +61,8 @@ pub struct Windows {
     /// Windows and memories with open loads and stores of their owner.
     touched: BTreeMap<u32, BTreeSet<(u32, u32)>>,
     reported: BTreeSet<(Place, Place)>,
+    /// Of each freed window, the process that came first and how many fences it had called.
+    freed: BTreeMap<u32, (u32, u32)>,
     /// Accesses that began while another process had one open in the same memory.
     pub side_by_side: u64,
 }
@@ -118,6 +127,13 @@ struct Part {
     early: BTreeMap<u32, Vec<Early>>,
 }
 
+impl Part {
+    /// The exposure epoch that is open, or the next one.
+    const fn exposure(&self) -> Under {
+        Under::Exposure { number: self.exposures, fences: self.fences }
+    }
+}
+
 /// An operation that was called before its target has posted.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Early {
@@ -127,10 +143,10 @@ struct Early {
 }
 
 impl Windows {
-    /// Whether there is any window.
+    /// Whether any memory is in a window.
     #[inline]
     pub fn watches(&self) -> bool {
-        !self.parts.is_empty()
+        !self.memories.is_empty()
     }
 
     /// The library of a process tells a fact of a window; `place` is where its call stands.
@@ -162,10 +178,13 @@ impl Windows {
             WindowFact::Arrived { owner } => {
                 self.each_reached(window, me, owner, false, |open| open.arrived(Rank(me)));
             }
-            WindowFact::Synchronised => self.close_touched(me, |of| of == window),
+            WindowFact::Synchronised => self.synchronised(window, me),
             WindowFact::OwnLock(lock) => self.part(window, me).lock = lock,
             WindowFact::Fenced => self.part(window, me).fences += 1,
-            WindowFact::FenceOver => self.epoch_over(window, me),
+            WindowFact::FenceOver => {
+                self.epoch_over(window, me);
+                self.synchronised(window, me);
+            }
             WindowFact::Posted { origin } => self.posted(window, me, origin, found),
             WindowFact::Started { owner } => {
                 *self.part(window, me).starts.entry(owner).or_default() += 1;
@@ -173,10 +192,9 @@ impl Windows {
             WindowFact::ExposureOver => {
                 self.part(window, me).exposures += 1;
                 self.epoch_over(window, me);
+                self.synchronised(window, me);
             }
-            WindowFact::Freed => {
-                self.parts.remove(&(window, me));
-            }
+            WindowFact::Freed => self.freed(window, me, place, found),
         }
     }
 
@@ -279,7 +297,7 @@ impl Windows {
                 target.early.entry(origin).or_default().push(Early { memory, model, access });
                 return;
             }
-            Reach::Start => Under::Exposure(target.exposures),
+            Reach::Start => target.exposure(),
         };
         self.memory((owner, memory), window, model);
         self.begin(window, (owner, memory), &Access { under, ..access }, found);
@@ -289,7 +307,7 @@ impl Windows {
     fn posted(&mut self, window: u32, owner: u32, origin: u32, found: &mut Vec<Violation>) {
         let part = self.part(window, owner);
         *part.posts.entry(origin).or_default() += 1;
-        let (under, early) = (Under::Exposure(part.exposures), part.early.remove(&origin));
+        let (under, early) = (part.exposure(), part.early.remove(&origin));
         // An epoch before this one may have ended meanwhile, and closed what had no access then.
         part.entered.extend(early.iter().flatten().map(|early| early.memory));
         for Early { memory, model, access } in early.into_iter().flatten() {
@@ -351,6 +369,32 @@ impl Windows {
             open.end_epochs(fences, exposures);
             !open.is_empty()
         });
+    }
+
+    /// The owner synchronises its two copies of a window: its own accesses are ordered before what
+    /// follows, and it sees what others have completed.
+    fn synchronised(&mut self, window: u32, owner: u32) {
+        self.close_touched(owner, |of| of == window);
+        for (_, exposed) in self.memories.range_mut((owner, 0)..=(owner, u32::MAX)) {
+            if exposed.model == MemoryModel::Separate {
+                exposed.change().of(window).sees_all();
+            }
+        }
+    }
+
+    /// A process has freed a window, as all its ranks have: they have met in as many fences.
+    fn freed(&mut self, window: u32, process: u32, place: Option<u32>, found: &mut Vec<Violation>) {
+        let fences = self.parts.remove(&(window, process)).map_or(0, |part| part.fences);
+        let (other, first) = *self.freed.entry(window).or_insert((process, fences));
+        if first != fences {
+            let objects = vec![format!("window {window}")];
+            let detail = format!(
+                "process {other} has called MPI_Win_fence {first} times when it frees the window, \
+                 and process {process} {fences} times{}",
+                place.map_or_else(String::new, |line| format!(", in line {line}")),
+            );
+            found.push(Violation { id: "C4", statement: C4, objects, detail });
+        }
     }
 
     fn close_touched(&mut self, owner: u32, of: impl Fn(u32) -> bool) {

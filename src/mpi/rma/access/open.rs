@@ -11,7 +11,7 @@ use std::iter::once;
 use std::ops::Range;
 
 use super::{
-    Access, AccumulateOps, Clash, Conflict, MemoryModel, Together, Touch, Under, together,
+    Access, AccumulateOps, Change, Clash, Conflict, MemoryModel, Together, Touch, Under, together,
 };
 use crate::envelope::Rank;
 
@@ -85,8 +85,12 @@ impl Accesses {
 
     /// The operations of an origin under locks are complete here: by a flush or an unlock.
     pub fn complete(&mut self, by: Rank) {
-        let locked = |under| matches!(under, Under::Lock(_) | Under::Unchecked);
-        self.close(by, |_, under| locked(under) || matches!(under, Under::Applied { .. }));
+        let locked =
+            |under| matches!(under, Under::Lock(_) | Under::Unchecked | Under::Applied { .. });
+        if self.model == MemoryModel::Separate {
+            self.unseen(by, locked);
+        }
+        self.close(by, |_, under| locked(under));
     }
 
     /// An accumulate of an origin under a lock has changed these bytes: in unified memory the owner
@@ -106,10 +110,38 @@ impl Accesses {
                 Under::Unchecked => Under::Applied { checked: false },
                 Under::Local { .. }
                 | Under::Fence(_)
-                | Under::Exposure(_)
-                | Under::Applied { .. } => continue,
+                | Under::Exposure { .. }
+                | Under::Applied { .. }
+                | Under::Unseen => continue,
             };
             self.common.rename(touch, piece, (by, under), applied);
+        }
+    }
+
+    /// Updates of an origin under locks wait in the public copy for their owner.
+    fn unseen(&mut self, by: Rank, locked: impl Fn(Under) -> bool) {
+        let opens = once(&self.common).chain(self.alone.get(&by));
+        let all = opens.filter_map(|open| open.of.get(&by)).flatten();
+        let updates = |touch: Touch| match touch {
+            Touch::Put => true,
+            Touch::Acc(change, _) => change != Change::NoOp,
+            Touch::Load | Touch::Store | Touch::Get => false,
+        };
+        let meant: Vec<_> =
+            all.filter(|(touch, _, under)| updates(*touch) && locked(*under)).copied().collect();
+        for (touch, piece, under) in meant {
+            let from = if under.is_alone() { self.alone.get(&by) } else { Some(&self.common) };
+            let place = from.and_then(|open| open.place(touch, piece, (by, under)));
+            let bytes = piece.1..piece.2;
+            self.common.add(&Access { by, touch, bytes, under: Under::Unseen, place });
+        }
+    }
+
+    /// The owner has synchronised: its private copy has what is complete in the public one.
+    pub fn sees_all(&mut self) {
+        let origins: Vec<Rank> = self.common.of.keys().copied().collect();
+        for origin in origins {
+            self.common.close(origin, |_, under| under == Under::Unseen);
         }
     }
 
@@ -122,10 +154,12 @@ impl Accesses {
     pub fn end_epochs(&mut self, fences: u32, exposures: u32) {
         let over = |_, under| match under {
             Under::Fence(number) => number < fences,
-            Under::Exposure(number) => number < exposures,
-            Under::Local { .. } | Under::Lock(_) | Under::Unchecked | Under::Applied { .. } => {
-                false
-            }
+            Under::Exposure { number, .. } => number < exposures,
+            Under::Local { .. }
+            | Under::Lock(_)
+            | Under::Unchecked
+            | Under::Applied { .. }
+            | Under::Unseen => false,
         };
         let origins: Vec<Rank> = self.common.of.keys().copied().collect();
         for origin in origins {
@@ -224,7 +258,7 @@ impl Accesses {
 
 impl Open {
     fn add(&mut self, access: &Access) {
-        let (piece, who) = (piece(access), (access.by, access.under));
+        let (piece, who) = (piece(&access.bytes), (access.by, access.under));
         if self.groups.entry(access.touch).or_default().add(piece, who, access.place) {
             self.of.entry(access.by).or_default().push((access.touch, piece, access.under));
         }
@@ -233,7 +267,7 @@ impl Open {
     /// An open access is under `now` instead.
     fn rename(&mut self, touch: Touch, piece: Piece, who: Who, now: Under) {
         let Some(group) = self.groups.get_mut(&touch) else { return };
-        let place = group.open.get(&piece).and_then(|open| open.get(&who)).copied().flatten();
+        let place = group.place(piece, who);
         group.remove(&piece, who);
         let is_new = group.add(piece, (who.0, now), place);
         let Some(of) = self.of.get_mut(&who.0) else { return };
@@ -241,6 +275,11 @@ impl Open {
         if is_new {
             of.push((touch, piece, now));
         }
+    }
+
+    /// Where the program has the call of an open access.
+    fn place(&self, touch: Touch, piece: Piece, who: Who) -> Where {
+        self.groups.get(&touch)?.place(piece, who)
     }
 
     fn close(&mut self, by: Rank, is_closed: impl Fn(Touch, Under) -> bool) {
@@ -276,6 +315,11 @@ impl Group {
         open.insert(who, place).is_none()
     }
 
+    /// Where the program has the call of an open access.
+    fn place(&self, piece: Piece, who: Who) -> Where {
+        self.open.get(&piece)?.get(&who).copied().flatten()
+    }
+
     /// Removes an access that is there; answers whether it was the last.
     fn remove(&mut self, piece: &Piece, who: Who) -> bool {
         let last = self.open.get_mut(piece).is_some_and(|open| {
@@ -309,9 +353,8 @@ impl Group {
 }
 
 /// The piece that an access with at least one byte touches.
-fn piece(access: &Access) -> Piece {
-    let (start, end) = (access.bytes.start, access.bytes.end);
-    ((end - start).ilog2(), start, end)
+fn piece(bytes: &Range<u64>) -> Piece {
+    ((bytes.end - bytes.start).ilog2(), bytes.start, bytes.end)
 }
 
 fn opened(touch: Touch, (_, start, end): Piece, (by, under): Who, place: Where) -> Access {

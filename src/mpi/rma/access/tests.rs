@@ -315,7 +315,8 @@ fn meet(first: (Touch, Under), second: (Touch, Under)) -> bool {
 #[test]
 fn synchronisation_keeps_accesses_apart() {
     use LockKind::{Exclusive, Shared};
-    use Under::{Exposure, Fence, Lock, Unchecked};
+    use Under::{Fence, Lock, Unchecked};
+    let exposure = |number, fences| Under::Exposure { number, fences };
     let local = |fences, lock| Under::Local { fences, lock };
     for (a, b, together) in [
         (Lock(Shared), Lock(Shared), true),
@@ -325,8 +326,11 @@ fn synchronisation_keeps_accesses_apart() {
         (Unchecked, Unchecked, true),
         (Fence(1), Fence(1), true),
         (Fence(1), Fence(2), false),
-        (Exposure(1), Exposure(1), true),
-        (Exposure(1), Exposure(2), false),
+        (exposure(1, 0), exposure(1, 0), true),
+        (exposure(1, 0), exposure(2, 0), false),
+        (exposure(1, 0), Fence(0), true),
+        (exposure(1, 0), Fence(1), false),
+        (exposure(0, 2), Fence(1), false),
     ] {
         let puts = |a, b| meet((Touch::Put, a), (Touch::Put, b));
         assert_eq!((puts(a, b), puts(b, a)), (together, together), "{a:?} {b:?}");
@@ -338,7 +342,7 @@ fn synchronisation_keeps_accesses_apart() {
         (local(0, Some(Exclusive)), Lock(Shared), false),
         (local(2, None), Fence(2), true),
         (local(1, None), Fence(2), false),
-        (local(1, None), Exposure(0), true),
+        (local(1, None), exposure(0, 0), true),
     ] {
         let first = meet((Touch::Put, other), (Touch::Store, own));
         let second = meet((Touch::Store, own), (Touch::Put, other));
@@ -375,6 +379,8 @@ fn the_owner_of_unified_memory_comes_after_what_has_been_applied() {
         assert!(open.begin(&access(Touch::Put, 0..4, 2, 2)).is_err(), "nobody else has heard");
         open.complete(Rank(2));
         open.complete(Rank(1));
+        assert_eq!(open.is_empty(), model == MemoryModel::Unified, "the owner has not seen them");
+        open.sees_all();
         assert!(open.is_empty());
     }
 }
@@ -391,7 +397,7 @@ fn an_epoch_ends_for_all_its_origins() {
     assert_eq!(open.len(), 1);
     assert!(open.begin(&put(3, Under::Fence(2))).is_err());
     open.end_epochs(3, 0);
-    assert_eq!(open.begin(&put(1, Under::Exposure(0))), Ok(()));
+    assert_eq!(open.begin(&put(1, Under::Exposure { number: 0, fences: 3 })), Ok(()));
     open.end_epochs(3, 1);
     assert!(open.is_empty());
 }
@@ -436,6 +442,7 @@ fn the_checker_agrees_with_comparing_every_pair() {
             if random.below(12) == 0 {
                 let by = Rank(u32::try_from(random.below(4)).unwrap());
                 open.complete(by);
+                open.sees_all();
                 open.synchronise(by);
                 list.retain(|open| open.by != by);
             }

@@ -130,6 +130,64 @@ fn an_operation_begins_with_the_post_that_it_waits_for() {
 }
 
 #[test]
+fn an_exposure_is_over_before_the_next_fence_of_its_owner() {
+    for (fences, violations) in [(1, 0), (0, 1)] {
+        let mut watch = watch(MemoryModel::Unified);
+        watch.told(0, WindowFact::Posted { origin: 1 });
+        watch.told(1, WindowFact::Started { owner: 0 });
+        watch.accesses(1, PUT, Reach::Start);
+        for _ in 0..fences {
+            watch.told(2, WindowFact::Fenced);
+        }
+        watch.accesses(2, PUT, Reach::Fence);
+        watch.check(violations);
+    }
+}
+
+#[test]
+fn the_owner_of_separate_memory_loads_what_others_completed_after_it_has_synchronised() {
+    for (model, violations) in [(MemoryModel::Separate, 1), (MemoryModel::Unified, 0)] {
+        for kind in [LockKind::Shared, LockKind::Exclusive] {
+            let mut watch = watch(model);
+            watch.accesses(1, PUT, Reach::Lock(kind));
+            watch.told(1, WindowFact::Completed { owner: Some(0) });
+            watch.accesses(2, PUT, SHARED);
+            watch.check(0);
+            watch.told(2, WindowFact::Completed { owner: Some(0) });
+            watch.touches(Touch::Load);
+            watch.check(violations);
+            watch.told(0, WindowFact::Synchronised);
+            watch.touches(Touch::Load);
+            watch.check(violations);
+        }
+    }
+}
+
+#[test]
+fn a_store_before_any_call_on_the_window_is_watched() {
+    let mut watch = watch(MemoryModel::Separate);
+    assert!(watch.windows.watches());
+    watch.touches(Touch::Store);
+    watch.accesses(1, Touch::Get, SHARED);
+    watch.check(1);
+}
+
+#[test]
+fn ranks_that_fenced_unlike_are_told_when_the_window_is_freed() {
+    let mut watch = watch(MemoryModel::Unified);
+    watch.told(1, WindowFact::Fenced);
+    for process in 0..2 {
+        watch.told(process, WindowFact::Freed);
+    }
+    assert_eq!(
+        watch.found[0].to_string(),
+        "C4 (the ranks of a window call the same fences on it) broken by window 7: process 0 has \
+         called MPI_Win_fence 0 times when it frees the window, and process 1 1 times, in line 11"
+    );
+    watch.check(1);
+}
+
+#[test]
 fn a_store_lasts_until_others_may_know_of_it() {
     for (model, violations) in [(MemoryModel::Separate, 1), (MemoryModel::Unified, 0)] {
         let mut watch = watch(model);
@@ -138,6 +196,7 @@ fn a_store_lasts_until_others_may_know_of_it() {
         watch.accesses(1, PUT, SHARED);
         watch.check(violations);
         watch.told(1, WindowFact::Completed { owner: None });
+        watch.told(0, WindowFact::Synchronised);
         watch.touches(Touch::Store);
         watch.told(0, WindowFact::Synchronised);
         watch.accesses(1, PUT, SHARED);
