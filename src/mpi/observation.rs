@@ -194,6 +194,8 @@ pub enum Observation {
 pub struct StatementFailure {
     /// The rank whose statement it is.
     pub rank: u32,
+    /// The thread of it, where it has several.
+    pub thread: Option<u16>,
     /// Its line in the scenario.
     pub line: u32,
     /// Its column there.

@@ -60,6 +60,11 @@ impl Elements {
         self.extent
     }
 
+    /// The displacement of the buffer's first byte: 0, or the lowest one below it.
+    pub const fn lowest(&self) -> i64 {
+        self.origin.cast_signed().wrapping_neg()
+    }
+
     /// Elements of named types in all of them.
     pub fn primitives(&self) -> u64 {
         self.datatype.primitives() * self.count

@@ -170,7 +170,7 @@ impl Reading<'_> {
             self.refuse(
                 "ranks.addressing",
                 "endpoints are addressed",
-                "only the workloads `message_rate` and `collective` give their threads endpoints",
+                "only the workloads `message_rate`, `collective` and `program` give their threads endpoints",
             );
         }
     }
@@ -184,9 +184,9 @@ impl Reading<'_> {
         let found = format!("processes of {} threads", self.threads);
         let allowed = format!("the workload {} has one thread in each process", kind.name);
         let one = self.error(&codes::CONTRADICTION, path, found, allowed);
-        let one = one
-            .related(self.place("workload.kind"), "the workload is given here")
-            .help("several threads are known to the workloads message_rate and collective, and to a program over `xios_ep`");
+        let one = one.related(self.place("workload.kind"), "the workload is given here").help(
+            "several threads are known to the workloads message_rate, collective and program",
+        );
         self.diagnostics.push(one);
     }
 

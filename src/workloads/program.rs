@@ -13,6 +13,7 @@
 pub(crate) mod access;
 mod check;
 pub(crate) mod control;
+pub(crate) mod member;
 mod one_sided;
 mod operations;
 mod record;
@@ -23,6 +24,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use check::{Problem, ProgramError};
+use member::{Member, World};
 pub(crate) use operations::Extras;
 pub use operations::{Does, Op, OpKind, Step};
 pub use record::{Ending, Record, Returned};
@@ -38,6 +40,29 @@ pub struct Programs {
     variables: Vec<i64>,
     /// Bytes of the buffers with a name, from [`Buffer::OWN`] on.
     buffers: Arc<[u64]>,
+    team: Team,
+}
+
+/// The threads of each process, of which every one has a program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Team {
+    /// How many there are.
+    pub threads: u16,
+    /// The world in which they are ranks; `None` where each thread is a process to its library.
+    pub world: Option<World>,
+}
+
+impl Team {
+    /// One thread in each process.
+    pub const ALONE: Self = Self { threads: 1, world: None };
+
+    /// Threads that share one rank.
+    pub fn of_a_rank(self) -> usize {
+        match self.world {
+            Some(World::Shared | World::Duplicated) => self.threads.into(),
+            Some(World::Dynamic | World::Static) | None => 1,
+        }
+    }
 }
 
 impl Programs {
@@ -60,7 +85,7 @@ impl Programs {
     /// Programs that a reader has checked by itself: handles are opened before they are asked
     /// about, and each operation that moves bytes has a buffer of its own.
     pub fn checked(ranks: Vec<Arc<[Step]>>) -> Self {
-        Self { ranks, variables: Vec::new(), buffers: Arc::new([]) }
+        Self { ranks, variables: Vec::new(), buffers: Arc::new([]), team: Team::ALONE }
     }
 
     /// The same with `count` variables, those of rank and size among them.
@@ -75,25 +100,39 @@ impl Programs {
         Self { buffers, ..self }
     }
 
-    /// Number of ranks.
+    /// The same where processes have several threads, and `ranks` has the programs of all of them.
+    #[must_use]
+    pub(crate) fn of_threads(self, team: Team) -> Self {
+        Self { team, ..self }
+    }
+
+    /// Number of programs: one for each rank, or for each thread of it.
     pub fn size(&self) -> usize {
         self.ranks.len()
     }
 
-    /// The program of one rank, at its beginning.
+    /// The program of one rank, or of one thread of a rank, at its beginning.
     ///
     /// # Panics
     ///
-    /// When `rank` is not below [`Self::size`].
-    pub fn stream(&self, rank: usize) -> ProgramStream {
+    /// When `index` is not below [`Self::size`].
+    pub fn stream(&self, index: usize) -> ProgramStream {
+        let Team { threads, world } = self.team;
+        let (of_a_rank, thread) = (self.team.of_a_rank(), index % usize::from(threads));
+        let rank = index / of_a_rank;
         let mut variables = self.variables.clone();
         let number = |number: usize| i64::try_from(number).expect("there are fewer ranks");
         if !variables.is_empty() {
-            let known = control::known(number(rank), number(self.ranks.len()));
+            let size = number(self.ranks.len() / of_a_rank);
+            let known = control::known([number(rank), size], [number(thread), threads.into()]);
             variables[..known.len()].copy_from_slice(&known);
         }
-        let steps = Arc::clone(&self.ranks[rank]);
-        ProgramStream::new(steps, rank, variables, Arc::clone(&self.buffers))
+        let steps = Arc::clone(&self.ranks[index]);
+        let thread = u16::try_from(thread).expect("it is below the number of threads");
+        let member = world.map(|world| Member::new(thread, threads, world));
+        let shown = (of_a_rank > 1).then_some(thread);
+        ProgramStream::new(steps, (rank, shown), variables, Arc::clone(&self.buffers))
+            .of_member(member)
     }
 
     /// The buffer of operation number `op` of a rank; `None` where it moves no bytes.

@@ -74,12 +74,18 @@ pub struct Statements {
     pub buffers: Arc<[u64]>,
 }
 
-/// Reads a checked program workload, and reports mistakes.
+/// Reads a checked program workload, and reports mistakes; each rank has `of_a_rank` threads with
+/// a program.
 ///
 /// # Panics
 ///
 /// When the node was not checked against its shape.
-pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> Statements {
+pub fn read(
+    diagnostics: &mut Diagnostics,
+    choices: &Choices,
+    node: &Node,
+    of_a_rank: usize,
+) -> Statements {
     let mut types = Types::read(diagnostics, node);
     let named = Buffers::read(diagnostics, node);
     let mut memories = MemoryNames::default();
@@ -121,29 +127,33 @@ pub fn read(diagnostics: &mut Diagnostics, choices: &Choices, node: &Node) -> St
         // The buffers of a collective depend on the rank.
         let differs =
             first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
-        (all.ranks, all.variables) = (vec![first; ranks as usize], variables);
-        for rank in 1..all.ranks.len() {
+        (all.ranks, all.variables) = (vec![first; ranks as usize * of_a_rank], variables);
+        for rank in 1..ranks as usize {
             if !differs || diagnostics.has_errors() {
                 break;
             }
             let (own, _) = one(diagnostics, (ranks, rank), body, "workload.body");
-            let same = own == all.ranks[rank - 1];
-            all.ranks[rank] = if same { Arc::clone(&all.ranks[rank - 1]) } else { own };
+            let before = &all.ranks[rank * of_a_rank - 1];
+            let own = if own == *before { Arc::clone(before) } else { own };
+            all.ranks[rank * of_a_rank..][..of_a_rank].fill(own);
         }
         check_timers(diagnostics, (body, "workload.body"), &all.ranks[..1]);
         return all;
     }
     let Some(ranks) = node.get("ranks") else { return all };
     let lists = ranks.elements().expect("the tree was checked against its shape");
-    let count = u32::try_from(lists.len()).expect("the shape limits the ranks");
+    let count = u32::try_from(lists.len().div_ceil(of_a_rank)).expect("the shape limits the ranks");
     for (rank, list) in lists.iter().enumerate() {
         let path = format!("workload.ranks[{rank}]");
-        let (statements, variables) = one(diagnostics, (count, rank), list, &path);
+        let (statements, variables) = one(diagnostics, (count, rank / of_a_rank), list, &path);
         all.ranks.push(statements);
         all.variables = all.variables.max(variables);
     }
     check_timers(diagnostics, (ranks, "workload.ranks"), &all.ranks);
-    groups::check(diagnostics, lists);
+    // Threads that share a rank make and free a communicator once.
+    if of_a_rank == 1 {
+        groups::check(diagnostics, lists);
+    }
     all
 }
 

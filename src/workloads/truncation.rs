@@ -10,12 +10,12 @@ use runtime::monitors::Violation;
 /// Receives of a whole run that got more than they had room for.
 pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (rank, program) in (0..).zip(programs) {
+    for program in programs {
         // Programs of the other workloads receive messages of sizes that they know.
         if let AnyProgram::Goal(player) = program {
             found.extend(player.truncations());
         } else if let AnyProgram::Program(stream) = program {
-            found.extend(stream.truncations(rank));
+            found.extend(stream.truncations());
         }
     }
     found

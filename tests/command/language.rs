@@ -198,7 +198,7 @@ fn mistakes_in_programs_are_reported_at_their_place() {
     };
     refused(
         r#"{ "op": "send", "to": "= rnk", "size": "8 B" }"#,
-        "p.json:3:26 workload.body[0].to: the name `rnk`; known here are rank, size, proc_null, undefined",
+        "p.json:3:26 workload.body[0].to: the name `rnk`; known here are rank, size, proc_null, undefined, thread, threads",
     );
     refused(
         r#"{ "op": "send", "to": "= 1 us", "size": "8 B" }"#,
@@ -206,7 +206,7 @@ fn mistakes_in_programs_are_reported_at_their_place() {
     );
     refused(
         r#"{ "op": "set", "name": "rank", "to": 1 }"#,
-        "rank, size, proc_null, undefined never change",
+        "rank, size, proc_null, undefined, thread, threads never change",
     );
     refused(r#"{ "op": "if", "condition": "= 1", "then": [] }"#, "true or false is needed");
     refused(

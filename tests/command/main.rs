@@ -46,4 +46,5 @@ mod scale_out;
 mod schema;
 mod sendrecv_ring;
 mod sensitivity;
+mod threads_program;
 mod windows;

@@ -217,9 +217,85 @@ fn the_target_may_have_the_bytes_in_pieces() {
     let far = ["76 B at displacement 0 (of 8 B) leave the 64 B", "in line 8"];
     fails("far", &put(&vector(4, 6)), &far);
     is_refused("few", &put(&vector(3, 2)), &["E0503", "the target has 12 B, and the origin 16"]);
-    is_refused("back", &put(&vector(4, -2)), &["E0511", "do not begin at displacement 0"]);
+    is_refused("back", &put(&vector(4, -2)), &["E0511", "lie before the displacement"]);
     let double = vector(4, 2).replace("int32", "double");
+    let indexed = |places: &str| {
+        format!(
+            r#"{{ "kind": "indexed_block", "blocklength": 1, "displacements": [ {places} ], "child": {int} }}"#
+        )
+    };
+    ends_well("indexed", &put(&indexed("1, 4, 7, 10")));
+    is_refused("uneven", &put(&indexed("1, 4, 7, 11")), &["E0511", "not alike"]);
     is_refused("type", &put(&double.replace("4,", "2,")), &["E0503", "elements of other types"]);
+}
+
+/// The second element of each pair, which an indexed type selects, and nothing else.
+#[test]
+fn pieces_behind_the_displacement_are_put_where_they_belong() {
+    let body = r#"{ "op": "store", "buf": "x", "type": "int64", "values": [ 5, 6 ] },
+{ "op": "win_fence", "win": "w" },
+{ "op": "put", "win": "w", "target": "= (rank + 1) % size", "type": "int64", "count": 2, "origin": "x", "target_datatype":
+  { "kind": "indexed_block", "blocklength": 1, "displacements": [ 1, 3 ], "child": { "kind": "named", "name": "int64" } } },
+{ "op": "win_fence", "win": "w" },
+{ "op": "load", "win": "w", "type": "int64", "expect": { "values": [ 0, 5, 0, 6, 0 ] } }"#;
+    ends_well("indexed_put", &scenario(2, &within(body)));
+}
+
+#[test]
+fn exposures_fences_and_own_requests_follow_each_other() {
+    let body = r#"{ "op": "if", "condition": "= rank == 0", "then": [
+  { "op": "win_start", "win": "w", "ranks": [ 1 ] }, { "op": "put", "win": "w", "target": 1, "size": "8 B" },
+  { "op": "win_complete", "win": "w" } ], "else": [
+  { "op": "win_post", "win": "w", "ranks": [ 0 ] }, { "op": "win_wait", "win": "w" } ] },
+{ "op": "win_fence", "win": "w" },
+{ "op": "if", "condition": "= rank == 0", "then": [ { "op": "put", "win": "w", "target": 1, "size": "8 B" } ] },
+{ "op": "win_fence", "win": "w", "assert": [ "no_succeed" ] },
+{ "op": "win_lock_all", "win": "w" },
+{ "op": "rget", "win": "w", "target": "= rank", "size": "8 B", "origin": "x", "req": "a" }, { "op": "wait", "req": "a" },
+{ "op": "put", "win": "w", "target": "= rank", "size": "8 B", "origin": "x" },
+{ "op": "win_unlock_all", "win": "w" }, { "op": "barrier" }"#;
+    ends_well("follow", &scenario(2, &within(body)));
+}
+
+#[test]
+fn fences_that_one_rank_calls_alone_are_told_when_the_window_is_freed() {
+    let body = r#"{ "op": "if", "condition": "= rank == 0", "then": [ { "op": "win_fence", "win": "w" } ] }"#;
+    let words = ["C4 (the ranks of a window call the same fences on it)"];
+    fails("alone", &scenario(2, &within(body)), &words);
+}
+
+#[test]
+fn separate_memory_is_synchronised_by_its_owner() {
+    let lock = r#"{ "op": "win_lock", "win": "w", "target": 1, "kind": "exclusive" }"#;
+    let unlock = r#"{ "op": "win_unlock", "win": "w", "target": 1 }"#;
+    let of = |origin: &str, before: &str, after: &str| {
+        let body = format!(
+            r#"{{ "op": "if", "condition": "= rank == 1", "then": [ {before} {{ "op": "barrier" }} ], "else": [ {{ "op": "barrier" }} ] }},
+{{ "op": "if", "condition": "= rank == 0", "then": [ {lock}, {{ "op": "{origin}", "win": "w", "target": 1, "size": "8 B" }}, {unlock} ] }},
+{{ "op": "barrier" }}, {{ "op": "if", "condition": "= rank == 1", "then": [ {after} ] }}, {{ "op": "barrier" }}"#
+        );
+        scenario_with(r#"{ "model": "separate" }"#, 2, &within(&body))
+    };
+    let (load, store) = (
+        r#"{ "op": "load", "win": "w", "type": "int64" }"#,
+        r#"{ "op": "store", "win": "w", "type": "int64", "values": [ 1 ] },"#,
+    );
+    let own = format!("{lock}, {load}, {unlock}");
+    ends_well("synchronised", &of("put", "", &own));
+    fails("unseen", &of("put", "", load), &["R2", "load of bytes 0..8 by rank 1"]);
+    fails("unpublished", &of("get", store, &own), &["R2", "store of bytes 0..8 by rank 1"]);
+    ends_well("published", &of("get", &format!("{lock}, {store} {unlock},"), &own));
+}
+
+#[test]
+fn the_own_part_of_a_shared_window_needs_no_query() {
+    let body = r#"{ "op": "win_allocate_shared", "new": "w", "size": "8 B", "unit": 8 },
+{ "op": "store", "win": "w", "type": "int64", "values": [ "= 7 + rank" ] }, { "op": "barrier" },
+{ "op": "load", "win": "w", "type": "int64", "expect": { "values": [ "= 7 + rank" ] } },
+{ "op": "win_shared_query", "win": "w", "target": 0, "expect": { "count": "8 B" } },
+{ "op": "load", "win": "w", "target": 0, "type": "int64", "expect": { "values": [ 7 ] } },
+{ "op": "win_free", "win": "w" }"#;
+    ends_well("own_part", &scenario(2, body).replace("\"nodes\": 4", "\"nodes\": 1"));
 }
 
 #[test]

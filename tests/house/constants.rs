@@ -136,7 +136,7 @@ const NAMES: &[Row] = &[
     ("workloads/packing.rs", &["BACK"]),
     ("protocols/arguments.rs", &["OWN"]),
     ("workloads/program/control.rs", &["PROC_NULL"]),
-    ("workloads/statements/communicators.rs", &["FIRST"]),
+    ("workloads/program/member.rs", &["BUFFERS", "FIRST"]),
     ("workloads/statements/form/buffers.rs", &["MOST_VALUES"]),
     ("workloads/statements/form/collectives.rs", &["MOST_ELEMENTS"]),
     ("workloads/statements/requests.rs", &["BUFFERS", "FIRST_BUFFER"]),

@@ -448,7 +448,10 @@ fn a_derived_type_travels_behind_the_header() {
     let plain = header(at(0, 2));
     assert_eq!(header(at(0, 1)), plain, "whatever its count");
     // Kind, count, block length, stride and extent.
-    assert_eq!(header(At { disp: 0, block: WORD, count: 2, stride: 2 * WORD }), plain + 5 * 8);
+    assert_eq!(
+        header(At { disp: 0, first: 0, block: WORD, count: 2, stride: 2 * WORD }),
+        plain + 5 * 8
+    );
 }
 
 /// Five words, two a packet, there and back: the last packet ends the epoch, and each piece has its

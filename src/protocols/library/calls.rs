@@ -363,9 +363,10 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let (reached, completed) = self.windows.reached(&self.messages, thread, out)?;
         self.requests_complete(completed, out)?;
-        for thread in reached {
+        for (thread, called) in reached {
             self.threads.end(thread);
-            push_return(thread, Reply::Done, out);
+            let part = if let Called::Found(part) = called { Some(part) } else { None };
+            push_return(thread, part.map_or(Reply::Done, Reply::Part), out);
         }
         one_sided::reads_last(out);
         Ok(())

@@ -128,7 +128,7 @@ impl OneSided {
         messages: &Messages,
         thread: Thread,
         out: &mut Vec<LibraryAction>,
-    ) -> Result<(Vec<Thread>, Completed), ProtocolError> {
+    ) -> Result<(Vec<(Thread, Called)>, Completed), ProtocolError> {
         self.act(messages, thread, out, Rma::reached)
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Rma;
 use super::active::Fence;
 use super::call::RmaCall;
 use super::exchange::{Exchange, Leg};
@@ -11,6 +10,7 @@ use super::packet::{RmaPacket, Scope};
 use super::port::Port;
 use super::setup::{Creating, begin_free, begin_use};
 use super::window::{Target, Wants, Window};
+use super::{Called, Rma};
 use crate::contract::{Process, Thread, Wait};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -186,25 +186,34 @@ impl Goal {
 }
 
 impl Rma {
-    /// Brings a thread nearer to its goal; answers whether it has just reached it.
-    pub(super) fn advance(&mut self, thread: Thread, port: &mut Port<'_>) -> bool {
+    /// Brings a thread nearer to its goal; answers with what its call returns where it has just
+    /// reached it.
+    pub(super) fn advance(&mut self, thread: Thread, port: &mut Port<'_>) -> Option<Called> {
         let place = usize::from(thread.0);
-        let Some(mut goal) = self.goals[place].take() else { return false };
+        let mut goal = self.goals[place].take()?;
         loop {
             match self.turn(&mut goal, port) {
                 Turn::Waits => {
                     self.goals[place] = Some(goal);
-                    return false;
+                    return None;
                 }
                 Turn::Next(aim) => (goal.aim, goal.said) = (aim, false),
                 Turn::Over => {
                     while let Some(None) = self.goals.last() {
                         self.goals.pop();
                     }
-                    return true;
+                    return Some(self.returned(&goal));
                 }
             }
         }
+    }
+
+    /// What a call returns whose goal is reached: the window that shares memory tells where the own
+    /// part of it lies.
+    fn returned(&self, goal: &Goal) -> Called {
+        let Aim::Made { window, .. } = &goal.aim else { return Called::Returns };
+        let made = &self.windows[window];
+        made.segment(made.rank).map_or(Called::Returns, Called::Found)
     }
 
     fn turn(&mut self, goal: &mut Goal, port: &mut Port<'_>) -> Turn {
@@ -256,7 +265,14 @@ impl Rma {
                 }
                 Turn::Over
             }
-            Aim::OwnLock { window } => over(self.windows[window].owns_its_lock()),
+            Aim::OwnLock { window } => {
+                let done = self.windows[window].owns_its_lock();
+                if done {
+                    // Those that held the lock before have completed since it was called for.
+                    port.fact(*window, WindowFact::Synchronised);
+                }
+                over(done)
+            }
             Aim::Granted { window, target } => {
                 let target = *target;
                 #[cfg(feature = "mutants")]

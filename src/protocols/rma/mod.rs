@@ -191,7 +191,7 @@ impl Rma {
             self.goals.resize(place + 1, None);
         }
         self.goals[place] = Some(goal);
-        if self.advance(port.thread, port) { Called::Returns } else { Called::Waits }
+        self.advance(port.thread, port).unwrap_or(Called::Waits)
     }
 
     /// `MPI_Win_test`, before or after its pass.
@@ -255,9 +255,9 @@ impl Rma {
     }
 
     /// The threads whose goals are reached after what has happened.
-    pub(crate) fn reached(&mut self, port: &mut Port<'_>) -> Vec<Thread> {
+    pub(crate) fn reached(&mut self, port: &mut Port<'_>) -> Vec<(Thread, Called)> {
         let threads = (0_u16..).take(self.goals.len()).map(Thread);
-        threads.filter(|&thread| self.advance(thread, port)).collect()
+        threads.filter_map(|thread| Some((thread, self.advance(thread, port)?))).collect()
     }
 
     /// A request form is waited for: what it needs goes out.

@@ -326,9 +326,9 @@ impl Window {
 
     /// Where an operation takes place in the target's memory, as far as its origin can tell.
     pub(super) fn place(&self, target: u32, at: At) -> Result<Place, String> {
-        let At { disp, block, count, stride } = at;
+        let At { disp, first, block, count, stride } = at;
         let (memory, offset) = if self.flavor == Flavor::Dynamic {
-            let low = disp & u64::from(u32::MAX);
+            let low = (disp & u64::from(u32::MAX)) + first;
             (u32::try_from(disp >> 32).expect("shifted to 32 bits"), low)
         } else {
             let Base { memory, start, bytes, unit } = self.bases[target as usize];
@@ -339,7 +339,7 @@ impl Window {
                     at.span()
                 ));
             }
-            (memory, start + disp * unit)
+            (memory, start + disp * unit + first)
         };
         let shared = self.is_shared();
         Ok(Place { memory, shared, offset, block, count, stride })

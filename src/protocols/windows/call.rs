@@ -44,8 +44,10 @@ pub struct FenceAssert {
 /// [`address`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct At {
-    /// Displacement of the first block.
+    /// Displacement of the operation.
     pub disp: u64,
+    /// Bytes from there to the first block.
+    pub first: u64,
     /// Bytes of a block.
     pub block: u64,
     /// Blocks.
@@ -57,7 +59,7 @@ pub struct At {
 impl At {
     /// `bytes` consecutive bytes.
     pub const fn contiguous(disp: u64, bytes: u64) -> Self {
-        Self { disp, block: bytes, count: 1, stride: bytes }
+        Self { disp, first: 0, block: bytes, count: 1, stride: bytes }
     }
 
     /// Bytes that move.
@@ -65,9 +67,12 @@ impl At {
         self.block * self.count as u64
     }
 
-    /// Bytes from the first to behind the last.
+    /// Bytes from the displacement to behind the last block.
     pub const fn span(self) -> u64 {
-        if self.count == 0 { 0 } else { self.stride * (self.count as u64 - 1) + self.block }
+        match self.count {
+            0 => 0,
+            count => self.first + self.stride * (count as u64 - 1) + self.block,
+        }
     }
 }
 

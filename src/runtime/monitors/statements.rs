@@ -8,10 +8,11 @@ pub const STATEMENT: &str = "program";
 
 /// The failure as a law that the program broke.
 pub(super) fn violation(failure: &StatementFailure) -> Violation {
-    let StatementFailure { rank, line, column, iteration, error } = *failure;
+    let StatementFailure { rank, thread, line, column, iteration, error } = *failure;
     let times = iteration.map_or_else(String::new, |at| format!(", iteration {at}"));
     let (statement, detail) = words(error);
-    let objects = vec![format!("rank {rank} in line {line}, column {column}{times}")];
+    let thread = thread.map_or_else(String::new, |thread| format!(", thread {thread},"));
+    let objects = vec![format!("rank {rank}{thread} in line {line}, column {column}{times}")];
     Violation { id: STATEMENT, statement, objects, detail }
 }
 

@@ -31,12 +31,14 @@ pub struct Access {
 pub(crate) enum Memory {
     /// In these bytes.
     Region(Region),
-    /// In a rank's part of a shared window, which `MPI_Win_shared_query` has told.
-    Part { win: Win, target: Expression },
+    /// In a part of a shared window: of the rank whose part `MPI_Win_shared_query` has told, or
+    /// the own one.
+    Part { win: Win, target: Option<Expression> },
 }
 
-/// The parts of shared windows that a program has asked for.
-pub(super) type Parts = BTreeMap<(Win, u32), Region>;
+/// The parts of shared windows that a program knows: its own since the window was made (`None`), and
+/// those that it has asked for, by rank.
+pub(super) type Parts = BTreeMap<(Win, Option<u32>), Region>;
 
 /// What a program does with a number in its memory.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -60,10 +62,14 @@ impl Access {
     fn region(&self, values: &[i64], parts: &Parts) -> Result<Region, StatementError> {
         match &self.memory {
             Memory::Region(region) => Ok(*region),
-            Memory::Part { win, target } => {
+            Memory::Part { win, target: None } => {
+                let part = parts.get(&(*win, None));
+                Ok(*part.expect("the statement that makes the window comes before"))
+            }
+            Memory::Part { win, target: Some(target) } => {
                 let target = target.value(values).map_err(|failure| control::error(&failure))?;
                 let rank = u32::try_from(target).ok();
-                let part = rank.and_then(|rank| parts.get(&(*win, rank)));
+                let part = rank.and_then(|rank| parts.get(&(*win, Some(rank))));
                 part.copied().ok_or(StatementError::UnknownPart { target })
             }
         }

@@ -14,7 +14,7 @@ use crate::collectives::{self, Argument};
 
 /// Names that every program knows, in the order of their slots: the rank and the number of ranks in
 /// `MPI_COMM_WORLD`, the number of `MPI_PROC_NULL`, and the number of a value that a call does not return.
-pub(crate) const NAMES: [&str; 4] = ["rank", "size", "proc_null", "undefined"];
+pub(crate) const NAMES: [&str; 6] = ["rank", "size", "proc_null", "undefined", "thread", "threads"];
 /// The number that stands for `MPI_PROC_NULL`: no rank minus a few.
 pub(crate) const PROC_NULL: i64 = -32_767;
 
@@ -322,9 +322,12 @@ pub(super) fn move_to(region: &mut Region, id: u32) {
     }
 }
 
-/// The values of [`NAMES`] for one rank of `size`.
-pub(super) const fn known(rank: i64, size: i64) -> [i64; NAMES.len()] {
-    [rank, size, PROC_NULL, UNDEFINED]
+/// The values of [`NAMES`] for one rank of `size`, and one thread of `threads` of its process.
+pub(super) const fn known(
+    [rank, size]: [i64; 2],
+    [thread, threads]: [i64; 2],
+) -> [i64; NAMES.len()] {
+    [rank, size, PROC_NULL, UNDEFINED, thread, threads]
 }
 
 /// The value that a call returned; `None` where it returned none.

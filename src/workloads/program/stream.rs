@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::access::Parts;
 use super::control::{self, Control};
+use super::member::Member;
 use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
@@ -26,6 +27,10 @@ const MOST_SILENT: u32 = 10_000_000;
 pub struct ProgramStream {
     steps: Arc<[Step]>,
     rank: u32,
+    /// Its number among the threads of the rank, where there are several.
+    thread: Option<u16>,
+    /// Its place among the threads of its process, where they call one library.
+    member: Option<Box<Member>>,
     /// The step that was begun last, and one.
     begun: usize,
     /// Values of the variables; none in a program without expressions.
@@ -76,7 +81,7 @@ struct Begun {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
-        (&self.variables, self.loaded, self.failed, &self.parts).hash(state);
+        (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
         if !self.loops() {
             self.calls.hash(state);
         }
@@ -100,6 +105,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
         self.has_ready_sends()
     }
 
+    fn forks(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member.forks())
+    }
+
     fn line_of(&self, call: u32) -> Option<u32> {
         self.line_of_call(call)
     }
@@ -108,13 +117,15 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
 impl ProgramStream {
     pub(super) fn new(
         steps: Arc<[Step]>,
-        rank: usize,
+        (rank, thread): (usize, Option<u16>),
         variables: Vec<i64>,
         buffers: Arc<[u64]>,
     ) -> Self {
         Self {
             steps,
             rank: u32::try_from(rank).expect("ranks have 32-bit numbers"),
+            thread,
+            member: None,
             begun: 0,
             variables,
             buffers,
@@ -133,6 +144,11 @@ impl ProgramStream {
         }
     }
 
+    /// The program of one thread among others.
+    pub(super) fn of_member(self, member: Option<Member>) -> Self {
+        Self { member: member.map(Box::new), ..self }
+    }
+
     /// The same program without bounds of `until`. In an exploration a rank may poll as often as it likes while every
     /// other rank stands still, so that a number of repetitions means nothing: a loop that no order leaves is a state
     /// without a way to a good end.
@@ -145,8 +161,9 @@ impl ProgramStream {
         &self.records
     }
 
-    /// Receives of this program, that of `rank`, which got more than they had room for.
-    pub(crate) fn truncations(&self, rank: u32) -> impl Iterator<Item = Violation> {
+    /// Receives of this program which got more than they had room for.
+    pub(crate) fn truncations(&self) -> impl Iterator<Item = Violation> {
+        let rank = self.rank;
         self.records.iter().flat_map(move |record| {
             record.returned.endings().filter_map(move |ending| match ending {
                 Ending::Over { outcome: Outcome::Truncated(status), .. } => {
@@ -178,10 +195,23 @@ impl ProgramStream {
     /// # Panics
     ///
     /// When `reply` is none that the last call can return: a defect of the library.
-    pub fn advance(&mut self, reply: Option<Reply>) -> Next<Call> {
+    pub fn advance(&mut self, mut reply: Option<Reply>) -> Next<Call> {
         if self.failed {
             return Next::End;
         }
+        if self.member.is_none() {
+            return self.goes_by(reply);
+        }
+        let own = self.member.as_mut().and_then(|member| member.next(&mut reply));
+        own.unwrap_or_else(|| {
+            let next = self.goes_by(reply);
+            let member = self.member.as_mut().expect("it was there before");
+            if next == Next::End { member.ends() } else { member.numbered(next) }
+        })
+    }
+
+    /// The next step of the program itself.
+    fn goes_by(&mut self, reply: Option<Reply>) -> Next<Call> {
         let taken = match self.loaded.take() {
             Some(number) => self.take_number(number),
             None => reply.map_or(Ok(()), |reply| self.take(reply)),
@@ -381,7 +411,8 @@ impl ProgramStream {
         self.failed = true;
         let Step { line, column, .. } = self.steps[self.last() as usize];
         let iteration = self.iteration();
-        let failure = StatementFailure { rank: self.rank, line, column, iteration, error };
+        let (rank, thread) = (self.rank, self.thread);
+        let failure = StatementFailure { rank, thread, line, column, iteration, error };
         Next::Tell(Observation::Failed(failure))
     }
 
@@ -577,9 +608,11 @@ impl ProgramStream {
                 None
             }
             (Call::Rma(call), Reply::Part(part)) => {
-                if let RmaCall::Query { win, target } = **call {
-                    self.parts.insert((win, target), part);
-                }
+                let RmaCall::Query { win, target } = **call else {
+                    self.parts.insert((call.win(), None), part);
+                    return None;
+                };
+                self.parts.insert((win, Some(target)), part);
                 Some(Returned::Part(part))
             }
             (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),

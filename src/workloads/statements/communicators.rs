@@ -32,7 +32,7 @@ pub(super) const STATEMENTS: [&str; 8] = [
 ];
 
 /// The first number of those that are made.
-const FIRST: u16 = 8;
+use crate::program::member::FIRST;
 
 /// How a communicator came to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

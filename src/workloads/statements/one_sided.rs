@@ -16,7 +16,6 @@ use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
-use mpi::datatype::Rows;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::synchronisation::RankSet;
@@ -26,6 +25,7 @@ use protocols::contract::{Region, Space};
 use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
 };
+use protocols::typed::Elements;
 
 /// A statement about a window, while it is read.
 pub(super) struct OneSided<'r, 'a, 'n> {
@@ -105,14 +105,10 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             (true, Some(_)) => {
                 let target =
                     self.reader.value(self.node, "target", Some(Type::Integer), self.path)?;
-                Some(Memory::Part { win, target })
+                Some(Memory::Part { win, target: Some(target) })
             }
+            (true, None) => Some(Memory::Part { win, target: None }),
             (false, None) => Some(Memory::Region(own)),
-            (true, None) => {
-                let allowed = "a shared window has a part of each rank";
-                self.refuse(&codes::MISSING_KEY, "target", "the key `target` is missing", allowed);
-                None
-            }
             (false, Some(_)) => {
                 let found = "the memory of another rank";
                 let allowed =
@@ -451,21 +447,15 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             let found = "the datatype has elements of other types";
             self.refuse(&codes::CONTRADICTION, KEY, found, "it has those of `type`");
         }
-        match elements.rows() {
-            _ if packed == 0 => at,
-            Some(rows) if rows.first == 0 && follow_each_other(&rows) => At {
-                block: rows.length,
-                count: u32::try_from(rows.count).unwrap_or(u32::MAX),
-                stride: if rows.count == 1 { rows.length } else { rows.stride.unsigned_abs() },
-                ..at
-            },
-            Some(_) | None => {
-                let found = "pieces that are not alike, or that do not begin at displacement 0";
-                let allowed = "pieces of one length at one distance";
-                self.refuse(&codes::DATATYPE, KEY, found, allowed);
-                at
-            }
+        if packed == 0 {
+            return at;
         }
+        if let Some((first, block, count, stride)) = alike(&elements) {
+            return At { first, block, count, stride, ..at };
+        }
+        let found = "pieces that are not alike, or that lie before the displacement";
+        self.refuse(&codes::DATATYPE, KEY, found, "pieces of one length at one distance");
+        at
     }
 
     fn computes(&mut self, key: (Key, Type), range: (i64, i64)) -> bool {
@@ -493,9 +483,29 @@ const OPERATIONS: [&str; 6] =
 /// What stands for the call of a statement that is refused.
 const PLACEHOLDER: RmaCall = RmaCall::Sync { win: protocols::rma::call::Win(0) };
 
-/// Whether the pieces are one, or each begins behind the one before.
-const fn follow_each_other(rows: &Rows) -> bool {
-    rows.count == 1 || rows.stride > 0 && rows.stride.unsigned_abs() >= rows.length
+/// The pieces of elements, where they are of one length and each begins at one distance behind the one
+/// before: the byte of the first, their length, their number and that distance.
+fn alike(elements: &Elements) -> Option<(u64, u64, u32, u64)> {
+    if let Some(rows) = elements.rows() {
+        let follow =
+            rows.count == 1 || rows.stride > 0 && rows.stride.unsigned_abs() >= rows.length;
+        let stride = if rows.count == 1 { rows.length } else { rows.stride.unsigned_abs() };
+        let first = rows.first.checked_add(elements.lowest())?;
+        let (first, count) = (u64::try_from(first).ok()?, u32::try_from(rows.count).ok()?);
+        return follow.then_some((first, rows.length, count, stride));
+    }
+    let mut runs = elements.runs(0..elements.packed());
+    let (first, length) = runs.next()?;
+    let (mut last, mut stride, mut count) = (first, None, 1_u32);
+    for (start, bytes) in runs {
+        let distance = start.checked_sub(last).filter(|distance| *distance >= length)?;
+        if bytes != length || *stride.get_or_insert(distance) != distance {
+            return None;
+        }
+        (last, count) = (start, count.checked_add(1)?);
+    }
+    let first = u64::try_from(i64::try_from(first).ok()?.checked_add(elements.lowest())?).ok()?;
+    Some((first, length, count, stride.unwrap_or(length)))
 }
 
 fn assertions(node: &Node) -> FenceAssert {

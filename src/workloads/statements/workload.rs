@@ -11,7 +11,8 @@ use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
 use crate::marks::{END, START};
 use crate::metric::{Measured, TIME};
-use crate::program::{self, Does, Programs};
+use crate::program::member::{MOST, World};
+use crate::program::{self, Does, Programs, Team};
 use crate::ranks::{Addressing, Ranks};
 use form::codes;
 use form::diagnostic::Diagnostic;
@@ -32,7 +33,7 @@ const EXAMPLE: &str = "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ],
 form::object! {
     /// Statements, written out for each rank.
     pub struct ProgramForm {
-        /// One list of statements for each rank; each has a buffer of its own, so that every
+        /// One list of statements for each rank, or for each thread of a process of several; each has a buffer of its own, so that every
         /// large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about
         /// 100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.
         ranks: Option<Node> = alternative(&RANKS, EXAMPLE),
@@ -58,9 +59,10 @@ pub static KIND: Kind = Kind {
     processes: workload_field!(ProgramForm, ranks),
     read: |reading| {
         check_form(reading)?;
+        let team = team(reading.addressing, reading.threads);
         let Statements { ranks, variables, buffers } =
-            read(reading.diagnostics, reading.choices, reading.node);
-        Some(Arc::new(WrittenProgram { ranks, variables, buffers }))
+            read(reading.diagnostics, reading.choices, reading.node, team.of_a_rank());
+        Some(Arc::new(WrittenProgram { ranks, variables, buffers, team }))
     },
 };
 
@@ -73,6 +75,21 @@ pub struct WrittenProgram {
     pub variables: usize,
     /// Bytes of the buffers with a name.
     pub buffers: Arc<[u64]>,
+    /// The threads of each process.
+    pub team: Team,
+}
+
+/// The threads of a process that have a program each.
+const fn team(addressing: Addressing, threads: u16) -> Team {
+    let world = match addressing {
+        Addressing::Process if threads == 1 => return Team::ALONE,
+        Addressing::Process => Some(World::Shared),
+        Addressing::Duplicated => Some(World::Duplicated),
+        Addressing::Endpoints(own) if own.at_start => Some(World::Static),
+        Addressing::Endpoints(_) => Some(World::Dynamic),
+        Addressing::EndpointLibrary => None,
+    };
+    Team { threads, world }
 }
 
 /// Refuses a program that has not either lists of ranks or one body of all.
@@ -109,11 +126,12 @@ impl WrittenProgram {
             return;
         }
         let found = format!("{lists} ranks");
-        let allowed = format!("one for each of the {threads} endpoints of every process");
+        let each = if self.team.of_a_rank() > 1 { "threads" } else { "endpoints" };
+        let allowed = format!("one for each of the {threads} {each} of every process");
         let path = if reading.node.get("body").is_some() { BODY_RANKS } else { KIND.processes };
         let one = reading.error(&codes::CONTRADICTION, path, found, allowed);
         let threads = reading.place("ranks.threads_per_process");
-        reading.diagnostics.push(one.related(threads, "the endpoints are given here"));
+        reading.diagnostics.push(one.related(threads, "they are given here"));
     }
 
     /// The endpoint library passes on messages that lie in one piece.
@@ -146,6 +164,30 @@ impl WrittenProgram {
         let one =
             one.help("`win_create` makes a window of endpoints, and `win_wait` ends an epoch");
         reading.diagnostics.push(one);
+    }
+
+    /// Windows belong to processes, and endpoints of a program's own to processes of one thread.
+    fn check_team(&self, reading: &mut Reading<'_>) {
+        let belongs = |step: &Step| {
+            let Step::Call(call) = step else { return None };
+            if let Call::Rma(call) = call {
+                return Some((call.name(), "windows"));
+            }
+            let makes = matches!(call, Call::CreateEndpoints { .. });
+            makes.then_some(("MPI_Comm_create_endpoints", "endpoints that a statement makes"))
+        };
+        let found = |one: &Statement| belongs(&one.step).map(|what| (one.line, what));
+        let path = "ranks.threads_per_process";
+        if let Some((line, (function, what))) = self.statements().find_map(found) {
+            let found = "the threads of a process have a program each";
+            let allowed =
+                format!("line {line} calls `{function}`: {what} need processes of one thread");
+            reading.refuse(path, found, allowed);
+        }
+        if self.team.threads > MOST {
+            let found = format!("{} threads with a program each", self.team.threads);
+            reading.refuse(path, found, format!("at most {MOST} of a process"));
+        }
     }
 
     /// The calls, with the units of collectives.
@@ -192,6 +234,7 @@ impl WrittenProgram {
         Programs::checked(lists)
             .with_variables(self.variables)
             .with_buffers(Arc::clone(&self.buffers))
+            .of_threads(self.team)
     }
 }
 
@@ -235,9 +278,8 @@ impl Workload for WrittenProgram {
         &KIND
     }
 
-    fn check_addressing(&self, reading: &mut Reading<'_>) {
-        reading.refuse_endpoints();
-    }
+    /// Every addressing has programs.
+    fn check_addressing(&self, _: &mut Reading<'_>) {}
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
         let payload = reading.tree.get("mpi").and_then(|mpi| mpi.word("payload"));
@@ -246,7 +288,7 @@ impl Workload for WrittenProgram {
             reading.refuse("mpi.payload", "the bytes of messages do not exist", allowed);
         }
         let ranks = u32::try_from(self.ranks.len()).expect("the shape limits the ranks");
-        let processes = ranks.div_ceil(u32::from(reading.each.max(1)));
+        let processes = ranks.div_ceil(u32::from(reading.threads.max(1)));
         Some(Processes::new(processes, processes.div_ceil(reading.nodes)))
     }
 
@@ -256,8 +298,9 @@ impl Workload for WrittenProgram {
             self.check_pieces(reading);
             self.check_windows(reading);
             check_tags(reading);
-        } else {
-            reading.refuse_threads(&KIND);
+        } else if self.team.world.is_some() {
+            self.check_whole_processes(reading);
+            self.check_team(reading);
         }
     }
 

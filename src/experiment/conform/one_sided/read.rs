@@ -358,7 +358,7 @@ impl RawOp {
         if u64::from(blocks).checked_mul(blocklength) != Some(count) || stride > ELEMENTS_MAX {
             return Err("`target_vector` has not `count` elements".to_owned());
         }
-        Ok(At { disp, block: blocklength * width, count: blocks, stride: stride * width })
+        Ok(At { first: 0, block: blocklength * width, count: blocks, stride: stride * width, disp })
     }
 
     fn kind(&self, datatype: Datatype) -> Result<Kind, Problem> {

@@ -65,7 +65,7 @@ const PLACE: [Field; 6] = [
     optional(
         "target",
         &RANK,
-        "In a shared window, the rank whose part it is; a `win_shared_query` of it comes before.",
+        "In a shared window, the rank whose part it is, after a `win_shared_query` of it; without it, the own part.",
     ),
     optional("memory", &Shape::Name, "In a dynamic window, the memory that the rank attaches."),
     default("type", &TYPE, "int32", "The type of its elements; a pair is two numbers."),

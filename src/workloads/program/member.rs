@@ -1,0 +1,262 @@
+//! One thread among those of a process, each of which executes a program of its own.
+//!
+//! ```text
+//!   thread 0   [create endpoints]  fork  [attach] ── program ── join  [free endpoints]
+//!   thread i                             [attach] ── program
+//! ```
+//!
+//! The threads of a process call one library, so that their requests, messages, communicators and
+//! buffers need different numbers there. Number `n` of thread `t` of `T` is `n * T + t`; buffers,
+//! whose numbers have gaps, lie [`BUFFERS`] apart.
+
+use std::sync::Arc;
+
+use crate::job::duplicate;
+use mpi::communicator::Communicators;
+use protocols::call::{Buffer, Call, Comm, CommCall, Over, Reply, Requests, TypedCall};
+use protocols::collectives::Collective;
+use protocols::contract::{Handle, Next, Region, Space};
+
+/// What stands for `MPI_COMM_WORLD` in the program of a thread.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum World {
+    /// The communicator of the processes, whose rank all threads share.
+    Shared,
+    /// A duplicate of it for each thread.
+    Duplicated,
+    /// The endpoints of all threads: the first thread of a process makes them.
+    Dynamic,
+    /// The endpoints of all threads, which are there from the start: each thread attaches to its own.
+    Static,
+}
+
+/// The first number of a communicator that a program makes.
+pub(crate) const FIRST: u16 = 8;
+
+/// Numbers of buffers that a thread has for itself: those of its program, and as many with a name.
+const BUFFERS: u32 = Buffer::OWN + (1 << 16);
+
+/// Threads of a process that may have programs of their own.
+pub(crate) const MOST: u16 = (u32::MAX / BUFFERS) as u16;
+
+/// A thread, and how far it is beside its program.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Member {
+    thread: u16,
+    threads: u16,
+    world: World,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Stage {
+    /// So many steps before the program are done.
+    Before(u16),
+    /// The program is executed.
+    Program,
+    /// So many steps behind it are done.
+    Behind(u16),
+}
+
+impl Member {
+    pub(super) const fn new(thread: u16, threads: u16, world: World) -> Self {
+        Self { thread, threads, world, stage: Stage::Before(0) }
+    }
+
+    /// Whether the thread creates the others.
+    pub(super) const fn forks(&self) -> bool {
+        self.thread == 0 && self.threads > 1
+    }
+
+    /// The next step that is none of the program; what such a step returned is taken from `reply`.
+    pub(super) fn next(&mut self, reply: &mut Option<Reply>) -> Option<Next<Call>> {
+        match self.stage {
+            Stage::Before(done) => {
+                *reply = None;
+                let next = self.before().nth(usize::from(done));
+                self.stage = if next.is_some() { Stage::Before(done + 1) } else { Stage::Program };
+                next
+            }
+            Stage::Program => None,
+            Stage::Behind(done) => {
+                *reply = None;
+                let next = self.behind().nth(usize::from(done));
+                self.stage = Stage::Behind(done + 1);
+                Some(next.unwrap_or(Next::End))
+            }
+        }
+    }
+
+    /// The program is over: the step that follows it.
+    pub(super) fn ends(&mut self) -> Next<Call> {
+        self.stage = Stage::Behind(0);
+        self.next(&mut None).expect("the last of all steps is the end")
+    }
+
+    fn before(&self) -> impl Iterator<Item = Next<Call>> {
+        let (first, dynamic) = (self.thread == 0, self.world == World::Dynamic);
+        let (parent, count) = (Comm(Communicators::WORLD), self.threads);
+        let create = Call::CreateEndpoints { parent, count, first: Comm(FIRST) };
+        let create = (first && dynamic).then_some(Next::Call(create));
+        let fork = self.forks().then_some(Next::Fork);
+        let attach = Next::Call(Call::Attach { id: self.thread });
+        let attach = (self.world == World::Static).then_some(attach);
+        [create, fork, attach].into_iter().flatten()
+    }
+
+    fn behind(&self) -> impl Iterator<Item = Next<Call>> {
+        let join = self.forks().then_some(Next::Join);
+        let frees = self.thread == 0 && self.world == World::Dynamic;
+        let made = if frees { self.threads } else { 0 };
+        let free = |thread| Next::Call(Call::FreeEndpoint { comm: Comm(FIRST + thread) });
+        join.into_iter().chain((0..made).map(free))
+    }
+}
+
+/// The numbers of a thread in the library of its process.
+impl Member {
+    /// The step of the program with the numbers that the library knows.
+    pub(super) fn numbered(&self, next: Next<Call>) -> Next<Call> {
+        match next {
+            Next::Call(mut call) => {
+                self.number_call(&mut call);
+                Next::Call(call)
+            }
+            Next::Load(region) => Next::Load(self.region(region)),
+            Next::Store(region, bits) => Next::Store(self.region(region), bits),
+            next @ (Next::Compute(_)
+            | Next::Mark(_)
+            | Next::Fork
+            | Next::Join
+            | Next::Take(_)
+            | Next::Copy(..)
+            | Next::Offload(..)
+            | Next::Tell(_)
+            | Next::End) => next,
+        }
+    }
+
+    fn spread(&self, number: u32) -> u32 {
+        number * u32::from(self.threads) + u32::from(self.thread)
+    }
+
+    fn handle(&self, handle: &mut Handle) {
+        handle.0 = self.spread(handle.0);
+    }
+
+    fn handles(&self, requests: &mut Requests) {
+        let all = (0..requests.len()).map(|index| Handle(self.spread(requests.at(index).0)));
+        *requests = Requests::List(all.collect());
+    }
+
+    fn buffer(&self, id: u32) -> u32 {
+        id + BUFFERS * u32::from(self.thread)
+    }
+
+    fn region(&self, region: Region) -> Region {
+        let Space::User(id) = region.space else { return region };
+        Region { space: Space::User(self.buffer(id)), ..region }
+    }
+
+    fn comm(&self, comm: &mut Comm) {
+        let Comm(number) = *comm;
+        *comm = match (self.world, number.checked_sub(FIRST)) {
+            (_, Some(made)) => Comm(FIRST + self.threads + made * self.threads + self.thread),
+            (World::Duplicated, None) if number == Communicators::WORLD => duplicate(self.thread),
+            (World::Dynamic, None) if number == Communicators::WORLD => Comm(FIRST + self.thread),
+            (_, None) => *comm,
+        };
+    }
+
+    fn collective(&self, call: &mut Arc<Collective>) {
+        let call = Arc::make_mut(call);
+        self.comm(&mut call.comm);
+        (call.input, call.output) = (self.region(call.input), self.region(call.output));
+    }
+
+    fn number_call(&self, call: &mut Call) {
+        match call {
+            Call::Isend { request, comm, buffer, .. }
+            | Call::Irecv { request, comm, buffer, .. } => {
+                self.handle(request);
+                self.comm(comm);
+                buffer.id = self.buffer(buffer.id);
+            }
+            Call::Send { comm, buffer, .. } | Call::Recv { comm, buffer, .. } => {
+                self.comm(comm);
+                buffer.id = self.buffer(buffer.id);
+            }
+            Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
+                self.handle(request);
+            }
+            Call::WaitAll { requests, .. }
+            | Call::WaitAny { requests }
+            | Call::TestAll { requests } => self.handles(requests),
+            Call::Mprobe { message, comm, .. } | Call::Improbe { message, comm, .. } => {
+                self.handle(message);
+                self.comm(comm);
+            }
+            Call::Mrecv { message, buffer } => {
+                self.handle(message);
+                buffer.id = self.buffer(buffer.id);
+            }
+            Call::Imrecv { message, request, buffer } => {
+                self.handle(message);
+                self.handle(request);
+                buffer.id = self.buffer(buffer.id);
+            }
+            Call::Probe { comm, .. }
+            | Call::Iprobe { comm, .. }
+            | Call::Barrier { comm }
+            | Call::FreeEndpoint { comm } => self.comm(comm),
+            Call::CreateEndpoints { parent, first, .. } => {
+                self.comm(parent);
+                self.comm(first);
+            }
+            Call::Compare { a, b } => {
+                self.comm(a);
+                self.comm(b);
+            }
+            Call::Communicators(call) => self.number_made(call),
+            Call::Collective(call) => self.collective(call),
+            Call::Icollective { request, call } => {
+                self.handle(request);
+                self.collective(call);
+            }
+            Call::Typed(typed) => {
+                let TypedCall { call, .. } = Arc::make_mut(typed);
+                self.number_call(call);
+            }
+            Call::AttachBuffer { .. }
+            | Call::DetachBuffer
+            | Call::Init
+            | Call::Attach { .. }
+            | Call::Rma(_)
+            | Call::Device(_) => {}
+        }
+    }
+
+    fn number_made(&self, call: &mut CommCall) {
+        match call {
+            CommCall::Dup { comm, new }
+            | CommCall::Split { comm, new, .. }
+            | CommCall::CreateGroup { comm, new, .. }
+            | CommCall::Merge { comm, new, .. } => {
+                self.comm(comm);
+                self.comm(new);
+            }
+            CommCall::Intercomm { comm, peer, new, .. } => {
+                self.comm(comm);
+                self.comm(peer);
+                self.comm(new);
+            }
+            CommCall::Couple { comm, over, .. } => {
+                self.comm(comm);
+                if let Some(Over { peer, .. }) = over {
+                    self.comm(peer);
+                }
+            }
+            CommCall::Free { comm } | CommCall::Numbers { comm, .. } => self.comm(comm),
+        }
+    }
+}
