@@ -494,7 +494,7 @@ pub enum WindowFact {
         /// From where; `None` is from everywhere.
         owner: Option<u32>,
     },
-    /// The process calls a synchronisation: its loads and stores come before what follows.
+    /// The process calls a synchronisation, or has the lock of its own part that it called for: its loads and stores come before what follows.
     Synchronised,
     /// It has the lock of its own part, or none.
     OwnLock(Option<LockKind>),
@@ -515,7 +515,10 @@ pub enum WindowFact {
     /// Its exposure epoch is over.
     ExposureOver,
     /// It has freed the window, and reported the accesses that this hides.
-    Freed,
+    Freed {
+        /// The process of its rank 0.
+        first: u32,
+    },
 }
 
 impl Observation {

@@ -262,6 +262,11 @@ fn fences_that_one_rank_calls_alone_are_told_when_the_window_is_freed() {
     let body = r#"{ "op": "if", "condition": "= rank == 0", "then": [ { "op": "win_fence", "win": "w" } ] }"#;
     let words = ["C4 (the ranks of a window call the same fences on it)"];
     fails("alone", &scenario(2, &within(body)), &words);
+    let two_groups = r#"{ "op": "comm_split", "new": "c", "color": "= rank % 2", "key": 0 },
+{ "op": "win_allocate", "new": "w", "size": "8 B", "unit": 8, "comm": "c" },
+{ "op": "repeat", "times": "= 1 + rank % 2", "do": [ { "op": "win_fence", "win": "w" } ] },
+{ "op": "win_free", "win": "w" }, { "op": "comm_free", "comm": "c" }"#;
+    ends_well("two_groups", &scenario(4, two_groups));
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Facts<'_> {
         for memory in own.into_iter().chain(attached) {
             port.fact(self.0.id, WindowFact::Hidden { memory });
         }
-        port.fact(self.0.id, WindowFact::Freed);
+        port.fact(self.0.id, WindowFact::Freed { first: self.0.members[0].0 });
     }
 
     /// What was wanted of one target, or of all, is done.

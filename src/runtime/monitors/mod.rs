@@ -14,7 +14,7 @@
 //! | E1 | endpoints are numbered process by process | [`groups`] |
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
-//! | C4 | ranks that leave their n-th collective leave the same one | [`groups`] |
+//! | C4 | ranks that leave their n-th collective leave the same one, and call the same fences | [`groups`], [`windows`] |
 //! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |
 //! | `MPI_ERR_TYPE` | a receive names the types that its message was sent with, one by one | [`buffers`] |
 //! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
@@ -62,7 +62,7 @@ pub struct Monitors {
     pub groups: Shared<groups::Groups>,
     /// V3.
     pub movers: movers::Movers,
-    /// R2.
+    /// R2, and C4 of fences.
     pub windows: Shared<windows::Windows>,
 }
 

@@ -61,8 +61,10 @@ pub struct Windows {
     /// Windows and memories with open loads and stores of their owner.
     touched: BTreeMap<u32, BTreeSet<(u32, u32)>>,
     reported: BTreeSet<(Place, Place)>,
-    /// Of each freed window, the process that came first and how many fences it had called.
-    freed: BTreeMap<u32, (u32, u32)>,
+    /// Of each freed window, the process that has freed it first and how many fences that had
+    /// called. Windows of groups without a common process have equal numbers; the process of rank 0
+    /// tells them apart.
+    freed: BTreeMap<(u32, u32), (u32, u32)>,
     /// Accesses that began while another process had one open in the same memory.
     pub side_by_side: u64,
 }
@@ -194,7 +196,7 @@ impl Windows {
                 self.epoch_over(window, me);
                 self.synchronised(window, me);
             }
-            WindowFact::Freed => self.freed(window, me, place, found),
+            WindowFact::Freed { first } => self.freed((window, first), me, place, found),
         }
     }
 
@@ -383,9 +385,15 @@ impl Windows {
     }
 
     /// A process has freed a window, as all its ranks have: they have met in as many fences.
-    fn freed(&mut self, window: u32, process: u32, place: Option<u32>, found: &mut Vec<Violation>) {
+    fn freed(
+        &mut self,
+        (window, rank_0): (u32, u32),
+        process: u32,
+        place: Option<u32>,
+        found: &mut Vec<Violation>,
+    ) {
         let fences = self.parts.remove(&(window, process)).map_or(0, |part| part.fences);
-        let (other, first) = *self.freed.entry(window).or_insert((process, fences));
+        let (other, first) = *self.freed.entry((window, rank_0)).or_insert((process, fences));
         if first != fences {
             let objects = vec![format!("window {window}")];
             let detail = format!(

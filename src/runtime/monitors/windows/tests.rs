@@ -176,8 +176,9 @@ fn a_store_before_any_call_on_the_window_is_watched() {
 fn ranks_that_fenced_unlike_are_told_when_the_window_is_freed() {
     let mut watch = watch(MemoryModel::Unified);
     watch.told(1, WindowFact::Fenced);
+    watch.told(2, WindowFact::Freed { first: 2 });
     for process in 0..2 {
-        watch.told(process, WindowFact::Freed);
+        watch.told(process, WindowFact::Freed { first: 0 });
     }
     assert_eq!(
         watch.found[0].to_string(),
@@ -234,7 +235,7 @@ fn nothing_is_left_of_a_window_that_is_freed() {
     watch.accesses(1, PUT, SHARED);
     for process in 0..3 {
         watch.told(process, WindowFact::Hidden { memory: 0 });
-        watch.told(process, WindowFact::Freed);
+        watch.told(process, WindowFact::Freed { first: 0 });
     }
     assert!(!watch.windows.watches() && watch.windows.memories.is_empty());
     watch.touches(Touch::Store);
