@@ -116,7 +116,7 @@ mutants! {
     ForgetsUnpack, "forgets-unpack", "V2", "What the HCA or a neighbour has brought is not unpacked.";
     FillsGaps, "fills-gaps", "V2", "Unpacking writes a byte more than the first piece has.";
     FirstPieces, "first-pieces", "V2", "Each part of a message is packed from its first piece on.";
-    StagesInUse, "stages-in-use", "V2", "A staging buffer is free before the thread that empties it is through.";
+    StagesInUse, "stages-in-use", "V2", "A buffer of the library is free before the thread that empties it is through.";
     ExtraFlush, "extra-flush", "", "A flush asks the target even where nothing is untold.";
     LocksAtOnce, "locks-at-once", "", "A lazy lock is asked for with its call.";
     RailPerPeer, "rail-per-peer", "", "All messages of a pair take the lane of the receiver's number.";

@@ -39,15 +39,24 @@ fn threads_share_the_rank_of_their_process() {
 #[test]
 fn each_thread_has_a_duplicate_of_the_world() {
     let body = two_messages("", "", "= 10 + thread");
-    ends_well("threads_dup", &program(", \"addressing\": \"duplicated\"", 2, &body));
+    let duplicated = ", \"addressing\": \"duplicated\"";
+    ends_well("threads_dup", &program(duplicated, 2, &body));
+    // Both threads of a process make a communicator, and free it.
+    let made = format!(
+        "{{ \"op\": \"comm_dup\", \"new\": \"d\" }}, {}, {{ \"op\": \"comm_free\", \"comm\": \"d\" }}",
+        two_messages(", \"comm\": \"d\"", ", \"comm\": \"d\"", "= 10 + thread")
+    );
+    ends_well("threads_made", &program(duplicated, 2, &made));
 }
 
-/// A ring of all threads, and a reduction over a communicator that they make.
+/// A ring of all ranks, and the sum of their numbers.
 const RING: &str = "{ \"op\": \"store\", \"buf\": \"b\", \"type\": \"int64\", \"values\": [ \"= 10 + rank\" ] },
       { \"op\": \"isend\", \"to\": \"= (rank + 1) % size\", \"buf\": \"b\", \"size\": \"8 B\", \"req\": \"s\" },
       { \"op\": \"recv\", \"src\": \"= (rank + 3) % size\", \"buf\": \"c\", \"max\": \"8 B\" },
       { \"op\": \"wait\", \"req\": \"s\" },
-      { \"op\": \"load\", \"buf\": \"c\", \"type\": \"int64\", \"expect\": { \"values\": [ \"= 10 + (rank + 3) % size\" ] } }";
+      { \"op\": \"load\", \"buf\": \"c\", \"type\": \"int64\", \"expect\": { \"values\": [ \"= 10 + (rank + 3) % size\" ] } },
+      { \"op\": \"allreduce\", \"type\": \"int64\", \"count\": 1, \"sendbuf\": \"b\", \"recvbuf\": \"c\" },
+      { \"op\": \"load\", \"buf\": \"c\", \"type\": \"int64\", \"expect\": { \"values\": [ \"= 10 * size + size * (size - 1) / 2\" ] } }";
 
 #[test]
 fn each_thread_is_a_rank_of_endpoints() {

@@ -18,6 +18,7 @@ mod agreements;
 mod answers;
 mod arrivals;
 mod background;
+mod buffer_numbers;
 mod buffered;
 mod calls;
 mod carried;
@@ -40,7 +41,6 @@ mod rtr;
 #[cfg(feature = "mutants")]
 mod schedule;
 mod site;
-mod staging;
 mod threads;
 mod typed;
 mod waits;
@@ -119,9 +119,7 @@ impl Library {
 
     /// Puts the pieces of messages in the place of their staging buffers in the actions from `first` on.
     fn carry_typed(&mut self, thread: Thread, first: usize, out: &mut Vec<LibraryAction>) {
-        let shared = self.threads.len() > 1;
-        #[cfg(feature = "mutants")]
-        let shared = shared && !self.messages.site().job.has(super::mutant::Mutant::StagesInUse);
+        let shared = self.messages.runs_beside_others();
         let in_use =
             self.typed.as_mut().is_some_and(|typed| typed.carry(thread, shared, first, out));
         if !in_use {
@@ -189,6 +187,7 @@ impl Machine for Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let first = out.len();
+        self.messages.is_through(thread);
         match input {
             Input::Call(call) => self.call(thread, call, out)?,
             Input::Packet { from, packet, landing } => {

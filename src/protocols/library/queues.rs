@@ -7,7 +7,8 @@
 //!
 //! Source: `endpoints` Sec. 4.3: one pair of queues for a process, or one for each endpoint.
 
-use super::{Key, MessageHeader, Note, Region, Route, Scheme};
+use super::buffer_numbers::BufferNumbers;
+use super::{Key, MessageHeader, Note, Region, Route, Scheme, Thread};
 use mpi::envelope::{Envelope, Selection};
 use mpi::matching::{self, MatchingEngine, Search};
 use mpi::observation::ReceiveId;
@@ -50,15 +51,15 @@ pub(super) struct MatchingQueues {
     /// The matching engine of each endpoint, or one for all.
     engines: Vec<MatchingEngine<Posted, Unexpected>>,
     longest: Note<Longest>,
-    /// Buffers in use for unexpected messages.
-    kept: Vec<bool>,
+    /// Buffers of unexpected messages.
+    kept: BufferNumbers,
 }
 
 impl MatchingQueues {
     /// So many pairs of queues, all empty.
     pub(super) fn new(count: usize) -> Self {
         let engines = vec![MatchingEngine::default(); count];
-        Self { engines, longest: Note::default(), kept: Vec::new() }
+        Self { engines, longest: Note::default(), kept: BufferNumbers::default() }
     }
 
     /// At least so many pairs of queues.
@@ -173,29 +174,27 @@ impl MatchingQueues {
         debug_assert!(posted.matched.is_none(), "nobody could post a receive before");
     }
 
-    /// The lowest free buffer: equal situations look equal, whatever led to them.
+    /// The lowest free buffer for an unexpected message.
     #[inline]
     pub(super) fn free_buffer(&self) -> u32 {
-        let slot = self.kept.iter().position(|used| !used).unwrap_or(self.kept.len());
-        u32::try_from(slot).expect("fewer than 2^32 unexpected messages")
+        self.kept.lowest()
     }
 
-    /// A buffer is in use.
-    pub(super) fn keep_buffer(&mut self, slot: u32) {
-        let slot = slot as usize;
-        if slot == self.kept.len() {
-            self.kept.push(true);
-        } else {
-            self.kept[slot] = true;
-        }
+    /// The lowest free buffer is in use.
+    pub(super) fn keep_buffer(&mut self) {
+        self.kept.take_lowest();
     }
 
-    /// A buffer is free again.
-    pub(super) fn release_buffer(&mut self, slot: u32) {
-        self.kept[slot as usize] = false;
-        while self.kept.last() == Some(&false) {
-            self.kept.pop();
-        }
+    /// A message has found its receive; `by` is the thread that empties its buffer, where others run
+    /// beside.
+    pub(super) fn release_buffer(&mut self, slot: u32, by: Option<Thread>) {
+        self.kept.give_back(slot, by);
+    }
+
+    /// A thread has an input: it has emptied the buffers that it was to empty.
+    #[inline]
+    pub(super) fn is_through(&mut self, thread: Thread) {
+        self.kept.is_through(thread);
     }
 }
 

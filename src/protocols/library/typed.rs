@@ -24,7 +24,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::staging::Staging;
+use super::buffer_numbers::BufferNumbers;
 use super::{Action, LibraryAction, Region, Space, Thread};
 use crate::contract::Emit;
 use crate::packing::Task;
@@ -36,7 +36,7 @@ use mpi::observation::Observation;
 pub(super) struct Typed {
     /// By number of their staging buffer.
     open: BTreeMap<u32, Message>,
-    staging: Staging,
+    staging: BufferNumbers,
 }
 
 /// One of them.

@@ -163,6 +163,21 @@ impl Messages {
         self.calls.0.len()
     }
 
+    /// Whether another thread may ask for a buffer of the library before this one has emptied those that
+    /// it was to empty.
+    pub(super) fn runs_beside_others(&self) -> bool {
+        let shared = self.threads() > 1;
+        #[cfg(feature = "mutants")]
+        let shared = shared && !self.site.job.has(crate::mutant::Mutant::StagesInUse);
+        shared
+    }
+
+    /// A thread has an input: it has emptied what it was to empty.
+    #[inline]
+    pub(super) fn is_through(&mut self, thread: Thread) {
+        self.queues.is_through(thread);
+    }
+
     /// The call that a thread is inside, counted per thread from 0.
     #[inline]
     pub(super) fn call_of(&self, thread: Thread) -> u32 {

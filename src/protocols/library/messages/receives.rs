@@ -136,7 +136,8 @@ impl Messages {
                 }
                 eager::copy_out(kept, buffer, out);
                 if let Some(Region { space: Space::Unexpected(slot), .. }) = kept {
-                    self.queues.release_buffer(slot);
+                    let by = self.runs_beside_others().then_some(thread);
+                    self.queues.release_buffer(slot, by);
                 }
                 let outcome = received(status(&header), header.bytes, buffer.len);
                 let taken = buffer.part(0, header.bytes.min(buffer.len));
@@ -171,7 +172,7 @@ impl Messages {
         let Some(Posted { key, id }) = matched else {
             if kept.is_some() {
                 eager::buffer_unexpected(landing, slot, out);
-                self.queues.keep_buffer(slot);
+                self.queues.keep_buffer();
             }
             if let Some(landing) = landing {
                 out.emit(|| Action::Repost { landing, from });

@@ -1,8 +1,9 @@
-//! Numbers of staging buffers: who has one, and when it is free again.
+//! Numbers of the library's own buffers: who has one, and when it is free again. They stage messages in
+//! pieces, and keep unexpected ones.
 //!
 //! ```text
 //!   free ──▶ a message has it ──▶ a thread empties it ──▶ free
-//!              (send, receive)     (until its next input)
+//!                                  (until its next input)
 //! ```
 //!
 //! A message is over when the actions that empty its buffer are asked for, and its thread's core carries
@@ -14,9 +15,9 @@ use std::collections::BTreeSet;
 
 use super::Thread;
 
-/// The numbers of one process.
+/// The numbers of one process, for buffers of one use.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub(super) struct Staging {
+pub(super) struct BufferNumbers {
     /// Those below are in use, or emptied, or free.
     below: u32,
     free: BTreeSet<u32>,
@@ -24,14 +25,25 @@ pub(super) struct Staging {
     emptied: Vec<(Thread, u32)>,
 }
 
-impl Staging {
+impl BufferNumbers {
     /// The lowest free number, for a message of this thread.
     pub(super) fn take(&mut self, thread: Thread) -> u32 {
         self.is_through(thread);
+        self.take_lowest()
+    }
+
+    /// The lowest free number, for a message.
+    pub(super) fn take_lowest(&mut self) -> u32 {
         self.free.pop_first().unwrap_or_else(|| {
             self.below = self.below.checked_add(1).expect("fewer than 2^32 messages are open");
             self.below - 1
         })
+    }
+
+    /// The lowest free number; nobody has it yet.
+    #[inline]
+    pub(super) fn lowest(&self) -> u32 {
+        self.free.first().copied().unwrap_or(self.below)
     }
 
     /// The message of this buffer is over; `by` is the thread that empties it, where others run beside.
@@ -43,7 +55,14 @@ impl Staging {
     }
 
     /// A thread has an input: it has emptied what it was to empty.
+    #[inline]
     pub(super) fn is_through(&mut self, thread: Thread) {
+        if !self.emptied.is_empty() {
+            self.free_emptied(thread);
+        }
+    }
+
+    fn free_emptied(&mut self, thread: Thread) {
         let (its, others): (Vec<_>, Vec<_>) =
             self.emptied.iter().copied().partition(|(by, _)| *by == thread);
         self.emptied = others;
@@ -75,55 +94,55 @@ mod tests {
 
     #[test]
     fn the_lowest_number_is_taken_again() {
-        let mut staging = Staging::default();
-        let taken: Vec<_> = (0..4).map(|_| staging.take(A)).collect();
+        let mut numbers = BufferNumbers::default();
+        let taken: Vec<_> = (0..4).map(|_| numbers.take(A)).collect();
         assert_eq!(taken, [0, 1, 2, 3]);
         for number in [2, 1] {
-            staging.give_back(number, None);
+            numbers.give_back(number, None);
         }
-        assert_eq!([staging.take(A), staging.take(B), staging.take(A)], [1, 2, 4]);
+        assert_eq!([numbers.take(A), numbers.take(B), numbers.take(A)], [1, 2, 4]);
     }
 
     #[test]
     fn a_buffer_is_nobody_s_while_a_thread_empties_it() {
-        let mut staging = Staging::default();
-        assert_eq!((staging.take(A), staging.take(A)), (0, 1));
-        staging.give_back(0, Some(B));
-        assert_eq!(staging.take(A), 2, "B is not through with 0");
-        staging.is_through(A);
-        assert_eq!(staging.take(A), 3);
-        assert_eq!(staging.take(B), 0, "B itself is");
+        let mut numbers = BufferNumbers::default();
+        assert_eq!((numbers.take(A), numbers.take(A)), (0, 1));
+        numbers.give_back(0, Some(B));
+        assert_eq!(numbers.take(A), 2, "B is not through with 0");
+        numbers.is_through(A);
+        assert_eq!(numbers.take(A), 3);
+        assert_eq!(numbers.take(B), 0, "B itself is");
     }
 
     /// Whoever empties without ever sending does not make numbers grow.
     #[test]
     fn numbers_stay_few_where_another_thread_empties() {
-        let mut staging = Staging::default();
+        let mut numbers = BufferNumbers::default();
         for _ in 0..70_000 {
-            let number = staging.take(A);
+            let number = numbers.take(A);
             assert!(number < 2);
-            staging.is_through(B);
-            staging.give_back(number, Some(B));
+            numbers.is_through(B);
+            numbers.give_back(number, Some(B));
         }
-        staging.is_through(B);
-        assert!(staging.is_idle() && staging == Staging::default());
+        numbers.is_through(B);
+        assert!(numbers.is_idle() && numbers == BufferNumbers::default());
     }
 
     /// As many as a 16-bit number could not name, at once and one after the other.
     #[test]
     fn more_messages_than_a_short_number_counts_have_buffers_of_their_own() {
         const MANY: u32 = 70_000;
-        let mut staging = Staging::default();
+        let mut numbers = BufferNumbers::default();
         for number in 0..MANY {
-            assert_eq!(staging.take(A), number);
+            assert_eq!(numbers.take(A), number);
         }
         for number in (0..MANY).rev() {
-            staging.give_back(number, None);
+            numbers.give_back(number, None);
         }
-        assert_eq!(staging, Staging::default(), "what is idle is as at the start");
+        assert_eq!(numbers, BufferNumbers::default(), "what is idle is as at the start");
         for _ in 0..MANY {
-            assert_eq!(staging.take(A), 0);
-            staging.give_back(0, None);
+            assert_eq!(numbers.take(A), 0);
+            numbers.give_back(0, None);
         }
     }
 }
