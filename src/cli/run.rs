@@ -31,7 +31,7 @@ use report::osu::{OsuSpec, osu_text};
 use report::text::report_text;
 use report::unfired::unfired_lines;
 use workloads::statements::workload::WrittenProgram;
-use workloads::statements::{RankProgram, Unfreed, never_freed, takes_any};
+use workloads::statements::{Unfreed, never_freed, takes_any};
 
 /// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;
@@ -207,15 +207,14 @@ fn others_there(directory: &Path, identity: &RunIdentity) -> Option<String> {
 }
 
 /// The lists of a program that the scenario writes out.
-fn written(plan: &Plan) -> Option<&[RankProgram]> {
-    let program = plan.points[0].workload.downcast_ref::<WrittenProgram>()?;
-    Some(&program.ranks)
+fn written(plan: &Plan) -> Option<&WrittenProgram> {
+    plan.points[0].workload.downcast_ref::<WrittenProgram>()
 }
 
 /// Says how to see the other orders of a program in which the order of arrivals decides.
 fn tell_of_orders(terminal: Terminal, arguments: &RunArguments, plan: &Plan) {
-    let Some(ranks) = written(plan) else { return };
-    let Some((rank, line)) = takes_any(ranks) else { return };
+    let Some(WrittenProgram { ranks, team, .. }) = written(plan) else { return };
+    let Some((rank, line)) = takes_any(ranks, team.of_a_rank()) else { return };
     let mut words = vec!["explore".to_owned(), arguments.scenario.clone()];
     let swept = plan.points[0].params.iter().map(|(path, value)| format!("{path}={value}"));
     words.extend(
@@ -243,12 +242,12 @@ const UNFREED_SHOWN: usize = 4;
 
 /// Says which communicators a program that ended well has never freed.
 fn tell_of_communicators(terminal: Terminal, plan: &Plan) {
-    let Some(ranks) = written(plan) else { return };
+    let Some(WrittenProgram { ranks, team, .. }) = written(plan) else { return };
     if plan.points[0].addressing == Addressing::EndpointLibrary {
         // It cannot free all that it makes.
         return;
     }
-    let unfreed = never_freed(ranks);
+    let unfreed = never_freed(ranks, team.of_a_rank());
     let (shown, rest) = unfreed.split_at(unfreed.len().min(UNFREED_SHOWN));
     if shown.is_empty() {
         return;

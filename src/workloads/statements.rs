@@ -43,8 +43,8 @@ use variables::Scope;
 use windows::{MemoryNames, Windows};
 
 /// The first rank that receives from any source where more than one may send, and the line: the order of arrivals
-/// decides what it gets. Of a body the rank is unknown.
-pub fn takes_any(ranks: &[RankProgram]) -> Option<(Option<usize>, usize)> {
+/// decides what it gets. Of a body the rank is unknown. Each rank has `of_a_rank` programs.
+pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usize>, usize)> {
     let is_any = |statement: &Statement| match &statement.step {
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
@@ -60,7 +60,7 @@ pub fn takes_any(ranks: &[RankProgram]) -> Option<(Option<usize>, usize)> {
     let wild = |rank: &RankProgram| rank.iter().find(|one| is_any(one)).map(|one| one.line);
     let (rank, line) = (0..).zip(ranks).find_map(|(rank, own)| Some((rank, wild(own)?)))?;
     let of_all = ranks.windows(2).all(|two| wild(&two[0]) == wild(&two[1]));
-    Some(((!of_all).then_some(rank), line))
+    Some(((!of_all).then_some(rank / of_a_rank), line))
 }
 
 /// The statements of all ranks, and how many variables each rank has.

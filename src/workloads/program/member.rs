@@ -17,7 +17,7 @@ use protocols::call::{Buffer, Call, Comm, CommCall, Over, Reply, Requests, Typed
 use protocols::collectives::Collective;
 use protocols::contract::{Handle, Next, Region, Space};
 
-/// What stands for `MPI_COMM_WORLD` in the program of a thread.
+/// The communicator that the program of a thread calls `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum World {
     /// The communicator of the processes, whose rank all threads share.
@@ -36,7 +36,7 @@ pub(crate) const FIRST: u16 = 8;
 /// Numbers of buffers that a thread has for itself: those of its program, and as many with a name.
 const BUFFERS: u32 = Buffer::OWN + (1 << 16);
 
-/// Threads of a process that may have programs of their own.
+/// The most threads of a process that may have a program each.
 pub(crate) const MOST: u16 = (u32::MAX / BUFFERS) as u16;
 
 /// A thread, and how far it is beside its program.
@@ -56,6 +56,19 @@ enum Stage {
     Program,
     /// So many steps behind it are done.
     Behind(u16),
+}
+
+/// The number of a communicator in the library, where a program makes it as number `comm`; `None` where the
+/// threads make more than there are numbers.
+fn number_made(comm: Comm, (thread, threads): (u16, u16)) -> Option<Comm> {
+    let made = comm.0.checked_sub(FIRST)?;
+    let first = FIRST.checked_add(threads)?.checked_add(thread)?;
+    made.checked_mul(threads)?.checked_add(first).map(Comm)
+}
+
+/// Whether the threads of a process can all make communicators up to number `comm`.
+pub(crate) fn is_numbered(comm: Comm, threads: u16) -> bool {
+    number_made(comm, (threads - 1, threads)).is_some()
 }
 
 impl Member {
@@ -159,13 +172,16 @@ impl Member {
     }
 
     fn comm(&self, comm: &mut Comm) {
-        let Comm(number) = *comm;
-        *comm = match (self.world, number.checked_sub(FIRST)) {
-            (_, Some(made)) => Comm(FIRST + self.threads + made * self.threads + self.thread),
-            (World::Duplicated, None) if number == Communicators::WORLD => duplicate(self.thread),
-            (World::Dynamic, None) if number == Communicators::WORLD => Comm(FIRST + self.thread),
-            (_, None) => *comm,
-        };
+        if comm.0 >= FIRST {
+            let made = number_made(*comm, (self.thread, self.threads));
+            *comm = made.expect("the numbers were counted when the program was read");
+        } else if comm.0 == Communicators::WORLD {
+            *comm = match self.world {
+                World::Shared | World::Static => *comm,
+                World::Duplicated => duplicate(self.thread),
+                World::Dynamic => Comm(FIRST + self.thread),
+            };
+        }
     }
 
     fn collective(&self, call: &mut Arc<Collective>) {
@@ -217,7 +233,7 @@ impl Member {
                 self.comm(a);
                 self.comm(b);
             }
-            Call::Communicators(call) => self.number_made(call),
+            Call::Communicators(call) => self.maker(call),
             Call::Collective(call) => self.collective(call),
             Call::Icollective { request, call } => {
                 self.handle(request);
@@ -236,7 +252,7 @@ impl Member {
         }
     }
 
-    fn number_made(&self, call: &mut CommCall) {
+    fn maker(&self, call: &mut CommCall) {
         match call {
             CommCall::Dup { comm, new }
             | CommCall::Split { comm, new, .. }

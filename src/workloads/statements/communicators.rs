@@ -5,6 +5,7 @@
 //! has is known of the first kind and of their duplicates; elsewhere the library says at its place in
 //! the run that a rank does not exist.
 
+use crate::program::member::FIRST;
 use std::collections::BTreeMap;
 
 use super::statement::{RankProgram, Statement, Step};
@@ -30,9 +31,6 @@ pub(super) const STATEMENTS: [&str; 8] = [
     "create_endpoints",
     "free_endpoint",
 ];
-
-/// The first number of those that are made.
-use crate::program::member::FIRST;
 
 /// How a communicator came to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -280,9 +278,11 @@ pub struct Unfreed {
 }
 
 /// Statements of a program whose communicators are never freed; of endpoints a law of its run says so.
-pub fn never_freed(ranks: &[RankProgram]) -> Vec<Unfreed> {
+/// Each rank has `of_a_rank` programs.
+pub fn never_freed(ranks: &[RankProgram], of_a_rank: usize) -> Vec<Unfreed> {
     let mut found = Vec::new();
-    for (rank, statements) in ranks.iter().enumerate() {
+    for (index, statements) in ranks.iter().enumerate() {
+        let rank = index / of_a_rank;
         let mut open = BTreeMap::new();
         for Statement { step, line, .. } in statements.iter() {
             let Step::Call(Call::Communicators(call)) = step else { continue };

@@ -11,7 +11,7 @@ use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
 use crate::marks::{END, START};
 use crate::metric::{Measured, TIME};
-use crate::program::member::{MOST, World};
+use crate::program::member::{MOST, World, is_numbered};
 use crate::program::{self, Does, Programs, Team};
 use crate::ranks::{Addressing, Ranks};
 use form::codes;
@@ -33,8 +33,8 @@ const EXAMPLE: &str = "[ [ { \"op\": \"send\", \"to\": 1, \"size\": \"8 B\" } ],
 form::object! {
     /// Statements, written out for each rank.
     pub struct ProgramForm {
-        /// One list of statements for each rank, or for each thread of a process of several; each has a buffer of its own, so that every
-        /// large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about
+        /// One list of statements for each rank, or for each thread of a process of several; each has a buffer of
+        /// its own, so that every large message registers its buffers anew (docs/guide/programs.md). A file holds 500,000 values, about
         /// 100,000 statements of all ranks together (E0216); longer ones are schedules in GOAL.
         ranks: Option<Node> = alternative(&RANKS, EXAMPLE),
         /// Statements that every rank executes; expressions tell the ranks apart.
@@ -82,7 +82,7 @@ pub struct WrittenProgram {
 /// The threads of a process that have a program each.
 const fn team(addressing: Addressing, threads: u16) -> Team {
     let world = match addressing {
-        Addressing::Process if threads == 1 => return Team::ALONE,
+        Addressing::Process | Addressing::Duplicated if threads == 1 => return Team::ALONE,
         Addressing::Process => Some(World::Shared),
         Addressing::Duplicated => Some(World::Duplicated),
         Addressing::Endpoints(own) if own.at_start => Some(World::Static),
@@ -180,9 +180,26 @@ impl WrittenProgram {
         let path = "ranks.threads_per_process";
         if let Some((line, (function, what))) = self.statements().find_map(found) {
             let found = "the threads of a process have a program each";
-            let allowed =
-                format!("line {line} calls `{function}`: {what} need processes of one thread");
+            let allowed = format!(
+                "line {line} calls `{function}`: {what} need processes of one thread, addressed by `process`"
+            );
             reading.refuse(path, found, allowed);
+        }
+        let made = |one: &Statement| match &one.step {
+            Step::Call(Call::Communicators(call)) => call.makes(),
+            Step::Call(_)
+            | Step::Collective(_)
+            | Step::Begun(..)
+            | Step::Compute(_)
+            | Step::Timer(_)
+            | Step::Access(_)
+            | Step::Control(_) => None,
+        };
+        let threads = self.team.threads;
+        let last = self.statements().filter_map(made).max_by_key(|comm| comm.0);
+        if threads <= MOST && last.is_some_and(|last| !is_numbered(last, threads)) {
+            let found = format!("{threads} threads, of which each makes communicators");
+            reading.refuse(path, found, "all of them have at most 65,535 together");
         }
         if self.team.threads > MOST {
             let found = format!("{} threads with a program each", self.team.threads);
