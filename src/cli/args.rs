@@ -411,6 +411,9 @@ pub(super) struct SensitivityArguments {
     /// Vary every number that has a range, not only those assumed
     #[arg(long)]
     pub(super) all: bool,
+    /// Keep in `traces/sensitivity` which claims hang on assumed numbers; searches where verdicts change
+    #[arg(long, conflicts_with_all = ["all", "set"])]
+    pub(super) save: bool,
     /// Where the figure is written [default: results/NAME-sensitivity.svg]
     #[arg(long, value_name = "FILE")]
     pub(super) figure: Option<PathBuf>,

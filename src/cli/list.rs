@@ -1,5 +1,6 @@
 //! `mpisim list`: scenarios and models that ship with the program, and their claims.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -7,9 +8,10 @@ use super::scenario::load;
 use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
 use experiment::baseline::{self, Baseline};
+use experiment::claim::Claim;
 use experiment::library::embedded;
 use experiment::plan::{Plan, Request};
-use experiment::results::ClaimStatus;
+use experiment::results::{ClaimResult, ClaimRole, ClaimStatus};
 use form::diagnostic::Diagnostics;
 use report::table::Table;
 
@@ -34,30 +36,128 @@ fn plans(terminal: Terminal) -> Result<Vec<Plan>, super::terminal::Failure> {
     embedded::SCENARIOS.iter().map(|(name, _)| load(terminal, &request(name))).collect()
 }
 
-/// Every claim of the scenarios that ship.
+/// Every claim of the scenarios that ship, and how many there are of each document.
 pub(super) fn claims(terminal: Terminal) -> Outcome {
-    let columns = ["id", "verdict", "role", "scenario"].map(str::to_owned).to_vec();
-    let mut table = Table { caption: String::new(), columns, rows: Vec::new() };
-    let (mut pass, mut deviates, mut open) = (0, 0, 0);
+    let columns = ["id", "verdict", "role", "could fail", "null model", "scenario"];
+    let mut table = empty_table(&columns);
+    let mut scores = Scores::default();
     for plan in plans(terminal)? {
-        let baseline = saved(&plan.name);
-        for claim in &plan.claims {
-            let status = baseline.as_ref().and_then(|baseline| baseline.claim(&claim.id));
-            let (word, count) = match status {
-                Some(ClaimStatus::Pass) => ("pass", &mut pass),
-                Some(ClaimStatus::Deviates) => ("deviates", &mut deviates),
-                None => ("not run", &mut open),
-            };
-            *count += 1;
-            let cells = [claim.id.as_str(), word, role(claim.role), &plan.name];
+        let judged = saved(&plan.name).map(|baseline| baseline.judged(&plan));
+        for (place, claim) in plan.claims.iter().enumerate() {
+            let judged = judged.as_ref().and_then(|judged| judged.get(place));
+            scores.count(claim, judged);
+            let cells = [
+                claim.id.as_str(),
+                judged.map_or("not run", told),
+                role(claim.role),
+                judged.map_or("", |one| if one.cannot_fail.is_none() { "yes" } else { "no" }),
+                judged.and_then(|one| one.null_model).map_or("", |null| verdict(null.status)),
+                &plan.name,
+            ];
             table.rows.push(cells.map(str::to_owned).to_vec());
         }
     }
-    let mut text = left_aligned(&table);
-    let total = table.rows.len();
-    let _ = writeln!(text, "{total} claims: {pass} pass, {deviates} deviate, {open} not run");
+    let text = format!("{}\n{}", left_aligned(&table), scores.to_text());
     print(&text)?;
     Ok(0)
+}
+
+fn told(claim: &ClaimResult) -> &'static str {
+    if claim.undecided.is_empty() { verdict(claim.status) } else { "undecided" }
+}
+
+const fn verdict(status: ClaimStatus) -> &'static str {
+    match status {
+        ClaimStatus::Pass => "pass",
+        ClaimStatus::Deviates => "deviates",
+    }
+}
+
+/// How many claims there are of each document, by what they are worth.
+#[derive(Default)]
+struct Scores(BTreeMap<String, Score>);
+
+/// The claims of one document.
+#[derive(Default)]
+struct Score {
+    inputs: u32,
+    /// Predictions that could fail, and hold.
+    hold: u32,
+    /// Predictions that deviate.
+    deviate: u32,
+    /// Predictions that hold or deviate by an assumed number.
+    undecided: u32,
+    /// Predictions that could not fail.
+    idle: u32,
+    /// Predictions that could fail, and that a null model meets.
+    null: u32,
+    not_run: u32,
+}
+
+impl Scores {
+    fn count(&mut self, claim: &Claim, judged: Option<&ClaimResult>) {
+        let document = claim.source.split([' ', ',']).next().unwrap_or_default().to_owned();
+        let own = claim.id.starts_with("ext-");
+        let score = self.0.entry(if own { "(own)".to_owned() } else { document }).or_default();
+        let Some(judged) = judged else { return score.not_run += 1 };
+        match (judged.is_evidence(), judged.role, judged.status) {
+            (_, ClaimRole::Input, _) => score.inputs += 1,
+            (false, _, _) => score.idle += 1,
+            (true, _, _) if !judged.undecided.is_empty() => score.undecided += 1,
+            (true, _, ClaimStatus::Pass) => score.hold += 1,
+            (true, _, ClaimStatus::Deviates) => score.deviate += 1,
+        }
+        let met = judged.null_model.is_some_and(|null| null.status == ClaimStatus::Pass);
+        score.null += u32::from(judged.is_evidence() && met);
+    }
+
+    fn to_text(&self) -> String {
+        let columns = [
+            "document",
+            "could fail",
+            "hold",
+            "deviate",
+            "undecided",
+            "null model",
+            "could not fail",
+            "inputs",
+        ];
+        let mut table = empty_table(&columns);
+        let mut all = Score::default();
+        for (document, score) in &self.0 {
+            table.rows.push(score.row(document));
+            all.add(score);
+        }
+        table.rows.push(all.row("all"));
+        let mut text = left_aligned(&table);
+        if all.not_run > 0 {
+            let _ = writeln!(text, "{} claims were not run", all.not_run);
+        }
+        text
+    }
+}
+
+impl Score {
+    fn row(&self, document: &str) -> Vec<String> {
+        let Self { inputs, hold, deviate, undecided, idle, null, not_run: _ } = *self;
+        let counts = [hold + deviate + undecided, hold, deviate, undecided, null, idle, inputs];
+        std::iter::once(document.to_owned()).chain(counts.map(|count| count.to_string())).collect()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.inputs += other.inputs;
+        self.hold += other.hold;
+        self.deviate += other.deviate;
+        self.undecided += other.undecided;
+        self.idle += other.idle;
+        self.null += other.null;
+        self.not_run += other.not_run;
+    }
+}
+
+fn empty_table(columns: &[&str]) -> Table {
+    let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+    Table { caption: String::new(), columns, rows: Vec::new() }
 }
 
 /// The committed baseline of a scenario: of this checkout, else as it was when this program was

@@ -1,5 +1,6 @@
 //! `mpisim sensitivity`: which results depend on numbers without a measurement.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -14,10 +15,13 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::claim::figures::Figure as Wanted;
+use experiment::dependence::{Dependence, Dependences};
 use experiment::plan::{Plan, Request};
 use experiment::results::{ClaimStatus, RunResult};
 use experiment::run::{self, RunError, RunOptions};
-use experiment::sensitivity::{Effect, End, Uncertain, effect, elasticity, uncertain, varied};
+use experiment::sensitivity::{
+    Effect, End, Uncertain, changed, effect, elasticity, halfway, uncertain, varied,
+};
 use experiment::store::create_folder_of;
 use form::codes;
 use form::shape::nearest;
@@ -27,6 +31,9 @@ use report::table::Table;
 
 /// Bars of the figure.
 const BARS: usize = 20;
+
+/// How often the range between two values is halved to find where a verdict changes.
+const HALVINGS: u32 = 4;
 
 /// Changes below this part of the greatest one are no bar.
 const VISIBLE: f64 = 0.01;
@@ -50,6 +57,11 @@ impl Varied {
     /// The greater of both changes, whatever its direction.
     fn swing(&self) -> f64 {
         self.effects().map(|effect| effect.change.abs()).fold(0.0, f64::max)
+    }
+
+    /// The claims that one of its ends moves.
+    fn moved(&self) -> BTreeSet<String> {
+        self.effects().flat_map(|effect| &effect.claims).map(|(id, _)| id.clone()).collect()
     }
 
     fn elasticity(&self) -> Option<f64> {
@@ -104,6 +116,10 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
         all.push(Varied { number, low, high });
     }
     bar.finish_and_clear();
+    if arguments.save {
+        let path = work.dependences(&plan, &base, &all)?.write()?;
+        terminal.note(&format!("what claims hang on is in {}", path.display()));
+    }
     all.sort_by(|left, right| right.swing().total_cmp(&left.swing()));
     figure.write(tornado(&plan, &metric, &all).to_svg()?.as_bytes())?;
     print(&match arguments.format {
@@ -177,6 +193,64 @@ impl Work<'_> {
         };
         let result = self.simulate(&plan)?;
         Ok(effect(base, &result, metric).ok_or_else(|| "every point failed".to_owned()))
+    }
+
+    /// Which claims hang on which numbers, and where their verdicts change.
+    fn dependences(
+        &self,
+        plan: &Plan,
+        base: &RunResult,
+        all: &[Varied],
+    ) -> Result<Dependences, Failure> {
+        let mut claims = Vec::new();
+        for one in all {
+            for id in one.moved() {
+                let same =
+                    [self.edge(base, one, End::Low, &id)?, self.edge(base, one, End::High, &id)?];
+                let Uncertain { path, value, low, high, .. } = &one.number;
+                claims.push(Dependence {
+                    claim: id,
+                    number: path.clone(),
+                    value: value.clone(),
+                    range: [low.clone(), high.clone()],
+                    same,
+                });
+            }
+        }
+        Ok(Dependences {
+            schema: 1,
+            scenario: plan.name.clone(),
+            digest: base.digest.clone(),
+            varied: all.len(),
+            claims,
+        })
+    }
+
+    /// The value nearest to an end of the range at which a claim still has the verdict of `base`, as far
+    /// as it was looked for.
+    fn edge(&self, base: &RunResult, one: &Varied, end: End, id: &str) -> Result<String, Failure> {
+        let Varied { number, low, high } = one;
+        let (effect, last) = match end {
+            End::Low => (low, &number.low),
+            End::High => (high, &number.high),
+        };
+        let moves = |effect: &Effect| effect.claims.iter().any(|(moved, _)| moved == id);
+        if !effect.as_ref().is_ok_and(moves) {
+            return Ok(last.clone());
+        }
+        let Some([low, value, high]) = number.known else { return Ok(number.value.clone()) };
+        let mut same = value;
+        let mut other = if end == End::Low { low } else { high };
+        for _ in 0..HALVINGS {
+            let Some(middle) = halfway(same, other) else { break };
+            let Ok(plan) = changed(self.request, &number.path, &middle.to_string()) else { break };
+            let result = self.simulate(&plan)?;
+            let of = |result: &RunResult| {
+                result.claims.iter().find(|claim| claim.id == id).map(|claim| claim.status)
+            };
+            if of(&result) == of(base) { same = middle } else { other = middle }
+        }
+        Ok(same.to_string())
     }
 
     fn simulate(&self, plan: &Plan) -> Result<RunResult, Failure> {

@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attribution::{self, Work};
+use super::dependence;
 use super::inputs::Numbers;
+use super::judge;
 use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
-use super::results::{ClaimStatus, Metric, PointResult, RunResult, unit};
+use super::results::{ClaimResult, ClaimStatus, Metric, PointResult, RunResult, unit};
 use super::schema::PRESENTATION;
 use super::store::{StoreError, create_folder_of, write_atomically};
 use form::codes;
@@ -212,6 +214,23 @@ impl Baseline {
             claims: Vec::new(),
             what_if: Vec::new(),
         }
+    }
+
+    /// The claims of a scenario, judged on these points; none where its points are others.
+    pub fn judged(&self, plan: &Plan) -> Vec<ClaimResult> {
+        let first = plan.points.first().map_or(&[][..], |point| &point.params);
+        let names: Vec<&str> = first.iter().map(|(name, _)| name.as_str()).collect();
+        let points = self.result(&names, &plan.title).points;
+        let same = points
+            .iter()
+            .map(|point| &point.params)
+            .eq(plan.points.iter().map(|point| &point.params));
+        if !same {
+            return Vec::new();
+        }
+        let mut claims = judge::claims(plan, &points);
+        dependence::mark(&mut claims, &self.scenario, &self.digest);
+        claims
     }
 
     /// Whether the claim `id` held.

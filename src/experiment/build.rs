@@ -1,5 +1,5 @@
-//! Lists the machine models, scenarios and baselines that ship with the program, so that they
-//! are embedded.
+//! Lists the machine models, scenarios, baselines and sensitivities that ship with the program, so that
+//! they are embedded.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,13 @@ fn main() -> io::Result<()> {
     let root = here.join("../..").canonicalize()?;
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
-    for (name, folder) in
-        [("MODELS", "models"), ("SCENARIOS", "scenarios"), ("BASELINES", "traces/baselines/main")]
-    {
+    let folders = [
+        ("MODELS", "models"),
+        ("SCENARIOS", "scenarios"),
+        ("BASELINES", "traces/baselines/main"),
+        ("SENSITIVITY", "traces/sensitivity"),
+    ];
+    for (name, folder) in folders {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
         let mut files = Vec::new();
         collect(&root.join(folder), &mut files)?;

@@ -33,6 +33,8 @@ pub struct Claim {
     pub role: ClaimRole,
     /// Document and figure.
     pub source: String,
+    /// Why any model would meet it, where the scenario says so.
+    pub cannot_fail: Option<String>,
     /// The metric that it is about.
     pub metric: &'static MetricSpec,
     /// What it says.
@@ -290,6 +292,7 @@ impl Binder<'_> {
             statement: node.word("statement").map(str::to_owned),
             role,
             source: node.required_word("source").to_owned(),
+            cannot_fail: node.word("cannot_fail").map(str::to_owned),
             metric,
             kind,
         })

@@ -2,6 +2,7 @@
 //!
 //! A claim about several cases holds if it holds in each; what is reported is the worst one.
 
+mod evidence;
 mod words;
 
 use self::words::{expected, shown, told, unit};
@@ -12,7 +13,11 @@ use form::shape::read::Tolerance;
 
 /// The verdicts on all claims of a plan, in file order.
 pub fn claims(plan: &Plan, points: &[PointResult]) -> Vec<ClaimResult> {
-    plan.claims.iter().map(|claim| judge(claim, points)).collect()
+    let judged = |(place, claim): (usize, &Claim)| ClaimResult {
+        null_model: evidence::null_model(claim, &plan.claims[..place]),
+        ..judge(claim, points)
+    };
+    plan.claims.iter().enumerate().map(judged).collect()
 }
 
 /// What one case came to.
@@ -26,6 +31,10 @@ struct Found {
 }
 
 impl Found {
+    const fn holds(&self) -> bool {
+        self.holds
+    }
+
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         order(self.margin, other.margin)
     }
@@ -39,7 +48,7 @@ fn order(a: f64, b: f64) -> std::cmp::Ordering {
 
 /// The verdict on one claim.
 pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
-    let bench = Bench { points, metric: claim.metric.name };
+    let bench = Bench::Measured { points, metric: claim.metric.name };
     let found = bench.cases(&claim.kind);
     let worst = found.map(|all| {
         if let ClaimKind::Ordering { majority: true, .. } = claim.kind {
@@ -55,6 +64,10 @@ pub fn judge(claim: &Claim, points: &[PointResult]) -> ClaimResult {
         id: claim.id.clone(),
         statement: claim.statement.clone().unwrap_or_else(|| told(claim, points)),
         status: if holds { ClaimStatus::Pass } else { ClaimStatus::Deviates },
+        // What deviates could fail.
+        cannot_fail: evidence::cannot_fail(claim, points).filter(|_| holds),
+        null_model: None,
+        undecided: Vec::new(),
         role: claim.role,
         measured,
         unit: unit(claim),
@@ -72,17 +85,21 @@ fn in_most(mut all: Vec<Found>) -> (bool, String) {
     (2 * held > count, format!("in {held} of {count} cases; the one in the middle: {middle}"))
 }
 
-struct Bench<'a> {
-    points: &'a [PointResult],
-    metric: &'a str,
+/// Where the values of points come from.
+enum Bench<'a> {
+    /// They were measured.
+    Measured { points: &'a [PointResult], metric: &'a str },
+    /// They are the same at all points.
+    Constant,
 }
 
 impl Bench<'_> {
     /// The mean over replicas; `None` where a point failed.
     fn at(&self, replicas: &Replicas) -> Option<f64> {
-        let values = replicas.iter().map(|&index| {
-            self.points.iter().find(|point| point.index == index)?.metric(self.metric)
-        });
+        let Bench::Measured { points, metric } = self else { return Some(1.0) };
+        let values = replicas
+            .iter()
+            .map(|&index| points.iter().find(|point| point.index == index)?.metric(metric));
         let values: Option<Vec<f64>> = values.map(|metric| Some(metric?.value)).collect();
         let values = values?;
         let count = u32::try_from(values.len()).expect("a sweep has fewer points than 2^32");

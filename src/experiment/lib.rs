@@ -17,6 +17,7 @@ pub mod baseline;
 pub mod check;
 pub mod claim;
 pub mod conform;
+pub mod dependence;
 pub mod diff;
 pub mod document;
 pub mod explore;

@@ -2,6 +2,7 @@
 //!
 //! These types are the only way from `experiment` to `report`. Floating point begins here.
 
+use super::dependence::Dependence;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -294,9 +295,46 @@ pub struct ClaimResult {
     pub expected: String,
     /// Document and figure.
     pub source: String,
+    /// Why it could not have failed, where it holds and any model would meet it.
+    pub cannot_fail: Option<String>,
+    /// What a trivial model comes to, where there is one for this kind of claim.
+    pub null_model: Option<NullModel>,
+    /// Assumed numbers whose range holds the other verdict too.
+    pub undecided: Vec<Dependence>,
+}
+
+/// A model that knows nothing of the machine, and its verdict.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NullModel {
+    /// `no effect`: both sides of a comparison are equal. `copy`: a value is that of the claim before it
+    /// about the same metric.
+    pub name: &'static str,
+    /// Whether the claim holds in it.
+    pub status: ClaimStatus,
 }
 
 impl ClaimResult {
+    /// Whether it is a prediction that could have failed: only such a one is evidence.
+    pub fn is_evidence(&self) -> bool {
+        self.role == ClaimRole::Prediction && self.cannot_fail.is_none()
+    }
+
+    /// What the verdict on a prediction is worth, in lines; none where nothing is to be said.
+    pub fn worth(&self) -> Vec<String> {
+        if self.role == ClaimRole::Input {
+            return Vec::new();
+        }
+        let mut lines: Vec<String> =
+            self.cannot_fail.iter().map(|why| format!("could not fail: {why}")).collect();
+        if let Some(NullModel { name, status: ClaimStatus::Pass }) = self.null_model
+            && self.cannot_fail.is_none()
+        {
+            lines.push(format!("a null model ({name}) meets it too"));
+        }
+        lines.extend(self.undecided.iter().map(|one| format!("undecided: {one}")));
+        lines
+    }
+
     /// What was measured, and a number with its unit.
     pub fn measured_in_words(&self) -> String {
         let is_number = !self.unit.is_empty() && self.measured.parse::<f64>().is_ok();

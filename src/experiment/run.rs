@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::dependence;
 use super::host;
 use super::judge;
 use super::plan::{Plan, Point};
@@ -155,7 +156,8 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
         point.digest.parse().expect("a point's digest was printed by this program")
     });
     let digest = Digest::of_digests(digests).to_string();
-    let claims = judge::claims(plan, &points);
+    let mut claims = judge::claims(plan, &points);
+    dependence::mark(&mut claims, &plan.name, &digest);
     RunResult {
         scenario: plan.name.clone(),
         title: plan.title.clone(),

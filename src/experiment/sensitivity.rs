@@ -4,6 +4,7 @@
 use super::plan::{self, Plan, Request, assumed};
 use super::results::{ClaimStatus, PointResult, RunResult};
 use form::machine::{Confidence, KnownNumber};
+use hardware::value::Value;
 
 /// A number that can be another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,23 @@ pub struct Uncertain {
     pub span: Option<f64>,
     /// Where it comes from.
     pub source: String,
+    /// Its lowest value, itself and its highest value, for a number of a machine.
+    pub known: Option<[Value; 3]>,
+}
+
+/// The value halfway between two of a kind, by ratio where neither is zero; `None` where there is none
+/// between them.
+pub fn halfway(from: Value, to: Value) -> Option<Value> {
+    let (a, b) = (from.steps(), to.steps());
+    let middle = if a > 0 && b > 0 { (to_f64(a) * to_f64(b)).sqrt() } else { to_f64(a + b) / 2.0 };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between two numbers that are not negative"
+    )]
+    let middle = middle.round() as u64;
+    let inside = a.min(b) < middle && middle < a.max(b);
+    inside.then(|| from.kind().value(middle))
 }
 
 /// Which end of a number's range.
@@ -64,7 +82,7 @@ pub fn uncertain(plan: &Plan, all: bool) -> Vec<Uncertain> {
         let Some((low, high)) = one.range else { continue };
         let (path, value) = (one.path, one.value);
         let source = one.note.unwrap_or(one.source);
-        add(Uncertain { path, value, low, high, span: None, source });
+        add(Uncertain { path, value, low, high, span: None, source, known: None });
     }
     found
 }
@@ -79,6 +97,7 @@ fn of_machine(number: &KnownNumber) -> Option<Uncertain> {
         high: high.to_string(),
         span,
         source: number.source.clone(),
+        known: Some([low, value, high]),
     })
 }
 
@@ -97,8 +116,17 @@ pub fn varied(request: &Request, number: &Uncertain, end: End) -> Result<Plan, S
         End::Low => &number.low,
         End::High => &number.high,
     };
+    changed(request, &number.path, value)
+}
+
+/// The plan with one number at another value; else why that is refused.
+///
+/// # Errors
+///
+/// What is wrong with the scenario then, in a line.
+pub fn changed(request: &Request, path: &str, value: &str) -> Result<Plan, String> {
     let mut request = request.clone();
-    request.overrides.push(format!("{}={value}", number.path));
+    request.overrides.push(format!("{path}={value}"));
     let (plan, diagnostics) = plan::load(&request);
     plan.ok_or_else(|| diagnostics.human().lines().next().unwrap_or_default().to_owned())
 }
@@ -173,6 +201,7 @@ mod tests {
             high: "4 us".into(),
             span,
             source: "EST".into(),
+            known: None,
         }
     }
 

@@ -197,6 +197,8 @@ struct ClaimRow<'a> {
     measured: String,
     expected: &'a str,
     source: &'a str,
+    /// What its verdict is worth.
+    worth: Vec<String>,
 }
 
 /// Predictions first, inputs apart; a group without claims is left out.
@@ -225,6 +227,7 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow<'_> {
         measured: claim.measured_in_words(),
         expected: &claim.expected,
         source: &claim.source,
+        worth: claim.worth(),
     }
 }
 

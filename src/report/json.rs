@@ -14,8 +14,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::csv::finite;
 use super::error::ReportError;
+use experiment::dependence::Dependence;
 use experiment::results::{
-    ClaimResult, ClaimStatus, Explanation, Metric, PointResult, RunResult, Supposed, Unfired,
+    ClaimResult, ClaimStatus, Explanation, Metric, NullModel, PointResult, RunResult, Supposed,
+    Unfired,
 };
 
 /// Version of both shapes, written under the key `schema`.
@@ -156,6 +158,52 @@ pub struct ClaimDocument {
     pub expected: String,
     /// Document and figure.
     pub source: String,
+    /// Whether another model could have failed it.
+    pub could_fail: bool,
+    /// Why it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cannot_fail: Option<String>,
+    /// The verdict of a trivial model, where there is one for this kind of claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_model: Option<NullModelDocument>,
+    /// Assumed numbers whose range holds the other verdict too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<DependenceDocument>,
+}
+
+/// An assumed number that a verdict hangs on.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Dependence")]
+pub struct DependenceDocument {
+    /// Its path, as `--set` takes it.
+    pub number: String,
+    /// What it is.
+    pub value: String,
+    /// Its lowest and its highest plausible value.
+    pub range: [String; 2],
+    /// The part of that range, around the value, in which the verdict is the same.
+    pub same: [String; 2],
+}
+
+impl From<&Dependence> for DependenceDocument {
+    fn from(one: &Dependence) -> Self {
+        Self {
+            number: one.number.clone(),
+            value: one.value.clone(),
+            range: one.range.clone(),
+            same: one.same.clone(),
+        }
+    }
+}
+
+/// A model that knows nothing of the machine.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "NullModel")]
+pub struct NullModelDocument {
+    /// `no effect` or `copy`.
+    pub name: &'static str,
+    /// Whether the claim holds in it.
+    pub status: ClaimVerdict,
 }
 
 /// Whether a claim holds.
@@ -308,7 +356,7 @@ pub struct CheckedClaim {
 impl CheckedClaim {
     /// A claim of this run beside its verdict in the baseline.
     pub fn new(claim: &ClaimResult, baseline: Option<ClaimStatus>) -> Self {
-        let ClaimDocument { id, status, measured, expected, source } = claim_document(claim);
+        let ClaimDocument { id, status, measured, expected, source, .. } = claim_document(claim);
         let baseline_status = baseline.map(ClaimVerdict::from);
         Self { id, status, measured, expected, source, baseline_status }
     }
@@ -466,6 +514,12 @@ fn claim_document(claim: &ClaimResult) -> ClaimDocument {
         measured: claim.measured.clone(),
         expected: claim.expected.clone(),
         source: claim.source.clone(),
+        could_fail: claim.cannot_fail.is_none(),
+        cannot_fail: claim.cannot_fail.clone(),
+        null_model: claim
+            .null_model
+            .map(|NullModel { name, status }| NullModelDocument { name, status: status.into() }),
+        undecided: claim.undecided.iter().map(DependenceDocument::from).collect(),
     }
 }
 

@@ -96,6 +96,9 @@ fn claims() -> Vec<ClaimResult> {
             unit: "",
             expected: expected.into(),
             source: "endpoints Fig. 3".into(),
+            cannot_fail: None,
+            null_model: None,
+            undecided: Vec::new(),
         };
     let (pass, input) = (ClaimStatus::Pass, ClaimRole::Input);
     let prediction = ClaimRole::Prediction;

@@ -55,7 +55,12 @@ pub fn claims_text(claims: &[ClaimResult]) -> String {
             continue;
         }
         let held = chosen.iter().filter(|claim| claim.status == ClaimStatus::Pass).count();
-        let _ = writeln!(text, "\nclaims, {heading}: {held} of {} hold", chosen.len());
+        let _ = write!(text, "\nclaims, {heading}: {held} of {} hold", chosen.len());
+        let idle = chosen.iter().filter(|claim| claim.cannot_fail.is_some()).count();
+        if role == ClaimRole::Prediction && idle > 0 {
+            let _ = write!(text, ", {idle} of which could not fail");
+        }
+        text.push('\n');
         for claim in chosen {
             text.push_str(&claim_text(claim));
         }
@@ -71,7 +76,11 @@ fn claim_text(claim: &ClaimResult) -> String {
     let ClaimResult { id, statement, expected, source, .. } = claim;
     let measured = claim.measured_in_words();
     let said = if statement.is_empty() { String::new() } else { format!("{statement} ") };
-    format!(
+    let mut text = format!(
         "  {verdict}  {id}: measured {measured}, expected {expected}\n            {said}({source})\n"
-    )
+    );
+    for line in claim.worth() {
+        let _ = writeln!(text, "            {line}");
+    }
+    text
 }

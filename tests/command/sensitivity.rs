@@ -138,3 +138,44 @@ fn segments_and_kernels_ahead_are_chosen_and_assumed() {
         assert!(assumed.iter().any(|one| one["path"] == key && one["value"] == default), "{key}");
     }
 }
+
+/// A claim that an assumed number decides is undecided in the run whose numbers were varied, and in no
+/// other. One that compares a run with itself could not fail.
+#[test]
+fn what_hangs_on_assumed_numbers_is_undecided() {
+    let scratch = Scratch::new("sensitivity_kept");
+    let claims = r#""claims": [
+    { "id": "t-eight", "value": "latency", "at": { "workload.size": "8 B" }, "role": "prediction",
+      "source": "a test", "expect": { "value": "1.124 us", "tolerance": "2 %" } },
+    { "id": "t-same", "ratio": "latency", "of": { "workload.size": "8 B" }, "to": { "workload.size": "8 B" },
+      "role": "prediction", "source": "a test", "expect": { "value": 1, "tolerance": "1 %" } },"#;
+    scratch.write("a.json", &LATENCY.replace("\"claims\": [", claims));
+    let saves = ["sensitivity", "a.json", "--save", "--figure", "a.svg"];
+    let answer = scratch.run(&saves);
+    assert!(
+        answer.err.contains("what claims hang on is in traces/sensitivity/a.json"),
+        "{}",
+        answer.err
+    );
+    let (_, kept) = &scratch.files("traces/sensitivity")[0];
+    let kept: serde_json::Value = serde_json::from_slice(kept).unwrap();
+    let found = kept["claims"].as_array().unwrap();
+    assert!(!found.is_empty() && found.iter().all(|one| one["claim"] == "t-eight"), "{kept}");
+    let rate = found.iter().find(|one| one["number"] == "machine.hca.msg_rate_total").unwrap();
+    // At the other end of the range that was found, the verdict is another; inside, it is the same.
+    let [from, low] = [&rate["same"][0], &rate["range"][0]].map(|end| end.as_str().unwrap());
+    let verdict = |out: &str, value: &str| {
+        let set = format!("machine.hca.msg_rate_total={value}");
+        let words = ["run", "a.json", "--set", &set, "--out", out, "--format", "json"];
+        scratch.run(&words).check(0, &[]).json()["claims"].clone()
+    };
+    let (inside, outside) = (verdict("inside", from), verdict("outside", low));
+    assert_eq!((&inside[0]["status"], &outside[0]["status"]), (&"pass".into(), &"deviates".into()));
+    assert!(inside[0]["undecided"].is_null(), "its numbers were not varied");
+    let answer = scratch.run(&["run", "a.json", "--out", "out"]);
+    let stands = format!("undecided: the verdict stands for hca.msg_rate_total from {from} to");
+    assert!(answer.out.contains(&stands), "{}", answer.out);
+    let worth = "claims, predictions: 3 of 3 hold, 2 of which could not fail";
+    assert!(answer.out.contains(worth), "{}", answer.out);
+    assert_eq!((&inside[0]["could_fail"], &inside[1]["could_fail"]), (&true.into(), &false.into()));
+}

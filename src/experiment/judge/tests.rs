@@ -23,6 +23,7 @@ fn points(values: &[f64]) -> Vec<PointResult> {
 
 fn claim(kind: ClaimKind) -> Claim {
     Claim {
+        cannot_fail: None,
         id: "id".into(),
         statement: None,
         role: ClaimRole::Prediction,

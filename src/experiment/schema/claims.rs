@@ -62,6 +62,11 @@ const ROLE: Field = required(
 );
 const CLAIM_SOURCE: Field =
     required("source", &SOURCE, "\"endpoints Fig. 3\"", "Document and figure.");
+const CANNOT_FAIL: Field = optional(
+    "cannot_fail",
+    &Shape::Text(300),
+    "Why any model would meet it: then it is no evidence, and reports say so. Two rules find some by themselves: both sides are one run, or one side does more of the same.",
+);
 const AT: Field = optional("at", &POINT, "Values of axes that are fixed.");
 const FOR: Field =
     optional("for", &RANGES, "Values of axes for each of which the claim must hold.");
@@ -94,7 +99,7 @@ macro_rules! claim {
             $kind,
             &[
                 required($kind, &Shape::Name, "\"message_rate\"", "The metric."),
-                ID, STATEMENT, ROLE, CLAIM_SOURCE, AT, FOR,
+                ID, STATEMENT, ROLE, CLAIM_SOURCE, CANNOT_FAIL, AT, FOR,
                 $($more,)*
                 required("expect", $expect, "{ \"value\": 13, \"tolerance\": \"10 %\" }", "What is expected."),
             ],

@@ -1,0 +1,101 @@
+//! Which claims hang on numbers that nobody measured.
+//!
+//! `mpisim sensitivity --save` runs a scenario with each assumed number at both ends of its range. Where
+//! that changes a verdict, the claim is undecided: the range holds models that meet it and models that
+//! do not. What was found is kept in `traces/sensitivity`, and belongs to the run with its digest.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::library::embedded;
+use super::results::ClaimResult;
+use super::store::{StoreError, create_folder_of, write_atomically};
+
+/// Where the files lie, from the root of a checkout.
+const FOLDER: &str = "traces/sensitivity";
+
+/// An assumed number whose range holds both verdicts on a claim.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependence {
+    /// Id of the claim.
+    pub claim: String,
+    /// The path of the number, as `--set` takes it.
+    pub number: String,
+    /// What it is.
+    pub value: String,
+    /// Its lowest and its highest plausible value.
+    pub range: [String; 2],
+    /// The part of that range, around the value, in which the verdict is the same.
+    pub same: [String; 2],
+}
+
+/// The claims of one scenario that hang on assumed numbers.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependences {
+    /// Version of this shape: 1.
+    pub schema: u32,
+    /// The scenario's path under `scenarios/` without `.json`.
+    pub scenario: String,
+    /// Digest of the run whose numbers were varied.
+    pub digest: String,
+    /// How many numbers were varied.
+    pub varied: usize,
+    /// What was found.
+    pub claims: Vec<Dependence>,
+}
+
+impl Dependences {
+    /// What is known of a scenario: of this checkout, else as it was when this program was built.
+    pub fn of(scenario: &str) -> Option<Self> {
+        let kept = std::fs::read_to_string(path(scenario)).ok();
+        let embedded = || embedded::find(embedded::SENSITIVITY, scenario).map(str::to_owned);
+        serde_json::from_str(&kept.or_else(embedded)?).ok()
+    }
+
+    /// Writes the file whole or not at all; says where.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`].
+    ///
+    /// # Panics
+    ///
+    /// Never: texts and counts are JSON.
+    pub fn write(&self) -> Result<PathBuf, StoreError> {
+        let path = path(&self.scenario);
+        create_folder_of(&path)?;
+        let text = serde_json::to_string_pretty(self).expect("texts and counts are JSON");
+        write_atomically(&path, format!("{text}\n").as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// The file of a scenario, from the root of a checkout.
+fn path(scenario: &str) -> PathBuf {
+    Path::new(FOLDER).join(format!("{scenario}.json"))
+}
+
+/// Tells each claim of a run the numbers that it hangs on, where those of this very run are known.
+pub fn mark(claims: &mut [ClaimResult], scenario: &str, digest: &str) {
+    let Some(found) = Dependences::of(scenario).filter(|found| found.digest == digest) else {
+        return;
+    };
+    for claim in claims {
+        let own = found.claims.iter().filter(|one| one.claim == claim.id);
+        claim.undecided = own.cloned().collect();
+    }
+}
+
+impl std::fmt::Display for Dependence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { number, value, range: [low, high], same: [from, to], .. } = self;
+        let number = number.trim_start_matches("machine.");
+        write!(
+            f,
+            "the verdict stands for {number} from {from} to {to}; {value} is assumed, plausible are {low} to {high}"
+        )
+    }
+}
