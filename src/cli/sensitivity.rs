@@ -15,9 +15,9 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::claim::figures::Figure as Wanted;
-use experiment::dependence::{Dependence, Dependences};
+use experiment::dependence::Dependences;
 use experiment::plan::{Plan, Request};
-use experiment::results::{ClaimStatus, RunResult};
+use experiment::results::{ClaimStatus, Dependence, RunResult};
 use experiment::run::{self, RunError, RunOptions};
 use experiment::sensitivity::{
     Effect, End, Uncertain, changed, effect, elasticity, halfway, uncertain, varied,

@@ -1,4 +1,4 @@
-//! Which claims hang on numbers that nobody measured.
+//! Which claims hang on numbers without a measurement.
 //!
 //! `mpisim sensitivity --save` runs a scenario with each assumed number at both ends of its range. Where
 //! that changes a verdict, the claim is undecided: the range holds models that meet it and models that
@@ -9,27 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::library::embedded;
-use super::results::ClaimResult;
+use super::results::{ClaimResult, Dependence};
 use super::store::{StoreError, create_folder_of, write_atomically};
 
 /// Where the files lie, from the root of a checkout.
 const FOLDER: &str = "traces/sensitivity";
-
-/// An assumed number whose range holds both verdicts on a claim.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Dependence {
-    /// Id of the claim.
-    pub claim: String,
-    /// The path of the number, as `--set` takes it.
-    pub number: String,
-    /// What it is.
-    pub value: String,
-    /// Its lowest and its highest plausible value.
-    pub range: [String; 2],
-    /// The part of that range, around the value, in which the verdict is the same.
-    pub same: [String; 2],
-}
 
 /// The claims of one scenario that hang on assumed numbers.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -86,16 +70,5 @@ pub fn mark(claims: &mut [ClaimResult], scenario: &str, digest: &str) {
     for claim in claims {
         let own = found.claims.iter().filter(|one| one.claim == claim.id);
         claim.undecided = own.cloned().collect();
-    }
-}
-
-impl std::fmt::Display for Dependence {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { number, value, range: [low, high], same: [from, to], .. } = self;
-        let number = number.trim_start_matches("machine.");
-        write!(
-            f,
-            "the verdict stands for {number} from {from} to {to}; {value} is assumed, plausible are {low} to {high}"
-        )
     }
 }

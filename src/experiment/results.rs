@@ -2,10 +2,10 @@
 //!
 //! These types are the only way from `experiment` to `report`. Floating point begins here.
 
-use super::dependence::Dependence;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use serde::{Deserialize, Serialize};
 use units::{Time, TimeDelta};
 
 /// The result of a whole scenario: every point of its sweep, in point order.
@@ -301,6 +301,33 @@ pub struct ClaimResult {
     pub null_model: Option<NullModel>,
     /// Assumed numbers whose range holds the other verdict too.
     pub undecided: Vec<Dependence>,
+}
+
+/// An assumed number whose range holds both verdicts on a claim.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependence {
+    /// Id of the claim.
+    pub claim: String,
+    /// The path of the number, as `--set` takes it.
+    pub number: String,
+    /// What it is.
+    pub value: String,
+    /// Its lowest and its highest plausible value.
+    pub range: [String; 2],
+    /// The part of that range, around the value, in which the verdict is the same.
+    pub same: [String; 2],
+}
+
+impl std::fmt::Display for Dependence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { number, value, range: [low, high], same: [from, to], .. } = self;
+        let number = number.trim_start_matches("machine.");
+        write!(
+            f,
+            "the verdict stands for {number} from {from} to {to}; {value} is assumed, plausible are {low} to {high}"
+        )
+    }
 }
 
 /// A model that knows nothing of the machine, and its verdict.

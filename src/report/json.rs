@@ -14,10 +14,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::csv::finite;
 use super::error::ReportError;
-use experiment::dependence::Dependence;
 use experiment::results::{
-    ClaimResult, ClaimStatus, Explanation, Metric, NullModel, PointResult, RunResult, Supposed,
-    Unfired,
+    ClaimResult, ClaimStatus, Dependence, Explanation, Metric, NullModel, PointResult, RunResult,
+    Supposed, Unfired,
 };
 
 /// Version of both shapes, written under the key `schema`.

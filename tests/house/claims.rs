@@ -31,7 +31,7 @@ pub(super) const GPU_PACK: &str = include_str!("../data/claims_gpu_pack.json");
 const DEVIATES: [(&str, &str); 2] = [
     (
         "coop-app-order",
-        "gains are none, below 0.1 %, and 5 to 11 %: docs/model/cooperation.md says why",
+        "no gain reaches a percent in steady state: docs/model/cooperation.md says why",
     ),
     ("gpu-fig6-small4", "the network takes 0.7 to 0.85 of a 2-D copy's way: docs/model/gpu.md"),
 ];
