@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   kernel   issue ─▶ [device memory] ─▶ [reads of SMs ─▶ bus down] ─▶ [bus up] ─▶ [both ways] ─▶ [host]
+//!   in device  device memory
 //!   to host  [rows] ─▶ device memory ─▶ bus up ─▶ [both ways] ─▶ host memory ─▶ [staging]
 //!   to device [rows] ─▶ reads of the engine ─▶ bus down ─▶ [both ways] ─▶ device memory, host memory
 //! ```
@@ -225,8 +226,9 @@ impl Paths {
         let mut hops = Vec::new();
         match copy.direction {
             Direction::InDevice => {
-                hops.extend(self.rows(copy, 0, shape));
-                hops.push(framed(bus.memory, charge(2 * GRAIN, GRAIN), shape.memory_latency));
+                let overhead = copy.traffic_of_row(shape) - copy.width;
+                let traffic = Framing { unit: copy.width.max(1), overhead };
+                hops.push(framed(bus.memory, traffic, shape.memory_latency));
             }
             Direction::DeviceToHost => {
                 let row = copy.width + packets * shape.write_overhead;
@@ -270,11 +272,7 @@ impl Paths {
     /// The engine's time for rows, where it is not that of their raw bytes on the bus.
     fn rows(&self, copy: &Copy, raw: u64, shape: &Shape) -> Option<Framed> {
         let times = copy.row_times(&shape.rows);
-        let bytes = if copy.direction == Direction::InDevice {
-            shape.memory_bw.transfer_time(Bytes::new(2 * copy.width))
-        } else {
-            shape.bus.transfer_time(Bytes::new(raw))
-        };
+        let bytes = shape.bus.transfer_time(Bytes::new(raw));
         let time = (bytes + times.extra).max(times.least_of_packet * copy.packets_of_row(shape));
         if time <= bytes {
             return None;
