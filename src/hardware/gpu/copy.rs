@@ -24,7 +24,7 @@ pub enum HostMemory {
     Pageable,
 }
 
-/// One call: `rows` rows of `width` bytes.
+/// One call: `rows` rows of `width` bytes, in as many slices.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Copy {
     /// From where to where.
@@ -35,6 +35,8 @@ pub struct Copy {
     pub width: u64,
     /// From the beginning of a row to that of the next one, at each of both ends; in bytes.
     pub pitches: [u64; 2],
+    /// Slices of equally many rows; the engine is launched for each of them.
+    pub slices: u64,
     /// The host's memory.
     pub host: HostMemory,
 }
@@ -43,16 +45,17 @@ impl Copy {
     /// Contiguous bytes (`memcpy`).
     pub const fn contiguous(direction: Direction, bytes: u64) -> Self {
         let host = HostMemory::Pinned;
-        Self { direction, rows: 1, width: bytes, pitches: [bytes; 2], host }
+        Self { direction, rows: 1, width: bytes, pitches: [bytes; 2], slices: 1, host }
     }
 
     /// Rows whose beginnings lie `pitch` bytes apart at one end, and back to back at the other
     /// (`memcpy2D`).
     pub const fn rows(direction: Direction, rows: u64, width: u64, pitch: u64) -> Self {
-        Self { direction, rows, width, pitches: [pitch, width], host: HostMemory::Pinned }
+        let (pitches, host) = ([pitch, width], HostMemory::Pinned);
+        Self { direction, rows, width, pitches, slices: 1, host }
     }
 
-    /// `depth` times `rows` rows in one call (`memcpy3D`).
+    /// `depth` slices of `rows` rows in one call (`memcpy3D`).
     pub const fn boxes(
         direction: Direction,
         depth: u64,
@@ -60,7 +63,9 @@ impl Copy {
         width: u64,
         pitch: u64,
     ) -> Self {
-        Self::rows(direction, depth * rows, width, pitch)
+        let mut copy = Self::rows(direction, depth * rows, width, pitch);
+        copy.slices = depth;
+        copy
     }
 
     /// The same with this host memory.
@@ -103,6 +108,11 @@ impl Copy {
         let most = (self.bytes() / PIECES).max(PIECE);
         let whole = if self.rows <= 1 { most } else { most / self.width.max(1) * self.width };
         if whole == 0 { self.width.max(1) } else { whole }
+    }
+
+    /// What a row has on average of `launch`, the engine's time between two slices.
+    pub(super) fn launches_of_row(&self, launch: TimeDelta) -> TimeDelta {
+        launch.scaled(self.slices.saturating_sub(1), self.rows.max(1))
     }
 
     /// Traffic of the device memory for a row of a copy inside the device, in bytes: at both ends the

@@ -26,6 +26,8 @@ const CANDIDATES: [Method; 7] = [
 pub struct Prices {
     /// A copy that is asked for and waited for.
     pub call: u64,
+    /// From one slice of a copy to the next.
+    pub slice: u64,
     /// A kernel, from asking for it until its threads have found what they move.
     pub launch: u64,
     /// What threads add to that which part on their way to short members.
@@ -112,7 +114,8 @@ impl Runs {
                 let pitch = (from.pitch | to.pitch).unsigned_abs();
                 let row = prices.row(width, pitch, rows == 1);
                 let cut = u128::from(rows) * u128::from(row);
-                let call = u128::from(prices.call);
+                let between = u128::from(slices.saturating_sub(1)) * u128::from(prices.slice);
+                let call = u128::from(prices.call) + between;
                 if !from.memory.is_of_host() {
                     return call + cut;
                 }

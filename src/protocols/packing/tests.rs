@@ -109,6 +109,7 @@ fn the_whole_extent_is_sixty_four_times_what_is_wanted() {
 /// a core copies 2.4 GB/s.
 const PRICES: Prices = Prices {
     call: 48 << 10,
+    slice: 5 << 10,
     launch: 96 << 10,
     parting: 160 << 10,
     payload: 128,

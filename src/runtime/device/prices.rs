@@ -18,6 +18,7 @@ pub fn prices(profile: &Profile) -> Option<Prices> {
     let core_ppm = u128::from(shape.bus.as_bit_per_s()) * 1_000_000 / core;
     Some(Prices {
         call: on_bus(shape.copy_latency + shape.read_latency),
+        slice: on_bus(shape.memory_latency + shape.write_latency),
         launch: on_bus(shape.launch_latency + gpu.kernel_expected?),
         parting: on_bus(gpu.kernel_expected_parting?),
         payload: shape.payload,
