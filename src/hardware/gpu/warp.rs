@@ -15,6 +15,8 @@ pub enum Space {
     Device,
     /// Memory of the host that the GPU reaches over its bus.
     Host,
+    /// Shared memory of the block.
+    Shared,
 }
 
 /// What an access does, and whether its thread waits for it.
@@ -168,9 +170,13 @@ impl<'a> WarpCounter<'a> {
         let accesses = most(&|lane| lane.accesses.len());
         let mut chain = Chain { instructions, ..Chain::default() };
         for at in 0..accesses {
-            for space in [Space::Device, Space::Host] {
+            let here = taken.iter().filter_map(|&lane| self.lanes[lane].accesses.get(at));
+            let found = here.fold(0, |found, access| found | class(access.space, access.kind));
+            for space in [Space::Device, Space::Host, Space::Shared] {
                 for kind in [Kind::Load, Kind::Prefetch, Kind::Store] {
-                    chain = chain.then(self.instruction(taken, at, space, kind, work));
+                    if found & class(space, kind) != 0 {
+                        chain = chain.then(self.instruction(taken, at, space, kind, work));
+                    }
                 }
             }
         }
@@ -205,6 +211,14 @@ impl<'a> WarpCounter<'a> {
                 let unit = self.shape.read_request.min(self.shape.payload);
                 work.host_reads = work.host_reads + coalesce::packets(&self.ranges, unit);
                 chain.host = u64::from(kind == Kind::Load);
+            }
+            (Space::Shared, _) => {
+                let bank = u64::from(self.shape.instructions.bank);
+                // A bank for each thread of a warp. Further passes are issued again.
+                let passes = coalesce::passes(&self.ranges, bank, u64::from(self.shape.warp));
+                work.instructions += passes - 1;
+                chain.instructions = passes - 1;
+                chain.shared = u64::from(kind == Kind::Load);
             }
             (Space::Device, _) => {
                 let farthest = self.memory(kind, work);
@@ -250,6 +264,11 @@ impl<'a> WarpCounter<'a> {
         work.memory_traffic += missed * shape.transaction;
         farthest
     }
+}
+
+/// A bit for each kind of access to each memory.
+const fn class(space: Space, kind: Kind) -> u32 {
+    1 << (3 * space as u32 + kind as u32)
 }
 
 /// Which cache holds a transaction, the nearest first.

@@ -5,12 +5,14 @@
 //!            ─▶ where the primitive lies and goes       ─▶ its load and its store
 //! ```
 //!
-//! The nodes of the encoding are in shared memory, into which the first warp of a block loads them;
-//! its lists are in device memory. A hand-coded kernel has its nodes in its code, and reads lists too.
+//! The nodes of the encoding are in shared memory, into which the first warp of a block loads them
+//! while the others wait; its lists are in device memory. Of a node a thread reads what kind it is, and
+//! then, since that decides which, its other fields. A hand-coded kernel has its nodes in its code, and
+//! reads lists too. Ids and counts are numbers of 32 bits, as counts of MPI are; distances in bytes have 64.
 
 use std::ops::Range;
 
-use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space, Widths};
+use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space};
 use mpi::datatype::{Encoding, NodeKind, Observer};
 use protocols::packing::{Code, Memory, Task};
 
@@ -19,6 +21,8 @@ const DATA: u64 = 1 << 40;
 const PACKED: u64 = 2 << 40;
 const FIXED: u64 = 3 << 40;
 const LOOKASIDE: u64 = 4 << 40;
+/// Bytes of a field of a node.
+const FIELD: u32 = 8;
 
 /// The threads of one kernel.
 #[derive(Clone, Debug)]
@@ -33,19 +37,19 @@ pub(super) struct PackLanes<'a> {
     pub(super) instructions: &'a Instructions,
 }
 
-/// The generic kernel has words of 64 bits; a hand-coded one has numbers of 32 bits.
-const fn by_width(code: Code, of: Widths) -> u32 {
+/// A product of an id and a distance: a hand-coded kernel knows its distances, and that they are short.
+const fn product(code: Code, of: &Instructions) -> u32 {
     match code {
-        Code::Generic => of.wide,
-        Code::HandCoded => of.narrow,
+        Code::Generic => of.product_wide,
+        Code::HandCoded => of.product,
     }
 }
 
 /// Instructions on one level of the encoding.
 const fn of_level(code: Code, kind: NodeKind, of: &Instructions) -> u32 {
     let does = code.level(kind);
-    does.divisions * by_width(code, of.division)
-        + does.products * by_width(code, of.product)
+    does.divisions * of.division
+        + does.products * product(code, of)
         + does.fields * of.field
         + does.loops * of.level
 }
@@ -60,8 +64,14 @@ struct Way<'l> {
 }
 
 impl Observer for Way<'_> {
-    fn level(&mut self, kind: NodeKind, _: u32) {
+    fn level(&mut self, kind: NodeKind, node: u32) {
         self.lane.instructions += of_level(self.code, kind, self.instructions);
+        let fields = self.code.level(kind).fields;
+        if fields > 0 {
+            let (kind, others) = (u64::from(node), u64::from(node + FIELD));
+            self.lane.access(Space::Shared, Kind::Load, kind, FIELD);
+            self.lane.access(Space::Shared, Kind::Load, others, (fields - 1) * FIELD);
+        }
         self.dimensions = (kind == NodeKind::Subarray).then_some(0);
     }
 
@@ -75,8 +85,7 @@ impl Observer for Way<'_> {
         if let Some(read) = &mut self.dimensions {
             *read += 1;
             if *read % 3 == 0 {
-                let division = by_width(self.code, self.instructions.division);
-                self.lane.instructions += division + self.instructions.dimension;
+                self.lane.instructions += self.instructions.division + self.instructions.dimension;
             }
         }
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
@@ -96,8 +105,7 @@ impl Lanes for PackLanes<'_> {
     fn lane(&self, thread: u64, lane: &mut Lane) {
         // Several elements: which one, before the type is looked at.
         let Self { code, instructions, .. } = *self;
-        let division = by_width(code, instructions.division);
-        let which = if self.encoding.count() > 1 { division } else { 0 };
+        let which = if self.encoding.count() > 1 { instructions.division } else { 0 };
         lane.instructions = instructions.thread + which;
         let mut way = Way { code, instructions, lane, dimensions: None };
         let element = self.encoding.trace(self.primitives.start + thread, &mut way);
@@ -120,5 +128,7 @@ impl Lanes for PackLanes<'_> {
         let bytes = u32::try_from(self.encoding.fixed_bytes()).expect("at most a MiB");
         lane.instructions = self.instructions.thread;
         lane.access(Space::Device, Kind::Load, FIXED, bytes);
+        // None passes the barrier before the words are in shared memory.
+        lane.access(Space::Shared, Kind::Load, 0, bytes);
     }
 }
