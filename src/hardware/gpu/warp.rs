@@ -96,6 +96,8 @@ pub(super) struct WarpCounter<'a> {
     ranges: Vec<Range>,
     /// The lanes that no path has taken yet.
     left: Vec<usize>,
+    /// The farthest of the loads that overlap the next one.
+    ahead: Held,
 }
 
 impl<'a> WarpCounter<'a> {
@@ -108,6 +110,7 @@ impl<'a> WarpCounter<'a> {
             lanes: vec![Lane::default(); shape.warp as usize],
             ranges: Vec::new(),
             left: Vec::new(),
+            ahead: Held::Near,
         }
     }
 
@@ -169,6 +172,7 @@ impl<'a> WarpCounter<'a> {
         let instructions = most(&|lane| lane.instructions as usize) as u64;
         let accesses = most(&|lane| lane.accesses.len());
         let mut chain = Chain { instructions, ..Chain::default() };
+        self.ahead = Held::Near;
         for at in 0..accesses {
             let here = taken.iter().filter_map(|&lane| self.lanes[lane].accesses.get(at));
             let found = here.fold(0, |found, access| found | class(access.space, access.kind));
@@ -222,8 +226,10 @@ impl<'a> WarpCounter<'a> {
             }
             (Space::Device, _) => {
                 let farthest = self.memory(kind, work);
-                if kind == Kind::Load {
-                    match farthest {
+                if kind == Kind::Prefetch {
+                    self.ahead = self.ahead.max(farthest);
+                } else if kind == Kind::Load {
+                    match farthest.max(std::mem::replace(&mut self.ahead, Held::Near)) {
                         Held::Near => chain.near = 1,
                         Held::InL2 => chain.hits = 1,
                         Held::Nowhere => chain.misses = 1,

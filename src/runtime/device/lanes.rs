@@ -7,7 +7,8 @@
 //!
 //! The nodes of the encoding are in shared memory, into which the first warp of a block loads them
 //! while the others wait; its lists are in device memory. Of a node a thread reads what kind it is, and
-//! then, since that decides which, its other fields. A hand-coded kernel has its nodes in its code, and
+//! then, since that decides which, its other fields. Steps of a search wait for each other; entries of
+//! lists that do not depend on each other are loaded together. A hand-coded kernel has its nodes in its code, and
 //! reads lists too. Ids and counts are numbers of 32 bits, as counts of MPI are; distances in bytes have 64.
 
 use std::ops::Range;
@@ -61,11 +62,23 @@ struct Way<'l> {
     lane: &'l mut Lane,
     /// Lists of a subarray that were read on this level: there are three for each dimension.
     dimensions: Option<u32>,
+    /// The last entry of a list that was read and not waited for.
+    last: Option<usize>,
+}
+
+impl Way<'_> {
+    /// The thread goes on when the entries that it has asked for are there.
+    fn wait(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.lane.accesses[last].kind = Kind::Load;
+        }
+    }
 }
 
 impl Observer for Way<'_> {
     fn level(&mut self, kind: NodeKind, node: u32) {
         self.lane.instructions += of_level(self.code, kind, self.instructions);
+        self.wait();
         let fields = self.code.level(kind).fields;
         if fields > 0 {
             let (kind, others) = (u64::from(node), u64::from(node + FIELD));
@@ -76,6 +89,7 @@ impl Observer for Way<'_> {
     }
 
     fn search_step(&mut self, lookaside_byte: u64) {
+        self.wait();
         self.lane.instructions += self.instructions.search_step;
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
     }
@@ -88,12 +102,17 @@ impl Observer for Way<'_> {
                 self.lane.instructions += self.instructions.division + self.instructions.dimension;
             }
         }
-        self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
+        self.last = Some(self.lane.accesses.len());
+        self.lane.access(Space::Device, Kind::Prefetch, LOOKASIDE + lookaside_byte, 8);
     }
 
     fn branch(&mut self, member: u32) {
         // Threads with different members part; so do those that parted before.
         self.lane.path = self.lane.path.wrapping_mul(0x1_0000_01b3) + u64::from(member) + 1;
+    }
+
+    fn needs_lists(&mut self) {
+        self.wait();
     }
 }
 
@@ -107,8 +126,9 @@ impl Lanes for PackLanes<'_> {
         let Self { code, instructions, .. } = *self;
         let which = if self.encoding.count() > 1 { instructions.division } else { 0 };
         lane.instructions = instructions.thread + which;
-        let mut way = Way { code, instructions, lane, dimensions: None };
+        let mut way = Way { code, instructions, lane, dimensions: None, last: None };
         let element = self.encoding.trace(self.primitives.start + thread, &mut way);
+        way.wait();
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
         let space = if self.packed.is_of_host() { Space::Host } else { Space::Device };
