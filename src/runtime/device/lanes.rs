@@ -8,8 +8,9 @@
 //! The nodes of the encoding are in shared memory, into which the first warp of a block loads them
 //! while the others wait; its lists are in device memory. Of a node a thread reads what kind it is, and
 //! then, since that decides which, its other fields. Steps of a search wait for each other; entries of
-//! lists that do not depend on each other are loaded together. A hand-coded kernel has its nodes in its code, and
-//! reads lists too. Ids and counts are numbers of 32 bits, as counts of MPI are; distances in bytes have 64.
+//! lists that do not depend on each other are loaded together. A hand-coded kernel has its nodes in its
+//! code, and reads lists too. Ids and counts are numbers of 32 bits, as counts of MPI are; distances in
+//! bytes have 64.
 
 use std::ops::Range;
 
