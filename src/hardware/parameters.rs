@@ -339,6 +339,8 @@ profile! {
         arbitration_sm_to_ce: Count = required_with("gpu.sm_count"), "1" .. "16";
         /// Lines of a set of its caches.
         cache_ways: Count = required_with("gpu.sm_count"), "1" .. "64";
+        /// Load from shared memory that meets no other one in its bank.
+        shared_latency: Time = required_with("gpu.sm_count"), "5 ns" .. "200 ns";
         /// Bytes that a bank of shared memory gives in one pass: an access of twice as many takes two.
         shared_bank: Bytes = required_with("gpu.sm_count"), "4 B" .. "8 B";
         /// Issue slots of an operation in double precision, where one in single precision takes 1.
@@ -352,13 +354,11 @@ profile! {
         kernel_search_step: Count = required_with("gpu.sm_count"), "3" .. "32";
         /// Instructions around its load from a list: the address.
         kernel_list: Count = required_with("gpu.sm_count"), "1" .. "16";
-        /// Instructions of a division and its remainder, of words of 64 bits: those of the generic kernel.
-        kernel_division_wide: Count = required_with("gpu.sm_count"), "10" .. "300";
-        /// Instructions of a division and its remainder, of 32 bits: those of a hand-coded kernel.
+        /// Instructions of a division and its remainder, of 32 bits: ids and counts are such numbers.
         kernel_division: Count = required_with("gpu.sm_count"), "4" .. "100";
-        /// Instructions of a product and its sum, of words of 64 bits.
+        /// Instructions of a product and its sum, of 64 bits: distances in bytes, in the generic kernel.
         kernel_product_wide: Count = required_with("gpu.sm_count"), "1" .. "16";
-        /// Instructions of a product and its sum, of 32 bits.
+        /// Instructions of a product and its sum, of 32 bits: in a hand-coded kernel.
         kernel_product: Count = required_with("gpu.sm_count"), "1" .. "8";
         /// Instructions that load a field of a node from shared memory, in the generic kernel.
         kernel_field: Count = required_with("gpu.sm_count"), "1" .. "8";

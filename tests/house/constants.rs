@@ -119,7 +119,7 @@ const NAMES: &[Row] = &[
     ("protocols/rma/token.rs", &["RMA"]),
     ("protocols/rma/facts.rs", &["SHARED"]),
     ("protocols/wire.rs", &["BUFFERED", "INNER", "LATER", "PART", "UNDER_WAY"]),
-    ("runtime/device/lanes.rs", &["DATA", "FIXED", "LOOKASIDE", "PACKED"]),
+    ("runtime/device/lanes.rs", &["DATA", "FIELD", "FIXED", "LOOKASIDE", "PACKED"]),
     ("runtime/device/stencil.rs", &["NEW", "OLD"]),
     ("runtime/explore/schedule.rs", &["HIGH"]),
     ("runtime/loggops/channels.rs", &["MESSAGE"]),

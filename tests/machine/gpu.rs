@@ -151,18 +151,30 @@ fn rows_of_other_widths_or_distances_take_their_engine_longer() {
     check_soon(time(252, 512), TimeDelta::from_us(5_000));
 }
 
+/// The engine is launched for each slice, and none begins before the one before has arrived.
 #[test]
-fn a_box_is_one_call_and_its_slices_are_many() {
+fn a_box_is_one_call_and_its_slices_are_one_after_the_other() {
     let machine = C2050();
-    let whole = Copy::boxes(Direction::DeviceToHost, 16, 64, 256, 256);
-    let slice = Operation::Copy(Copy::rows(Direction::DeviceToHost, 64, 256, 256));
-    let one = alone(&machine, Operation::Copy(whole)).ends[0];
-    let mut last = TimeDelta::ZERO;
-    for _ in 0..16 {
-        last += alone(&machine, slice).ends[0];
-    }
-    let calls = shape(&machine).copy_latency * 15;
-    assert!(last >= one + calls && last <= one + calls + TimeDelta::from_us(16), "{last} {one}");
+    let of = shape(&machine);
+    let boxes = |direction| {
+        let copy = Copy::boxes(direction, 16, 64, 256, 256);
+        alone(&machine, Operation::Copy(copy)).ends[0]
+    };
+    // Each row has two TLPs; a slice is read in 500 ns, and written in 150 ns.
+    let bus = TimeDelta::from_ps(16 * 64 * (256 + 2 * 28) * 125);
+    let slice = TimeDelta::from_ns(500 + 150);
+    check_soon(boxes(Direction::DeviceToHost), of.copy_latency + bus + slice * 15);
+    // Both ends in memory of 105 GB/s.
+    let memory = TimeDelta::from_ps(16 * 64 * 2 * 256 * 1_000 / 105);
+    check_soon(boxes(Direction::InDevice), of.copy_latency + memory + of.memory_latency * 16);
+    // 35 requests of 128 B in 900 ns; the first slice has its round trip, too.
+    let reads = TimeDelta::from_ps(16 * 64 * 256 * 900_000 / (35 * 128));
+    check_soon(boxes(Direction::HostToDevice), of.copy_latency + reads + of.read_latency * 16);
+    // Sixteen calls instead of one take the time of fifteen calls more.
+    let one = Copy::rows(Direction::DeviceToHost, 64, 256, 256);
+    let one = alone(&machine, Operation::Copy(one)).ends[0];
+    let calls = boxes(Direction::DeviceToHost) + of.copy_latency * 15;
+    assert!((one * 16).as_ps().abs_diff(calls.as_ps()) < 1_000_000, "{one} {calls}");
 }
 
 #[test]
@@ -172,9 +184,33 @@ fn copies_inside_the_device_read_and_write_its_memory() {
     assert_eq!(outcome.resource("GPU 0 memory").raw_bytes, 2 * BUFFER);
     let memory = TimeDelta::from_ps(2 * BUFFER * 1_000 / 105);
     check_soon(outcome.ends[0], shape(&machine).copy_latency + memory);
-    let rows = Copy::rows(Direction::InDevice, 100_000, 8, 512);
-    let outcome = alone(&machine, Operation::Copy(rows));
-    check_soon(outcome.ends[0], shape(&machine).copy_latency + TimeDelta::from_us(2_500));
+}
+
+/// What the bus makes a row of 8 B wait for, 25 ns, is no cost of one that stays in the device.
+#[test]
+fn rows_inside_the_device_cost_the_transactions_that_they_touch() {
+    let machine = C2050();
+    const ROWS: u64 = 100_000;
+    for (width, pitches, traffic) in [
+        // A transaction of 128 B is read, 8 B of one are written.
+        (8, [512, 8], 128 + 8),
+        (8, [8, 512], 8 + 128),
+        (8, [512, 512], 2 * 128),
+        // Sixteen rows of 8 B lie in a transaction, every other one is copied.
+        (8, [16, 8], 16 + 8),
+        (256, [512, 256], 2 * 256),
+        // Rows begin at 0, 32, 64 and 96 B of a transaction: the last one touches two.
+        (64, [544, 64], 160 + 64),
+        // Back to back at both ends.
+        (8, [8, 8], 2 * 8),
+    ] {
+        let rows = Copy::rows(Direction::InDevice, ROWS, width, 0).with_pitches(pitches);
+        let outcome = alone(&machine, Operation::Copy(rows));
+        assert_eq!(outcome.resource("GPU 0 memory").raw_bytes, ROWS * traffic, "{pitches:?}");
+        let memory = TimeDelta::from_ps(ROWS * traffic * 1_000 / 105);
+        check_soon(outcome.ends[0], shape(&machine).copy_latency + memory);
+        assert!(outcome.resource("PCIe to host").raw_bytes == 0, "nothing leaves the device");
+    }
 }
 
 #[test]
@@ -430,7 +466,7 @@ fn gpus_of_a_node_have_buses_of_their_own() {
     let cluster = Cluster::new(&two, topology, &[]);
     let gpus = cluster.gpus(&two, 0).expect("a machine with GPUs");
     assert_eq!((gpus.of_node(0, 1), gpus.of_node(2, 0)), (GpuId(1), GpuId(4)));
-    assert_eq!(gpus.connections(), 6 * (3 + gpus.shape().concurrent_kernels));
+    assert_eq!(gpus.connections(), 6 * (3 + 2 * gpus.shape().concurrent_kernels));
     let names: Vec<_> = cluster.fabric.resources().iter().map(|spec| &spec.name).collect();
     let buses = names.iter().filter(|name| name.ends_with("PCIe to host"));
     assert_eq!(buses.count(), 6);
@@ -509,6 +545,110 @@ fn too_few_warps_are_bound_by_latency_and_many_by_memory() {
     let time = alone(&machine, Operation::Kernel(kernel)).ends[0] - shape.launch_latency;
     let memory = TimeDelta::from_ps((128 << 19) * 1_000 / 105);
     assert!(time > memory && time < memory + TimeDelta::from_us(6), "{time} {memory}");
+}
+
+/// Accesses of each thread of one warp, by its number.
+struct Accesses(fn(u64, &mut Lane));
+
+impl Lanes for Accesses {
+    fn threads(&self) -> u64 {
+        32
+    }
+
+    fn lane(&self, thread: u64, lane: &mut Lane) {
+        lane.instructions = 1;
+        self.0(thread, lane);
+    }
+}
+
+/// What the warp waits for, and what it issues: (shared, first level, memory), instructions.
+fn waits(accesses: fn(u64, &mut Lane)) -> ([u64; 3], u64) {
+    let work = count::kernel(&shape(&C2050()), Block::of(32), &Accesses(accesses)).work;
+    ([work.chain.shared, work.chain.near, work.chain.misses], work.instructions)
+}
+
+#[test]
+fn loads_of_shared_memory_take_their_latency_and_a_pass_for_each_word_of_a_bank() {
+    use Kind::{Load, Prefetch, Store};
+    // All want the same word; each its own; each its own of the same bank.
+    assert_eq!(waits(|_, lane| lane.access(Space::Shared, Load, 0, 8)), ([1, 0, 0], 1));
+    assert_eq!(waits(|k, lane| lane.access(Space::Shared, Load, 4 * k, 4)), ([1, 0, 0], 1));
+    assert_eq!(waits(|k, lane| lane.access(Space::Shared, Load, 128 * k, 4)), ([1, 0, 0], 32));
+    // What is not waited for: two words of each bank.
+    assert_eq!(waits(|k, lane| lane.access(Space::Shared, Prefetch, 8 * k, 8)), ([0, 0, 0], 2));
+    assert_eq!(waits(|k, lane| lane.access(Space::Shared, Store, 8 * k, 8)), ([0, 0, 0], 2));
+    let machine = C2050();
+    let of = shape(&machine);
+    let kernel = count::kernel(
+        &of,
+        Block::of(32),
+        &Accesses(|_, lane| {
+            for _ in 0..100 {
+                lane.access(Space::Shared, Load, 0, 8);
+            }
+        }),
+    );
+    let expected = of.launch_latency + of.instruction_latency + of.shared_latency * 100;
+    check_soon(alone(&machine, Operation::Kernel(kernel)).ends[0], expected);
+}
+
+#[test]
+fn loads_that_overlap_are_waited_for_together_by_the_farthest() {
+    use Kind::{Load, Prefetch};
+    const DEVICE: Space = Space::Device;
+    // A line that was touched is near; one beside it that was not is waited for with it.
+    let near = waits(|_, lane| {
+        lane.access(DEVICE, Load, 0, 4);
+        lane.access(DEVICE, Load, 0, 4);
+    });
+    assert_eq!(near.0, [0, 1, 1]);
+    let overlapped = waits(|_, lane| {
+        lane.access(DEVICE, Load, 0, 4);
+        lane.access(DEVICE, Prefetch, 4096, 4);
+        lane.access(DEVICE, Load, 0, 4);
+    });
+    assert_eq!(overlapped.0, [0, 0, 2]);
+    let together = waits(|_, lane| {
+        (0..7).for_each(|line| lane.access(DEVICE, Prefetch, 4096 * line, 4));
+        lane.access(DEVICE, Load, 4096 * 7, 4);
+    });
+    assert_eq!(together.0, [0, 0, 1]);
+}
+
+/// Doubles that go to the host one after the other; the first warp issues `longest` instructions, each
+/// other one ten.
+struct OneSlow {
+    longest: u32,
+}
+
+impl Lanes for OneSlow {
+    fn threads(&self) -> u64 {
+        1 << 18
+    }
+
+    fn lane(&self, thread: u64, lane: &mut Lane) {
+        lane.instructions = if thread < 32 { self.longest } else { 10 };
+        lane.access(Space::Host, Kind::Store, thread * 8, 8);
+    }
+}
+
+/// A block keeps its own slots, and no other block's: the bus does not wait for one slow warp.
+#[test]
+fn blocks_end_in_any_order() {
+    let machine = C2050();
+    let time = |longest| {
+        let kernel = count::kernel(&shape(&machine), Block::of(256), &OneSlow { longest });
+        alone(&machine, Operation::Kernel(kernel)).ends[0]
+    };
+    // 2 MiB in packets of 128 + 28 B take 319 us; 10000 instructions of one warp, 18 ns each, 180 us.
+    let (usual, one_slow) = (time(10), time(10_000));
+    assert!(one_slow < usual + TimeDelta::from_us(9), "{usual}, with a slow warp {one_slow}");
+    // One that lasts longer than all others is the end; its group of 28 blocks shares the bus with the
+    // next one, 2 KiB a block, before.
+    let last = shape(&machine).launch_latency + TimeDelta::from_ns(18 * 40_000);
+    let group = TimeDelta::from_ps(2 * 28 * 16 * 156 * 125);
+    let found = time(40_000);
+    assert!(found > last && found < last + group + TimeDelta::from_us(1), "{found}, not {last}");
 }
 
 /// Counts of a kernel of 8192 doubles in blocks of `blocklength`.

@@ -226,6 +226,40 @@ fn the_encoding_costs_a_few_microseconds() {
     assert!(2 * within > all.len(), "{within} of {}", all.len());
 }
 
+/// One warp, one level: what the generic kernel does besides a hand-coded one, term by term.
+#[test]
+fn the_encoding_is_loaded_once_and_its_fields_are_read_from_shared_memory() {
+    let machine = c2050(&[]);
+    let of = |changes: &[(&str, &str)]| {
+        let profile = c2050(changes);
+        let plain = Datatype::contiguous(32, &double()).unwrap();
+        let layout = Layout::new(plain, 1).unwrap();
+        let time = |method| {
+            let packing = packing_on(&profile, &layout, method, Task::Pack);
+            took(&device::run(setup(&packing, &profile)), PACK)
+        };
+        time(Method::Kernel) - time(Method::HandCoded)
+    };
+    let gpu = &machine.gpu;
+    let number = |count: Option<u32>| u64::from(count.expect("a machine with a GPU"));
+    // The division by the primitives of a child, two products of distances in bytes instead of numbers
+    // that the code knows, five fields, the loop; and the load of the node by a thread.
+    let level = number(gpu.kernel_division)
+        + 2 * (number(gpu.kernel_product_wide) - number(gpu.kernel_product))
+        + 5 * number(gpu.kernel_field)
+        + number(gpu.kernel_level);
+    let instructions = gpu.instruction_latency.unwrap() * (level + number(gpu.kernel_thread));
+    // The node comes from device memory, is seen in shared memory, and is read: its kind, then the rest.
+    let loads = gpu.mem_latency.unwrap() + gpu.shared_latency.unwrap() * 3;
+    let (found, expected) = (of(&[]), instructions + loads);
+    // Beside that the instructions are issued, in less than a nanosecond each.
+    let issue = TimeDelta::from_ns(level + number(gpu.kernel_thread));
+    assert!(found >= expected && found <= expected + issue, "{found}, not {expected}");
+    // A load that takes 10 ns longer is waited for three times.
+    let slower = of(&[("gpu.shared_latency", "54 ns")]);
+    assert_eq!(slower, found + TimeDelta::from_ns(30));
+}
+
 /// The path of MVAPICH 1.8 for vectors takes what is contiguous or lies in equal rows. Any other type has
 /// no such path: it is refused by name, or goes the way of the fallback, call by call.
 ///

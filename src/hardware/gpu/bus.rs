@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   kernel   issue ─▶ [device memory] ─▶ [reads of SMs ─▶ bus down] ─▶ [bus up] ─▶ [both ways] ─▶ [host]
+//!   in device  [rows] ─▶ device memory
 //!   to host  [rows] ─▶ device memory ─▶ bus up ─▶ [both ways] ─▶ host memory ─▶ [staging]
 //!   to device [rows] ─▶ reads of the engine ─▶ bus down ─▶ [both ways] ─▶ device memory, host memory
 //! ```
@@ -12,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::copy::{Copy, Direction, HostMemory};
+use super::copy::{Copy, Direction, HostMemory, RowTimes};
 #[cfg(feature = "mutants")]
 use super::flaw::Flaw;
 use super::shape::Shape;
@@ -223,14 +224,15 @@ impl Paths {
         let bus = &self.bus;
         let packets = copy.packets_of_row(shape);
         let mut hops = Vec::new();
-        match copy.direction {
+        let bytes = match copy.direction {
             Direction::InDevice => {
-                hops.extend(self.rows(copy, 0, shape));
-                hops.push(framed(bus.memory, charge(2 * GRAIN, GRAIN), shape.memory_latency));
+                let traffic = copy.traffic_of_row(shape);
+                let overhead = traffic - copy.width;
+                let traffic_of_rows = Framing { unit: copy.width.max(1), overhead };
+                hops.push(framed(bus.memory, traffic_of_rows, shape.memory_latency));
+                shape.memory_bw.transfer_time(Bytes::new(traffic))
             }
             Direction::DeviceToHost => {
-                let row = copy.width + packets * shape.write_overhead;
-                hops.extend(self.rows(copy, row, shape));
                 hops.push(plain(bus.memory, shape.memory_latency));
                 hops.push(framed(
                     bus.up,
@@ -239,11 +241,10 @@ impl Paths {
                 ));
                 self.host(Framing::NONE, &mut hops);
                 hops.extend(self.staging(copy));
+                on_bus(copy.width + packets * shape.write_overhead, shape)
             }
             Direction::HostToDevice => {
-                let row = copy.width + packets * shape.read_overhead;
                 hops.extend(self.staging(copy));
-                hops.extend(self.rows(copy, row, shape));
                 let latency =
                     shape.read_latency + if behind { shape.behind_writes } else { TimeDelta::ZERO };
                 hops.push(plain(bus.copy_reads[usize::from(behind)], TimeDelta::ZERO));
@@ -251,7 +252,15 @@ impl Paths {
                 hops.push(plain(bus.down, latency));
                 self.host(Framing::NONE, &mut hops);
                 hops.push(plain(bus.memory, TimeDelta::ZERO));
+                let reads = shape.read_rate(shape.copy_reads, latency);
+                let bus = on_bus(copy.width + packets * shape.read_overhead, shape);
+                bus.max(reads.transfer_time(Bytes::new(copy.width)))
             }
+        };
+        // A slice begins when the one before has gone the whole way.
+        let way = hops.iter().fold(TimeDelta::ZERO, |sum, (hop, _)| sum + hop.latency);
+        if let Some(rows) = self.rows(copy, bytes, copy.launches_of_row(way), shape) {
+            hops.insert(0, rows);
         }
         self.made(&hops, fabric)
     }
@@ -267,15 +276,22 @@ impl Paths {
         staged.then(|| plain(self.bus.staging, TimeDelta::ZERO))
     }
 
-    /// The engine's time for rows, where it is not that of their raw bytes on the bus.
-    fn rows(&self, copy: &Copy, raw: u64, shape: &Shape) -> Option<Framed> {
-        let times = copy.row_times(&shape.rows);
-        let bytes = if copy.direction == Direction::InDevice {
-            shape.memory_bw.transfer_time(Bytes::new(2 * copy.width))
+    /// The engine's time for rows, where it is not that of their bytes; `launches`: a row's part of
+    /// the time between slices.
+    fn rows(
+        &self,
+        copy: &Copy,
+        bytes: TimeDelta,
+        launches: TimeDelta,
+        shape: &Shape,
+    ) -> Option<Framed> {
+        let times = if copy.direction == Direction::InDevice {
+            RowTimes::default()
         } else {
-            shape.bus.transfer_time(Bytes::new(raw))
+            copy.row_times(&shape.rows)
         };
         let time = (bytes + times.extra).max(times.least_of_packet * copy.packets_of_row(shape));
+        let time = time + launches;
         if time <= bytes {
             return None;
         }
@@ -326,6 +342,11 @@ fn framing(traffic: BusTraffic, overhead: u64, bytes: u64) -> Framing {
         return Framing { unit, overhead };
     }
     charge(traffic.bytes + traffic.packets * overhead, bytes)
+}
+
+/// The time of so many raw bytes on the bus.
+fn on_bus(raw: u64, shape: &Shape) -> TimeDelta {
+    shape.bus.transfer_time(Bytes::new(raw))
 }
 
 /// The TLPs of a copy: no packet spans two rows.

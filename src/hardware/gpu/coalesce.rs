@@ -53,9 +53,46 @@ pub(super) fn packets(ranges: &[Range], unit: u64) -> BusTraffic {
     traffic
 }
 
+/// Passes of an access of sorted ranges to shared memory of `banks` banks, each `bank` bytes wide: a
+/// bank gives one of its words in a pass, to all threads that want it.
+pub(super) fn passes(ranges: &[Range], bank: u64, banks: u64) -> u64 {
+    if let [(first, bytes), .., (last, _)] = *ranges
+        && first == last
+        && ranges.iter().all(|range| range.1 == bytes)
+    {
+        // All threads want the same.
+        return u64::from(bytes).div_ceil(bank * banks);
+    }
+    let mut wanted = vec![0; usize::try_from(banks).expect("some dozens")];
+    segments(ranges, bank, |word| {
+        wanted[usize::try_from(word % banks).expect("some dozens")] += 1;
+    });
+    wanted.into_iter().max().unwrap_or(0).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bank_of_shared_memory_gives_one_word_in_a_pass() {
+        for (stride, bytes, bank, expected) in [
+            // One word for all; a word of its own for each; words of 8 B, from banks of 4 B and of 8 B.
+            (0, 4, 4, 1),
+            (0, 8, 4, 1),
+            (4, 4, 4, 1),
+            (8, 8, 4, 2),
+            (8, 8, 8, 1),
+            // Every other bank, one bank, and one apart from that.
+            (8, 4, 4, 2),
+            (128, 4, 4, 32),
+            (132, 4, 4, 1),
+            // More than all banks give at once.
+            (0, 160, 4, 2),
+        ] {
+            assert_eq!(passes(&strided(0, stride, bytes), bank, 32), expected, "{stride} {bytes}");
+        }
+    }
 
     fn strided(base: u64, stride: u64, bytes: u32) -> Vec<Range> {
         (0..32).map(|lane| (base + lane * stride, bytes)).collect()

@@ -24,7 +24,7 @@ pub enum HostMemory {
     Pageable,
 }
 
-/// One call: `rows` rows of `width` bytes.
+/// One call: `rows` rows of `width` bytes, in as many slices.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Copy {
     /// From where to where.
@@ -33,8 +33,10 @@ pub struct Copy {
     pub rows: u64,
     /// Bytes of a row.
     pub width: u64,
-    /// Whether the beginnings of rows lie apart by a multiple of this, at both ends; in bytes.
-    pub pitch: u64,
+    /// From the beginning of a row to that of the next one, at each of both ends; in bytes.
+    pub pitches: [u64; 2],
+    /// Slices of equally many rows; the engine is launched for each of them.
+    pub slices: u64,
     /// The host's memory.
     pub host: HostMemory,
 }
@@ -43,15 +45,17 @@ impl Copy {
     /// Contiguous bytes (`memcpy`).
     pub const fn contiguous(direction: Direction, bytes: u64) -> Self {
         let host = HostMemory::Pinned;
-        Self { direction, rows: 1, width: bytes, pitch: 0, host }
+        Self { direction, rows: 1, width: bytes, pitches: [bytes; 2], slices: 1, host }
     }
 
-    /// Rows whose beginnings lie `pitch` bytes apart where they lie apart (`memcpy2D`).
+    /// Rows whose beginnings lie `pitch` bytes apart at one end, and back to back at the other
+    /// (`memcpy2D`).
     pub const fn rows(direction: Direction, rows: u64, width: u64, pitch: u64) -> Self {
-        Self { direction, rows, width, pitch, host: HostMemory::Pinned }
+        let (pitches, host) = ([pitch, width], HostMemory::Pinned);
+        Self { direction, rows, width, pitches, slices: 1, host }
     }
 
-    /// `depth` times `rows` rows in one call (`memcpy3D`).
+    /// `depth` slices of `rows` rows in one call (`memcpy3D`).
     pub const fn boxes(
         direction: Direction,
         depth: u64,
@@ -59,7 +63,9 @@ impl Copy {
         width: u64,
         pitch: u64,
     ) -> Self {
-        Self::rows(direction, depth * rows, width, pitch)
+        let mut copy = Self::rows(direction, depth * rows, width, pitch);
+        copy.slices = depth;
+        copy
     }
 
     /// The same with this host memory.
@@ -69,19 +75,27 @@ impl Copy {
         self
     }
 
+    /// The same with these distances from row to row at both ends, in bytes.
+    #[must_use]
+    pub const fn with_pitches(mut self, pitches: [u64; 2]) -> Self {
+        self.pitches = pitches;
+        self
+    }
+
     /// All bytes.
     pub const fn bytes(&self) -> u64 {
         self.rows * self.width
     }
 
-    /// What a row needs of its engine besides the time of its bytes, and at least; zero where the
-    /// copy is contiguous.
+    /// What a row needs of its engine besides the time of its bytes on the bus, and at least; zero
+    /// where the copy is contiguous.
     pub(super) fn row_times(&self, rule: &RowRule) -> RowTimes {
         if self.rows <= 1 {
             return RowTimes::default();
         }
+        let [from, to] = self.pitches;
         let aligned =
-            self.width.is_multiple_of(rule.align) && self.pitch.is_multiple_of(rule.align);
+            self.width.is_multiple_of(rule.align) && from.max(to).is_multiple_of(rule.align);
         if aligned {
             RowTimes { extra: rule.aligned_extra, least_of_packet: TimeDelta::ZERO }
         } else {
@@ -94,6 +108,20 @@ impl Copy {
         let most = (self.bytes() / PIECES).max(PIECE);
         let whole = if self.rows <= 1 { most } else { most / self.width.max(1) * self.width };
         if whole == 0 { self.width.max(1) } else { whole }
+    }
+
+    /// What a row has on average of `launch`, the engine's time between two slices.
+    pub(super) fn launches_of_row(&self, launch: TimeDelta) -> TimeDelta {
+        launch.scaled(self.slices.saturating_sub(1), self.rows.max(1))
+    }
+
+    /// Traffic of the device memory for a row of a copy inside the device, in bytes: at both ends the
+    /// transactions that it touches, in the mean over all rows.
+    pub(super) fn traffic_of_row(&self, shape: &Shape) -> u64 {
+        if self.rows <= 1 {
+            return 2 * self.width;
+        }
+        self.pitches.iter().map(|&pitch| touched(self.width, pitch, shape.transaction)).sum()
     }
 
     /// TLPs of a row.
@@ -109,6 +137,22 @@ pub(super) struct RowTimes {
     pub extra: TimeDelta,
     /// At least, for each of its packets.
     pub least_of_packet: TimeDelta,
+}
+
+/// Bytes of the transactions that a row of `width` bytes touches, where rows begin `pitch` bytes apart
+/// and the first one begins a transaction: the mean over all rows. What rows lie in together is fetched
+/// once.
+fn touched(width: u64, pitch: u64, transaction: u64) -> u64 {
+    // Rows begin at the multiples of this within a transaction, at each of them equally often.
+    let step = common_divisor(pitch, transaction);
+    let begins = (0..transaction).step_by(usize::try_from(step).expect("a transaction is short"));
+    let transactions: u64 = begins.map(|begin| (begin + width).div_ceil(transaction)).sum();
+    // As many bytes of each row as there are beginnings in a transaction make whole transactions.
+    (transactions * step).min(pitch.max(width))
+}
+
+const fn common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 /// A copy has at most about so many pieces,

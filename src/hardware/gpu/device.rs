@@ -134,9 +134,16 @@ impl Device {
         }
     }
 
-    /// Connections of one GPU: its engines', and one for each kernel that runs.
+    /// Connections of one GPU: its engines', and for each kernel that runs one of its first blocks
+    /// and one of all others. What a connection delivers is in order, and blocks are not: none waits
+    /// for the slowest warp, which is among the first.
     pub(super) fn connections(shape: &Shape) -> u32 {
-        3 + shape.concurrent_kernels
+        3 + 2 * shape.concurrent_kernels
+    }
+
+    /// The connection of the first blocks of the kernel with this slot, or of its others.
+    const fn conn_of_kernel(&self, slot: u32, first: bool) -> u32 {
+        self.first_conn + 3 + 2 * slot + first as u32
     }
 
     pub(super) const fn stats(&self) -> GpuStats {
@@ -318,7 +325,7 @@ impl Device {
         }
         self.stats.waves += 1;
         let number = self.moving.insert(Moving::Wave { slot, placement });
-        let conn = ConnId(self.first_conn + 3 + slot);
+        let conn = ConnId(self.conn_of_kernel(slot, first));
         let token = self.token(number);
         fabric.start(now, Transfer { conn, path, bytes, token }, agenda);
         true
@@ -478,7 +485,9 @@ impl Device {
         let sms = if shape.has(Flaw::EqualShares) { sms.min(1) } else { sms };
         let all = sms + engine;
         let to_host = self.first_conn + Direction::DeviceToHost as u32;
-        let writers = writing.iter().map(|slot| (self.first_conn + 3 + slot, sms, all * kernels));
+        // While its first blocks and later ones store at the same time, a kernel has two such shares.
+        let conns = |&slot: &u32| [true, false].map(|first| self.conn_of_kernel(slot, first));
+        let writers = writing.iter().flat_map(conns).map(|conn| (conn, sms, all * kernels));
         let shares: Vec<(u32, u32, u32)> =
             writers.chain((engine > 0).then_some((to_host, 1, all))).collect();
         for (conn, part, whole) in shares {

@@ -4,15 +4,6 @@
 
 use crate::profile::Gpu;
 
-/// Instructions of one operation, by the width of its numbers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Widths {
-    /// Of 64 bits.
-    pub wide: u32,
-    /// Of 32 bits.
-    pub narrow: u32,
-}
-
 /// The code of the kernels of one GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Instructions {
@@ -24,10 +15,12 @@ pub struct Instructions {
     pub search_step: u32,
     /// Around a load from a list.
     pub list: u32,
-    /// Of a division and its remainder.
-    pub division: Widths,
-    /// Of a product and its sum.
-    pub product: Widths,
+    /// Of a division of numbers of 32 bits and its remainder.
+    pub division: u32,
+    /// Of a product of 32 bits and its sum.
+    pub product: u32,
+    /// Of a product of 64 bits and its sum.
+    pub product_wide: u32,
     /// Of the load of a field of a node.
     pub field: u32,
     /// Of the loop over levels.
@@ -43,16 +36,14 @@ pub struct Instructions {
 impl Instructions {
     /// Those of a machine; `None` where it has no GPU.
     pub(super) fn of(gpu: &Gpu) -> Option<Self> {
-        let (wide, narrow) = (gpu.kernel_division_wide?, gpu.kernel_division?);
-        let division = Widths { wide, narrow };
-        let product = Widths { wide: gpu.kernel_product_wide?, narrow: gpu.kernel_product? };
         Some(Self {
             registers: gpu.kernel_registers?,
             thread: gpu.kernel_thread?,
             search_step: gpu.kernel_search_step?,
             list: gpu.kernel_list?,
-            division,
-            product,
+            division: gpu.kernel_division?,
+            product: gpu.kernel_product?,
+            product_wide: gpu.kernel_product_wide?,
             field: gpu.kernel_field?,
             level: gpu.kernel_level?,
             dimension: gpu.kernel_dimension?,

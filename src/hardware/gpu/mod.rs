@@ -11,8 +11,8 @@
 //! or, where too little is in flight, by latency. Blocks are never preempted, and kernels take slots
 //! first come first served. An engine does one copy at a time.
 //! Source: `gpu-pack` Sections 2.2, 4.2 and 4.4, Table 2; ADR 15, `docs/model/gpu.md`.
-//! Left out: caches of SMs, conflicts of shared memory, the number of hardware queues of early GPUs
-//! (an operation waits for its stream and its engine only), links between GPUs.
+//! Left out: the number of hardware queues of early GPUs (an operation waits for its stream and its
+//! engine only), links between GPUs.
 
 mod block;
 mod bus;
@@ -38,7 +38,7 @@ pub use copy::{Copy, Direction, HostMemory};
 use device::Device;
 #[cfg(feature = "mutants")]
 pub use flaw::Flaw;
-pub use instructions::{Instructions, Widths};
+pub use instructions::Instructions;
 pub use kernel::Kernel;
 pub use operation::{Agenda, Done, GpuEvent, GpuId, GpuStats, Operation, Stream, is_gpu_token};
 pub use shape::{RowRule, Shape};

@@ -37,6 +37,8 @@ pub struct Shape {
     pub registers_per_sm: u32,
     /// Shared memory of an SM, in bytes.
     pub shared_per_sm: u64,
+    /// Load from shared memory.
+    pub shared_latency: TimeDelta,
     /// Kernels that an SM holds at the same time.
     pub kernels_per_sm: u32,
     /// Kernels that run at the same time.
@@ -113,6 +115,7 @@ impl Shape {
             blocks_per_sm: gpu.max_blocks_per_sm?,
             registers_per_sm: gpu.registers_per_sm?,
             shared_per_sm: gpu.shared_per_sm?.as_u64(),
+            shared_latency: gpu.shared_latency?,
             kernels_per_sm: gpu.concurrent_kernels_per_sm?,
             concurrent_kernels: gpu.concurrent_kernels?,
             memory_bw: gpu.mem_bw_effective?,

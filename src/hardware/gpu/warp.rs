@@ -15,6 +15,8 @@ pub enum Space {
     Device,
     /// Memory of the host that the GPU reaches over its bus.
     Host,
+    /// Shared memory of the block.
+    Shared,
 }
 
 /// What an access does, and whether its thread waits for it.
@@ -94,6 +96,8 @@ pub(super) struct WarpCounter<'a> {
     ranges: Vec<Range>,
     /// The lanes that no path has taken yet.
     left: Vec<usize>,
+    /// The farthest of the loads that overlap the next one.
+    ahead: Held,
 }
 
 impl<'a> WarpCounter<'a> {
@@ -106,6 +110,7 @@ impl<'a> WarpCounter<'a> {
             lanes: vec![Lane::default(); shape.warp as usize],
             ranges: Vec::new(),
             left: Vec::new(),
+            ahead: Held::Near,
         }
     }
 
@@ -167,10 +172,15 @@ impl<'a> WarpCounter<'a> {
         let instructions = most(&|lane| lane.instructions as usize) as u64;
         let accesses = most(&|lane| lane.accesses.len());
         let mut chain = Chain { instructions, ..Chain::default() };
+        self.ahead = Held::Near;
         for at in 0..accesses {
-            for space in [Space::Device, Space::Host] {
+            let here = taken.iter().filter_map(|&lane| self.lanes[lane].accesses.get(at));
+            let found = here.fold(0, |found, access| found | class(access.space, access.kind));
+            for space in [Space::Device, Space::Host, Space::Shared] {
                 for kind in [Kind::Load, Kind::Prefetch, Kind::Store] {
-                    chain = chain.then(self.instruction(taken, at, space, kind, work));
+                    if found & class(space, kind) != 0 {
+                        chain = chain.then(self.instruction(taken, at, space, kind, work));
+                    }
                 }
             }
         }
@@ -206,10 +216,20 @@ impl<'a> WarpCounter<'a> {
                 work.host_reads = work.host_reads + coalesce::packets(&self.ranges, unit);
                 chain.host = u64::from(kind == Kind::Load);
             }
+            (Space::Shared, _) => {
+                let bank = u64::from(self.shape.instructions.bank);
+                // A bank for each thread of a warp. Further passes are issued again.
+                let passes = coalesce::passes(&self.ranges, bank, u64::from(self.shape.warp));
+                work.instructions += passes - 1;
+                chain.instructions = passes - 1;
+                chain.shared = u64::from(kind == Kind::Load);
+            }
             (Space::Device, _) => {
                 let farthest = self.memory(kind, work);
-                if kind == Kind::Load {
-                    match farthest {
+                if kind == Kind::Prefetch {
+                    self.ahead = self.ahead.max(farthest);
+                } else if kind == Kind::Load {
+                    match farthest.max(std::mem::replace(&mut self.ahead, Held::Near)) {
                         Held::Near => chain.near = 1,
                         Held::InL2 => chain.hits = 1,
                         Held::Nowhere => chain.misses = 1,
@@ -250,6 +270,11 @@ impl<'a> WarpCounter<'a> {
         work.memory_traffic += missed * shape.transaction;
         farthest
     }
+}
+
+/// A bit for each kind of access to each memory.
+const fn class(space: Space, kind: Kind) -> u32 {
+    1 << (3 * space as u32 + kind as u32)
 }
 
 /// Which cache holds a transaction, the nearest first.

@@ -19,6 +19,8 @@ pub struct BusTraffic {
 pub struct Chain {
     /// Instructions, one after the other.
     pub instructions: u64,
+    /// Loads from shared memory that it waits for.
+    pub shared: u64,
     /// Loads that it waits for and that hit the first-level cache.
     pub near: u64,
     /// Loads that it waits for and that hit the second-level cache.
@@ -35,6 +37,7 @@ impl Chain {
     /// The same with its time; of loads from the host the bus takes the last one's.
     pub(super) fn timed(self, shape: &Shape) -> Self {
         let time = shape.instruction_latency * self.instructions
+            + shape.shared_latency * self.shared
             + shape.l1_latency * self.near
             + shape.l2_latency * self.hits
             + shape.memory_latency * self.misses
@@ -46,6 +49,7 @@ impl Chain {
     pub(super) fn then(self, next: Self) -> Self {
         Self {
             instructions: self.instructions + next.instructions,
+            shared: self.shared + next.shared,
             near: self.near + next.near,
             hits: self.hits + next.hits,
             misses: self.misses + next.misses,

@@ -11,25 +11,30 @@ use super::{DeviceCall, Layout, Memory, Method, Task};
 use mpi::datatype::{NodeKind, Observer};
 
 /// What is chosen from, the one to take among equals first.
-const CANDIDATES: [Method; 7] = [
+const CANDIDATES: [Method; 8] = [
     Method::Blockwise,
     Method::Memcpy2d,
     Method::Memcpy3d,
     Method::PerField,
     Method::WholeExtent,
+    Method::DeviceVector,
     Method::Kernel,
     Method::KernelStaged,
 ];
 
-/// What things cost on a machine. All but the last count bytes that the bus carries meanwhile.
+/// What things cost on a machine, in bytes that the bus carries meanwhile.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Prices {
     /// A copy that is asked for and waited for.
     pub call: u64,
+    /// From one slice of a copy to the next.
+    pub slice: u64,
     /// A kernel, from asking for it until its threads have found what they move.
     pub launch: u64,
     /// What threads add to that which part on their way to short members.
     pub parting: u64,
+    /// What the instructions of parting threads take of all SMs for a primitive, in millionths.
+    pub issue_ppm: u64,
     /// Payload of a full packet; bytes that are really moved.
     pub payload: u64,
     /// What a packet adds to it.
@@ -40,6 +45,10 @@ pub struct Prices {
     pub request: u64,
     /// Fast rows have a width and a distance that are multiples of so many bytes.
     pub aligned: u64,
+    /// Bytes of a transaction of the device's memory.
+    pub transaction: u64,
+    /// A byte of its traffic, in millionths of the time of a byte on the bus.
+    pub memory_ppm: u64,
     /// Bytes of a line of the host's memory.
     pub line: u64,
     /// Bytes of memory traffic of a core for each byte that it copies.
@@ -93,11 +102,16 @@ impl Runs {
         let each = |price: u64| u128::from(self.pieces) * u128::from(price);
         let parting = if self.parts { prices.parting } else { 0 };
         let launch = u128::from(prices.launch) + u128::from(parting);
+        let issue = if self.parts { each(prices.issue_ppm) / 1_000_000 } else { 0 };
         match *call {
-            DeviceCall::Kernel { packed: Memory::Staging, .. } => launch,
-            DeviceCall::Kernel { task: Task::Pack, .. } => launch + packed + each(prices.header),
+            DeviceCall::Kernel { packed: Memory::Staging, .. } => launch + issue,
+            DeviceCall::Kernel { task: Task::Pack, .. } => {
+                launch + issue.max(packed + each(prices.header))
+            }
             // Requests are under way, however few bytes each asks for.
-            DeviceCall::Kernel { task: Task::Unpack, .. } => launch + each(prices.request),
+            DeviceCall::Kernel { task: Task::Unpack, .. } => {
+                launch + issue.max(each(prices.request))
+            }
             DeviceCall::Host { task, .. } => {
                 let lines = u128::from(self.in_lines);
                 let (read, written) = match task {
@@ -112,7 +126,12 @@ impl Runs {
                 let pitch = (from.pitch | to.pitch).unsigned_abs();
                 let row = prices.row(width, pitch, rows == 1);
                 let cut = u128::from(rows) * u128::from(row);
-                let call = u128::from(prices.call);
+                let between = u128::from(slices.saturating_sub(1)) * u128::from(prices.slice);
+                let call = u128::from(prices.call) + between;
+                if !from.memory.is_of_host() && !to.memory.is_of_host() {
+                    let ends = [from, to].map(|end| prices.in_memory(width, end.pitch));
+                    return call + u128::from(rows) * u128::from(ends[0] + ends[1]) / 1_000_000;
+                }
                 if !from.memory.is_of_host() {
                     return call + cut;
                 }
@@ -125,7 +144,13 @@ impl Runs {
 }
 
 impl Prices {
-    /// A row of a copy.
+    /// A row at one end of a copy inside the device: the transactions that it lies in, in millionths.
+    fn in_memory(&self, width: u64, pitch: i64) -> u64 {
+        let touched = width.next_multiple_of(self.transaction);
+        touched.min(pitch.unsigned_abs().max(width)) * self.memory_ppm
+    }
+
+    /// A row of a copy to or from the host.
     fn row(&self, width: u64, pitch: u64, alone: bool) -> u64 {
         let packets = width.div_ceil(self.payload);
         let raw = width + packets * self.header;

@@ -109,13 +109,17 @@ fn the_whole_extent_is_sixty_four_times_what_is_wanted() {
 /// a core copies 2.4 GB/s.
 const PRICES: Prices = Prices {
     call: 48 << 10,
+    slice: 5 << 10,
     launch: 96 << 10,
     parting: 160 << 10,
+    issue_ppm: 8_000_000,
     payload: 128,
     header: 28,
     slow_packet: 200,
     request: 206,
     aligned: 32,
+    transaction: 128,
+    memory_ppm: 76_190,
     line: 64,
     copy_traffic: 3,
     core_ppm: 1_166_667,
@@ -125,15 +129,14 @@ const PRICES: Prices = Prices {
 #[test]
 fn the_automatic_choice_follows_the_prices() {
     let rows = layout(Datatype::vector(1 << 10, 1, 64, &double()).unwrap(), 1);
+    let slow = Prices { memory_ppm: 20_000_000, ..PRICES };
     for (prices, expected) in [
         (PRICES, "kernel"),
         (Prices { slow_packet: 30, ..PRICES }, "memcpy2d"),
-        (Prices { launch: 8 << 20, ..PRICES }, "memcpy2d"),
-        (Prices { launch: 8 << 20, slow_packet: 2_000, ..PRICES }, "whole_extent"),
-        (
-            Prices { launch: 8 << 20, slow_packet: 2_000, core_ppm: 100_000_000, ..PRICES },
-            "memcpy2d",
-        ),
+        (Prices { launch: 8 << 20, ..PRICES }, "device_vector"),
+        (Prices { launch: 8 << 20, ..slow }, "memcpy2d"),
+        (Prices { launch: 8 << 20, slow_packet: 2_000, ..slow }, "whole_extent"),
+        (Prices { launch: 8 << 20, slow_packet: 2_000, core_ppm: 100_000_000, ..slow }, "memcpy2d"),
     ] {
         let chosen = Method::Automatic.chosen(&rows, Task::Pack, &prices);
         assert_eq!(chosen.name(), expected, "{prices:?}");

@@ -5,12 +5,16 @@
 //!            ─▶ where the primitive lies and goes       ─▶ its load and its store
 //! ```
 //!
-//! The nodes of the encoding are in shared memory, into which the first warp of a block loads them;
-//! its lists are in device memory. A hand-coded kernel has its nodes in its code, and reads lists too.
+//! The nodes of the encoding are in shared memory, into which the first warp of a block loads them
+//! while the others wait; its lists are in device memory. Of a node a thread reads what kind it is, and
+//! then, since that decides which, its other fields. Steps of a search wait for each other; entries of
+//! lists that do not depend on each other are loaded together. A hand-coded kernel has its nodes in its
+//! code, and reads lists too. Ids and counts are numbers of 32 bits, as counts of MPI are; distances in
+//! bytes have 64.
 
 use std::ops::Range;
 
-use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space, Widths};
+use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space};
 use mpi::datatype::{Encoding, NodeKind, Observer};
 use protocols::packing::{Code, Memory, Task};
 
@@ -19,6 +23,8 @@ const DATA: u64 = 1 << 40;
 const PACKED: u64 = 2 << 40;
 const FIXED: u64 = 3 << 40;
 const LOOKASIDE: u64 = 4 << 40;
+/// Bytes of a field of a node.
+const FIELD: u32 = 8;
 
 /// The threads of one kernel.
 #[derive(Clone, Debug)]
@@ -33,19 +39,19 @@ pub(super) struct PackLanes<'a> {
     pub(super) instructions: &'a Instructions,
 }
 
-/// The generic kernel has words of 64 bits; a hand-coded one has numbers of 32 bits.
-const fn by_width(code: Code, of: Widths) -> u32 {
+/// A product of an id and a distance: a hand-coded kernel knows its distances, and that they are short.
+const fn product(code: Code, of: &Instructions) -> u32 {
     match code {
-        Code::Generic => of.wide,
-        Code::HandCoded => of.narrow,
+        Code::Generic => of.product_wide,
+        Code::HandCoded => of.product,
     }
 }
 
 /// Instructions on one level of the encoding.
 const fn of_level(code: Code, kind: NodeKind, of: &Instructions) -> u32 {
     let does = code.level(kind);
-    does.divisions * by_width(code, of.division)
-        + does.products * by_width(code, of.product)
+    does.divisions * of.division
+        + does.products * product(code, of)
         + does.fields * of.field
         + does.loops * of.level
 }
@@ -57,15 +63,34 @@ struct Way<'l> {
     lane: &'l mut Lane,
     /// Lists of a subarray that were read on this level: there are three for each dimension.
     dimensions: Option<u32>,
+    /// The last entry of a list that was read and not waited for.
+    last: Option<usize>,
+}
+
+impl Way<'_> {
+    /// The thread goes on when the entries that it has asked for are there.
+    fn wait(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.lane.accesses[last].kind = Kind::Load;
+        }
+    }
 }
 
 impl Observer for Way<'_> {
-    fn level(&mut self, kind: NodeKind, _: u32) {
+    fn level(&mut self, kind: NodeKind, node: u32) {
         self.lane.instructions += of_level(self.code, kind, self.instructions);
+        self.wait();
+        let fields = self.code.level(kind).fields;
+        if fields > 0 {
+            let (kind, others) = (u64::from(node), u64::from(node + FIELD));
+            self.lane.access(Space::Shared, Kind::Load, kind, FIELD);
+            self.lane.access(Space::Shared, Kind::Load, others, (fields - 1) * FIELD);
+        }
         self.dimensions = (kind == NodeKind::Subarray).then_some(0);
     }
 
     fn search_step(&mut self, lookaside_byte: u64) {
+        self.wait();
         self.lane.instructions += self.instructions.search_step;
         self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
     }
@@ -75,16 +100,20 @@ impl Observer for Way<'_> {
         if let Some(read) = &mut self.dimensions {
             *read += 1;
             if *read % 3 == 0 {
-                let division = by_width(self.code, self.instructions.division);
-                self.lane.instructions += division + self.instructions.dimension;
+                self.lane.instructions += self.instructions.division + self.instructions.dimension;
             }
         }
-        self.lane.access(Space::Device, Kind::Load, LOOKASIDE + lookaside_byte, 8);
+        self.last = Some(self.lane.accesses.len());
+        self.lane.access(Space::Device, Kind::Prefetch, LOOKASIDE + lookaside_byte, 8);
     }
 
     fn branch(&mut self, member: u32) {
         // Threads with different members part; so do those that parted before.
         self.lane.path = self.lane.path.wrapping_mul(0x1_0000_01b3) + u64::from(member) + 1;
+    }
+
+    fn needs_lists(&mut self) {
+        self.wait();
     }
 }
 
@@ -96,11 +125,11 @@ impl Lanes for PackLanes<'_> {
     fn lane(&self, thread: u64, lane: &mut Lane) {
         // Several elements: which one, before the type is looked at.
         let Self { code, instructions, .. } = *self;
-        let division = by_width(code, instructions.division);
-        let which = if self.encoding.count() > 1 { division } else { 0 };
+        let which = if self.encoding.count() > 1 { instructions.division } else { 0 };
         lane.instructions = instructions.thread + which;
-        let mut way = Way { code, instructions, lane, dimensions: None };
+        let mut way = Way { code, instructions, lane, dimensions: None, last: None };
         let element = self.encoding.trace(self.primitives.start + thread, &mut way);
+        way.wait();
         let bytes = u32::try_from(element.size).expect("a primitive is a few bytes");
         let data = (Space::Device, DATA.wrapping_add_signed(element.input));
         let space = if self.packed.is_of_host() { Space::Host } else { Space::Device };
@@ -120,5 +149,7 @@ impl Lanes for PackLanes<'_> {
         let bytes = u32::try_from(self.encoding.fixed_bytes()).expect("at most a MiB");
         lane.instructions = self.instructions.thread;
         lane.access(Space::Device, Kind::Load, FIXED, bytes);
+        // None passes the barrier before the words are in shared memory.
+        lane.access(Space::Shared, Kind::Load, 0, bytes);
     }
 }

@@ -37,7 +37,8 @@ impl Operations {
                 Operation::Kernel(computing(shape, TimeDelta::from_ps(*ps), 0))
             }
             DeviceWork::Rows { rows, width, pitch } => {
-                Operation::Copy(Copy::rows(Direction::InDevice, *rows, *width, *pitch))
+                let copy = Copy::rows(Direction::InDevice, *rows, *width, *pitch);
+                Operation::Copy(copy.with_pitches([*pitch; 2]))
             }
         }
     }
@@ -88,7 +89,6 @@ pub(super) fn copy(from: End, to: End, (width, rows, slices): (u64, u64, u64)) -
     if rows == 1 && slices == 1 {
         return Copy::contiguous(direction, width);
     }
-    // The packed end has its rows back to back.
-    let pitch = from.pitch.unsigned_abs().max(to.pitch.unsigned_abs());
-    Copy::boxes(direction, slices, rows, width, pitch)
+    let pitches = [from, to].map(|end| end.pitch.unsigned_abs());
+    Copy::boxes(direction, slices, rows, width, pitches[0]).with_pitches(pitches)
 }

@@ -16,19 +16,34 @@ pub fn prices(profile: &Profile) -> Option<Prices> {
     let traffic = u128::from(profile.mem.copy_traffic);
     let core = u128::from(profile.mem.core_copy_bw_dram.as_bit_per_s()) * traffic;
     let core_ppm = u128::from(shape.bus.as_bit_per_s()) * 1_000_000 / core;
+    let memory = u128::from(shape.memory_bw.as_bit_per_s());
+    let memory_ppm = u128::from(shape.bus.as_bit_per_s()) * 1_000_000 / memory;
     Some(Prices {
         call: on_bus(shape.copy_latency + shape.read_latency),
+        slice: on_bus(shape.memory_latency + shape.write_latency),
         launch: on_bus(shape.launch_latency + gpu.kernel_expected?),
         parting: on_bus(gpu.kernel_expected_parting?),
+        issue_ppm: issue_ppm(&shape, gpu.kernel_expected_parting?),
         payload: shape.payload,
         header: shape.write_overhead,
         slow_packet: on_bus(shape.rows.unaligned),
         request: on_bus(shape.read_latency.scaled(1, u64::from(shape.copy_reads))),
         aligned: shape.rows.align,
+        transaction: shape.transaction,
+        memory_ppm: u64::try_from(memory_ppm).unwrap_or(u64::MAX),
         line: profile.cache.line.as_u64(),
         copy_traffic: u64::from(profile.mem.copy_traffic),
         core_ppm: u64::try_from(core_ppm).unwrap_or(u64::MAX),
     })
+}
+
+/// What a primitive takes of the issue slots where threads part: its warp issues one instruction after
+/// the other for `parting`, and all SMs issue at once. In millionths of a byte of the bus.
+fn issue_ppm(shape: &Shape, parting: TimeDelta) -> u64 {
+    let instructions = parting.as_ps() / shape.instruction_latency.as_ps().max(1);
+    let slots = u128::from(shape.issue_rate.as_hz()) * u128::from(shape.sms);
+    let bytes = u128::from(shape.bus.as_bit_per_s()) / 8 * u128::from(instructions);
+    u64::try_from(bytes * 1_000_000 / (slots * u128::from(shape.warp))).unwrap_or(u64::MAX)
 }
 
 /// Whole bytes that pass in a time.

@@ -47,6 +47,8 @@ pub trait Observer {
     fn lookaside(&mut self, lookaside_byte: u64);
     /// The way goes on with this member of a struct.
     fn branch(&mut self, member: u32);
+    /// What was read outside searches decides what is read next; until then nothing depended on it.
+    fn needs_lists(&mut self) {}
 }
 
 /// Sees nothing.
@@ -221,6 +223,7 @@ impl Encoding {
         let displacement = displacements.entry(member, observer).cast_signed();
         let extent = extents.entry(member, observer).cast_signed();
         let place = places.entry(member, observer);
+        observer.needs_lists();
         let id = id - start;
         let (number, id, size, below) = if let Some(primitive) = bits::leaf(place) {
             (id, 0, primitive.width(), Below::Primitive(primitive.width()))
@@ -352,6 +355,7 @@ impl Lists<'_> {
             let subsize = subsizes.entry(dimension, observer);
             let coordinate = starts.entry(dimension, observer) + rest % subsize;
             position = position.wrapping_add(coordinate.wrapping_mul(below));
+            observer.needs_lists();
             rest /= subsize;
             below = below.wrapping_mul(size);
         }
