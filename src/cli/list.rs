@@ -63,7 +63,11 @@ pub(super) fn claims(terminal: Terminal) -> Outcome {
 }
 
 fn told(claim: &ClaimResult) -> &'static str {
-    if claim.undecided.is_empty() { verdict(claim.status) } else { "undecided" }
+    if claim.is_evidence() && !claim.undecided.is_empty() {
+        "undecided"
+    } else {
+        verdict(claim.status)
+    }
 }
 
 const fn verdict(status: ClaimStatus) -> &'static str {

@@ -189,8 +189,8 @@ fn copies_inside_the_device_read_and_write_its_memory() {
 /// What the bus makes a row of 8 B wait for, 25 ns, is no cost of one that stays in the device.
 #[test]
 fn rows_inside_the_device_cost_the_transactions_that_they_touch() {
-    let machine = C2050();
     const ROWS: u64 = 100_000;
+    let machine = C2050();
     for (width, pitches, traffic) in [
         // A transaction of 128 B is read, 8 B of one are written.
         (8, [512, 8], 128 + 8),

@@ -157,8 +157,8 @@ fn the_automatic_choice_follows_the_layout() {
         (vector(1 << 16, 1, 64), Task::Pack, "kernel"),
         (vector(1 << 16, 16, 64), Task::Pack, "memcpy2d"),
         (vector(256, 1, 3), Task::Pack, "whole_extent"),
-        (records.clone(), Task::Pack, "kernel_staged"),
-        (records, Task::Unpack, "kernel_staged"),
+        (records.clone(), Task::Pack, "device_vector"),
+        (records, Task::Unpack, "device_vector"),
     ] {
         let chosen = Method::Automatic.chosen(&layout, task, &PRICES);
         assert_eq!(chosen.name(), expected);

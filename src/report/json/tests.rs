@@ -34,7 +34,8 @@ fn run_prints_the_contract_key_by_key() {
           "status": "pass",
           "measured": "13.06",
           "expected": "13 +-10 %",
-          "source": "endpoints Fig. 3"
+          "source": "endpoints Fig. 3",
+          "could_fail": true
         }
       ]
     }
@@ -248,7 +249,9 @@ fn conforms(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
         ("array", Value::Array(items)) => {
             items.iter().try_for_each(|item| conforms(item, &schema["items"], root))
         }
-        ("string", Value::String(_)) | ("number", Value::Number(_)) => Ok(()),
+        ("string", Value::String(_))
+        | ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_)) => Ok(()),
         ("integer", Value::Number(number)) if number.is_u64() => Ok(()),
         _ => Err(format!("{value} is not of type {kind}")),
     }
