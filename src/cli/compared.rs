@@ -59,7 +59,8 @@ fn moved_claims(comparison: &Comparison) -> impl Iterator<Item = &ClaimCheck> {
     comparison.claims.iter().filter(|claim| claim.moved() != Moved::Same)
 }
 
-fn verdict(status: ClaimStatus) -> &'static str {
+/// A verdict in a word.
+pub(super) const fn verdict(status: ClaimStatus) -> &'static str {
     match status {
         ClaimStatus::Pass => "pass",
         ClaimStatus::Deviates => "deviates",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::compared::verdict;
 use super::scenario::load;
 use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
@@ -48,7 +49,7 @@ pub(super) fn claims(terminal: Terminal) -> Outcome {
             scores.count(claim, judged);
             let cells = [
                 claim.id.as_str(),
-                judged.map_or("not run", told),
+                judged.map_or("not run", standing),
                 role(claim.role),
                 judged.map_or("", |one| if one.cannot_fail.is_none() { "yes" } else { "no" }),
                 judged.and_then(|one| one.null_model).map_or("", |null| verdict(null.status)),
@@ -62,18 +63,12 @@ pub(super) fn claims(terminal: Terminal) -> Outcome {
     Ok(0)
 }
 
-fn told(claim: &ClaimResult) -> &'static str {
+/// A verdict in a word, and `undecided` for a prediction that an assumed number decides.
+fn standing(claim: &ClaimResult) -> &'static str {
     if claim.is_evidence() && !claim.undecided.is_empty() {
         "undecided"
     } else {
         verdict(claim.status)
-    }
-}
-
-const fn verdict(status: ClaimStatus) -> &'static str {
-    match status {
-        ClaimStatus::Pass => "pass",
-        ClaimStatus::Deviates => "deviates",
     }
 }
 

@@ -356,7 +356,7 @@ impl ClaimResult {
         if let Some(NullModel { name, status: ClaimStatus::Pass }) = self.null_model
             && self.cannot_fail.is_none()
         {
-            lines.push(format!("a null model ({name}) meets it too"));
+            lines.push(format!("a null model ({name}) meets it"));
         }
         lines.extend(self.undecided.iter().map(|one| format!("undecided: {one}")));
         lines
