@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use mpisim::experiment::baseline;
+use mpisim::experiment::dependence::Dependences;
 use mpisim::experiment::plan::{self, Request};
 use mpisim::experiment::results::ClaimStatus;
 use mpisim::form::diagnostic::Diagnostics;
@@ -104,6 +105,36 @@ fn evidence() -> [usize; 2] {
         }
     }
     counts
+}
+
+/// What claims hang on was searched for in the run that the baseline keeps: a scenario that has moved since
+/// is varied anew.
+#[test]
+fn sensitivities_are_those_of_the_baselines() {
+    let kept = files("traces/sensitivity", ".json");
+    assert!(!kept.is_empty());
+    for (file, text) in kept {
+        let found: Value = serde_json::from_str(&text).expect(&file);
+        let scenario = found["scenario"].as_str().expect(&file);
+        let read = Dependences::of(scenario).expect("the program reads it");
+        let path = baseline::path(baseline::MAIN, scenario);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(root.join(path)).expect("the scenario has a baseline");
+        let saved: Value = serde_json::from_str(&text).expect("a baseline is JSON");
+        assert_eq!(
+            saved["digest"],
+            read.digest.as_str(),
+            "{file}: `mpisim sensitivity {scenario} --save`"
+        );
+        for one in &read.claims {
+            let claims = saved["claims"].as_array().expect("a list");
+            assert!(
+                claims.iter().any(|claim| claim["id"] == one.claim.as_str()),
+                "{file}: {}",
+                one.claim
+            );
+        }
+    }
 }
 
 /// A scenario that says why a claim could not fail does not say it of one that fails.
