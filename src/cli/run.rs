@@ -29,6 +29,7 @@ use report::json::run_json;
 use report::numbers::in_parentheses;
 use report::osu::{OsuSpec, osu_text};
 use report::text::report_text;
+use report::transient::transient_lines;
 use report::unfired::unfired_lines;
 use workloads::statements::workload::WrittenProgram;
 use workloads::statements::{Unfreed, never_freed, takes_any};
@@ -332,8 +333,8 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
     let (limited, failed): (Vec<&PointResult>, _) =
         failed.into_iter().partition(|point| point.limited);
     let total = counted(result.points.len(), "point");
-    for line in unfired_lines(result) {
-        terminal.note(&line);
+    for line in transient_lines(result).iter().chain(&unfired_lines(result)) {
+        terminal.note(line);
     }
     let mut exit = 0;
     if let Some(first) = limited.first() {

@@ -110,6 +110,7 @@ mod tests {
             ],
             spent: vec![spent("queue walk", walk), spent("waiting", wait)],
             unfired: Vec::new(),
+            transient: None,
             explanation: None,
             failure: None,
             limited: false,

@@ -386,6 +386,7 @@ mod tests {
             resources: Vec::new(),
             spent: Vec::new(),
             unfired: Vec::new(),
+            transient: None,
             explanation: None,
             failure: None,
             limited: false,

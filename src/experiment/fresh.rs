@@ -11,6 +11,9 @@ use form::shape::{Field, Need, Shape, Variant};
 /// Sizes of messages that are worth a figure.
 const SIZES: &str = "{ \"powers_of_two\": [\"8 B\", \"1 MiB\"] }";
 
+/// Rounds or steps before the measured ones.
+const WARM_UP: &str = "10";
+
 /// Statements in one line of a note.
 const WORDS: usize = 8;
 
@@ -60,8 +63,11 @@ impl Settings {
             }
             Need::Default(_) | Need::Optional => None,
         });
+        // Without one the first registration of each buffer would be in the measured time.
+        let warm_up = kind.fields.iter().filter(|field| field.key == "warmup");
+        let warm_up = warm_up.map(|field| (field.key.to_owned(), WARM_UP.to_owned()));
         let machine = machine.unwrap_or(USUAL).to_owned();
-        Self { machine, beside: Vec::new(), workload: needed.collect() }
+        Self { machine, beside: Vec::new(), workload: needed.chain(warm_up).collect() }
     }
 }
 

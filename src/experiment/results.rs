@@ -59,6 +59,8 @@ pub struct PointResult {
     pub limited: bool,
     /// Faults of the plan that did nothing, in the order of the plan.
     pub unfired: Vec<Unfired>,
+    /// What of the measured time is a start, where that is much of it.
+    pub transient: Option<Transient>,
     /// Where the measured time went, where that was asked for and the program finished.
     pub explanation: Option<Explanation>,
 }
@@ -72,6 +74,19 @@ pub struct Unfired {
     pub kind: String,
     /// Why it did nothing.
     pub why: String,
+}
+
+/// What of the measured time of a point is a start, and not a steady state.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Transient {
+    /// Time of the first and of the second half of the measured rounds, where they differ by more than a
+    /// twentieth.
+    pub halves: Option<[TimeDelta; 2]>,
+    /// What a thread pays once for its buffers and its measured time, where that is more than a twentieth:
+    /// of the thread with the greatest share.
+    pub once: Option<[TimeDelta; 2]>,
+    /// The key that takes the start out, where the workload has one.
+    pub mend: Option<String>,
 }
 
 /// Where the measured time of a point went, along the critical path to its end.
@@ -141,6 +156,7 @@ impl PointResult {
             failure: None,
             limited: false,
             unfired: Vec::new(),
+            transient: None,
             explanation: None,
         }
     }

@@ -29,6 +29,7 @@ pub mod goal;
 pub mod job;
 pub mod metrics;
 pub mod timeline;
+mod transient;
 
 /// Events of a look at the begin of a point.
 const PROBE: u64 = 10_000;

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod parameters;
 pub mod pinning;
 pub mod profile;
+pub mod registration;
 pub mod reliable;
 pub mod slow_core;
 pub mod topology;

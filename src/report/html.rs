@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::error::ReportError;
 use super::numbers::{exact, percent};
 use super::table::{Table, constants_text, legend, point_name, tables};
+use super::transient::transient_lines;
 use super::unfired::unfired_lines;
 use experiment::results::{
     ClaimResult, ClaimRole, ClaimStatus, PointResult, ResourceUse, RunResult,
@@ -125,6 +126,7 @@ struct View<'a> {
     claims: Vec<ClaimGroup<'a>>,
     deviations: usize,
     failures: Vec<(String, &'a str)>,
+    transient: Vec<String>,
     unfired: Vec<String>,
     resources: ResourceTable,
     assumed: Vec<&'a Provenance>,
@@ -155,6 +157,7 @@ impl<'a> View<'a> {
             claims: claim_groups(&result.claims),
             deviations: deviations(&result.claims),
             failures: failures(&result.points),
+            transient: transient_lines(result),
             unfired: unfired_lines(result),
             resources: resources(&result.points),
             assumed,

@@ -16,8 +16,9 @@ use super::csv::finite;
 use super::error::ReportError;
 use experiment::results::{
     ClaimResult, ClaimStatus, Dependence, Explanation, Metric, NullModel, PointResult, RunResult,
-    Supposed, Unfired,
+    Supposed, Transient, Unfired,
 };
+use units::TimeDelta;
 
 /// Version of both shapes, written under the key `schema`.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -73,6 +74,10 @@ pub struct PointDocument {
     /// Faults of the plan that did nothing; only where there are such.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfired: Vec<UnfiredDocument>,
+    /// What of the measured time is a start, and not a steady state; only where that is more than 5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TransientDocument")]
+    pub transient: Option<TransientDocument>,
     /// Where the measured time went; only where `--explain` asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ExplanationDocument")]
@@ -89,6 +94,26 @@ pub struct UnfiredDocument {
     pub kind: String,
     /// Why it did nothing.
     pub why: String,
+}
+
+/// What of the measured time of a point is a start.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
+#[schemars(rename = "Transient")]
+pub struct TransientDocument {
+    /// The first and the second half of the measured rounds in picoseconds; only where they differ by
+    /// more than 5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "[u64; 2]")]
+    pub halves_ps: Option<[u64; 2]>,
+    /// What a thread pays once for its buffers, and its measured time, in picoseconds; only where that is
+    /// more than 5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "[u64; 2]")]
+    pub once_ps: Option<[u64; 2]>,
+    /// The key of the scenario that takes the start out, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub mend: Option<String>,
 }
 
 /// Where the measured time of a point went.
@@ -456,8 +481,18 @@ fn point_document(point: &PointResult) -> Result<PointDocument, ReportError> {
         metrics: values(point, &point.metrics)?,
         failure: point.failure.clone(),
         unfired: point.unfired.iter().map(unfired_document).collect(),
+        transient: point.transient.as_ref().map(transient_document),
         explanation: point.explanation.as_ref().map(explanation_document),
     })
+}
+
+fn transient_document(one: &Transient) -> TransientDocument {
+    let ps = |times: [TimeDelta; 2]| times.map(TimeDelta::as_ps);
+    TransientDocument {
+        halves_ps: one.halves.map(ps),
+        once_ps: one.once.map(ps),
+        mend: one.mend.clone(),
+    }
 }
 
 fn unfired_document(one: &Unfired) -> UnfiredDocument {

@@ -19,6 +19,7 @@ pub mod sequence;
 pub mod table;
 pub mod text;
 pub mod timeline;
+pub mod transient;
 pub mod unfired;
 pub mod what_if;
 

@@ -76,6 +76,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
         failure: None,
         limited: false,
         unfired: Vec::new(),
+        transient: None,
         explanation: None,
     }
 }

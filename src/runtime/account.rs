@@ -68,6 +68,9 @@ pub struct Account {
     spent: [TimeDelta; Part::ALL.len()],
     /// Time inside locks, hand-over included; it overlaps the parts above.
     pub held: TimeDelta,
+    /// Time that is paid once for a buffer: its first registration, the first touch of its pages where
+    /// they are mapped; it overlaps the parts above.
+    pub once: TimeDelta,
     /// How often a lock was taken.
     pub taken: u64,
     /// Queue entries that were compared.
@@ -112,6 +115,7 @@ impl Account {
             *part = *part * times;
         }
         self.held = self.held * times;
+        self.once = self.once * times;
         self.taken *= times;
         self.entries *= times;
         self.packets *= times;
@@ -131,6 +135,7 @@ impl AddAssign for Account {
             *sum += part;
         }
         self.held += other.held;
+        self.once += other.once;
         self.taken += other.taken;
         self.entries += other.entries;
         self.packets += other.packets;
@@ -148,6 +153,7 @@ impl Sub for Account {
             *part = *part - before;
         }
         since.held = self.held - earlier.held;
+        since.once = self.once - earlier.once;
         since.taken -= earlier.taken;
         since.entries -= earlier.entries;
         since.packets -= earlier.packets;

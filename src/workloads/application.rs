@@ -14,10 +14,10 @@ use super::draws::Draws;
 use super::grid::{AXES, Grid, Order, dims};
 use super::job::{AnyProgram, draws};
 use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
-use super::marks::{END, START};
+use super::marks::{DRIFTED_START, END, START};
 use super::metric::{COMMUNICATION, Measured, inside};
 use super::ranks::Ranks;
-use super::score::Section;
+use super::score::{Score, Section};
 use form::codes;
 use form::fields::{LONG, MAX_MESSAGE, POSITIVE, time};
 use form::shape::Shape;
@@ -41,6 +41,8 @@ pub(super) const PROCESS_GRID: Entry = default(
 pub(super) const COMPUTE: Entry =
     default(&TIME, "0 s").saying("Computation of a process in a step.");
 pub(super) const STEPS: Entry = required(&POSITIVE, "10").saying("Measured steps.");
+pub(super) const WARMUP: Entry = default(&Shape::Count { min: 0, max: 1_000_000 }, "0")
+    .saying("Steps before the measured ones, without a barrier behind them.");
 
 form::words! {
     /// How the processes of a grid are numbered.
@@ -277,14 +279,26 @@ impl Workload for Applied {
     }
 }
 
-/// Everybody is there before anybody begins.
-pub(super) fn begin() -> Section {
-    Section::once([Next::Call(Call::Barrier { comm: Comm::default() }), Next::Mark(START)])
+/// The program of a rank: equal steps, of which the first are a warm-up.
+pub(super) fn equal_steps(
+    step: impl IntoIterator<Item = Next<Call>>,
+    [warm_up, steps]: [u32; 2],
+) -> Score {
+    let warm_up = Section::repeated(step, warm_up);
+    let measured = Section::measured(warm_up.steps.iter().cloned(), steps);
+    program(vec![warm_up], measured)
 }
 
-/// What is measured is over.
-pub(super) fn end() -> Section {
-    Section::once([Next::Mark(END)])
+/// The program of a rank: a warm-up, and what is measured.
+///
+/// All meet before the first step, and behind a warm-up they are as far apart as the application lets
+/// them drift: a barrier there would make a new start.
+pub(super) fn program(warm_up: Vec<Section>, measured: Vec<Section>) -> Score {
+    let together = warm_up.iter().all(|section| section.times == 0);
+    let start = if together { START } else { DRIFTED_START };
+    let meet = Section::once([Next::Call(Call::Barrier { comm: Comm::default() })]);
+    let [start, end] = [start, END].map(|mark| Section::once([Next::Mark(mark)]));
+    Score::new([meet].into_iter().chain(warm_up).chain([start]).chain(measured).chain([end]))
 }
 
 /// One reduction.

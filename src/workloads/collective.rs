@@ -30,6 +30,7 @@ use protocols::contract::{Handle, Machine, Next, Program};
 use units::{Bytes, TimeDelta};
 
 pub use super::marks::{END, START};
+use super::marks::{HALFWAY, is_halfway};
 
 /// The program of any rank.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -330,6 +331,8 @@ enum State {
     Barrier,
     /// A round may begin.
     Round,
+    /// A half of the timed rounds is over, or the middle one.
+    Halfway,
     /// All ranks have warmed up.
     Met,
     /// The timed rounds have begun.
@@ -381,8 +384,14 @@ impl Repeated {
             self.state = State::Begun(0);
             return Next::Call(Call::Icollective { request: REQUEST, call });
         }
-        self.state = State::Round;
+        self.state = self.after_round();
         Next::Call(Call::Collective(call))
+    }
+
+    /// The state behind the round that was begun last.
+    fn after_round(&self) -> State {
+        let measured = self.done.saturating_sub(self.warm_up);
+        if is_halfway(measured, self.rounds) { State::Halfway } else { State::Round }
     }
 
     /// The piece of the computation after so many tests: the first ones are longer where they cannot
@@ -425,6 +434,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
                 self.state = State::Started;
                 Next::Mark(START)
             }
+            State::Halfway => {
+                self.state = State::Round;
+                Next::Mark(HALFWAY)
+            }
             State::Round | State::Met | State::Started => self.call(),
             State::Begun(tested) => {
                 self.state = State::Computed(tested);
@@ -435,12 +448,12 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Repeated {
                 Next::Call(Call::Test { request: REQUEST })
             }
             State::Computed(_) => {
-                self.state = State::Round;
+                self.state = self.after_round();
                 Next::Call(Call::Wait { request: REQUEST })
             }
             State::Ended(tested) => {
                 let left = (tested..=self.tests()).map(|piece| self.piece(piece)).sum();
-                self.state = State::Round;
+                self.state = self.after_round();
                 Next::Compute(left)
             }
             State::Over => Next::End,

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use super::application::{
     Application, COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS,
-    Scaling, Skeleton, applied, begin, end, grid, measure_steps, rank_order, reduce, sum,
+    Scaling, Skeleton, WARMUP, applied, grid, measure_steps, program, rank_order, reduce, sum,
 };
 use super::draws::Draws;
 use super::grid::{AXES, Grid};
@@ -84,6 +84,7 @@ form::object! {
         /// The least side of a link cell, in lattice constants.
         cutoff: Billionths =
             default(&Shape::Ratio { min: 1_000_000_000, max: 1_000_000_000_000 }, "1.600968188"),
+        warmup: u32 = WARMUP,
         steps: u32 = STEPS,
         /// Steps from one sum of atoms and energies to the next.
         print_every: u32 = default(&Shape::Count { min: 1, max: 100 }, "10"),
@@ -113,6 +114,7 @@ pub static KIND: Kind = Kind {
             unit_cells,
             cutoff: form.cutoff.0,
             embedded: form.potential == Potential::EmbeddedAtom,
+            warm_up: form.warmup,
             steps: form.steps,
             print_every: form.print_every,
             compute: form.compute.as_ps(),
@@ -132,6 +134,8 @@ pub struct CoMd {
     pub cutoff: u64,
     /// Whether the forces need a halo of their own (embedded atom method).
     pub embedded: bool,
+    /// Steps before the measured ones.
+    pub warm_up: u32,
     /// Measured steps.
     pub steps: u32,
     /// Steps from one sum of atoms and energies to the next.
@@ -171,20 +175,22 @@ impl CoMd {
 
     /// The program of a rank; it holds the steps of `print_every`, at most 38 each.
     pub fn program(&self, rank: u32, [atoms, energies]: [&Arc<Collective>; 2]) -> Score {
-        let print_every = self.print_every.min(self.steps);
         let step = self.step(rank);
-        let steps = |count: u32| (0..count).flat_map(|_| step.iter().cloned());
-        let printed =
-            [reduce(atoms)].into_iter().chain(steps(print_every)).chain([reduce(energies)]);
-        let last = self.steps % print_every;
-        let rest = [reduce(atoms)].into_iter().chain(steps(last)).chain([reduce(energies)]);
-        let sections = [
-            begin(),
-            Section::repeated(printed, self.steps / print_every),
-            Section::repeated(rest, u32::from(last > 0)),
-            end(),
-        ];
-        Score::new(sections)
+        let printed = |steps: u32| -> Vec<Next<Call>> {
+            let steps = (0..steps).flat_map(|_| step.iter().cloned());
+            [reduce(atoms)].into_iter().chain(steps).chain([reduce(energies)]).collect()
+        };
+        let print_every = self.print_every.min(self.steps);
+        let part = |steps: u32| (steps / print_every, steps % print_every);
+        let ((before, rest_before), (times, rest)) = (part(self.warm_up), part(self.steps));
+        let warm_up = Section::repeated(printed(print_every), before);
+        let last = |rest| Section::repeated(printed(rest), u32::from(rest > 0));
+        let measured = if rest == 0 {
+            Section::measured(printed(print_every), times)
+        } else {
+            vec![Section::repeated(printed(print_every), times), last(rest)]
+        };
+        program(vec![warm_up, last(rest_before)], measured)
     }
 
     fn step(&self, rank: u32) -> Vec<Next<Call>> {
@@ -240,7 +246,7 @@ impl Skeleton for CoMd {
     }
 
     fn compute(&self) -> u128 {
-        u128::from(self.steps) * u128::from(self.compute)
+        (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
     fn messages(&self) -> u64 {
@@ -286,6 +292,7 @@ mod tests {
             unit_cells,
             cutoff: CUTOFF,
             embedded: false,
+            warm_up: 0,
             steps: 25,
             print_every: 10,
             compute: 1,

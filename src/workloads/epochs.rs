@@ -249,11 +249,9 @@ impl Epochs {
         let begin = begin.into_iter().chain(lock).chain(epoch.iter().cloned());
         let end = [Next::Mark(END)].into_iter().chain(unlock);
         let last = [Next::Call(done), barrier(), rma(RmaCall::Free { win })];
-        Score::new([
-            Section::once(begin.chain([Next::Mark(START)])),
-            Section::repeated(epoch, self.rounds),
-            Section::once(end.chain(last)),
-        ])
+        let before = [Section::once(begin.chain([Next::Mark(START)]))].into_iter();
+        let measured = Section::measured(epoch, self.rounds);
+        Score::new(before.chain(measured).chain([Section::once(end.chain(last))]))
     }
 
     /// The steps of one epoch.

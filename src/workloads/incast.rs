@@ -104,13 +104,14 @@ impl IncastForm {
     /// Rounds before the measured ones, then those.
     fn program(&self, round: Vec<Next<Call>>) -> AnyProgram {
         let barrier = Next::Call(Call::Barrier { comm: Comm::default() });
-        AnyProgram::Score(Score::new([
+        let before = [
             Section::once([barrier.clone()]),
             Section::repeated(round.clone(), self.warmup),
             Section::once([barrier, Next::Mark(START)]),
-            Section::repeated(round, self.rounds()),
-            Section::once([Next::Mark(END)]),
-        ]))
+        ];
+        let measured = Section::measured(round, self.rounds());
+        let sections = before.into_iter().chain(measured).chain([Section::once([Next::Mark(END)])]);
+        AnyProgram::Score(Score::new(sections))
     }
 }
 

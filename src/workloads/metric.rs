@@ -1,7 +1,9 @@
 //! Metrics: what a workload measures, and how a run is turned into it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::job::AnyProgram;
-use super::marks::{END, PARTNER_END, PARTNER_START, START};
+use super::marks::{DRIFTED_START, END, HALFWAY, PARTNER_END, PARTNER_START, START};
 use super::ranks::Ranks;
 use hardware::profile::Profile;
 use runtime::account::{Account, Part};
@@ -129,14 +131,18 @@ impl<'a> Measured<'a> {
 
 /// The marks of a thread's start and end, also where the clock of its partner measures the time.
 pub fn brackets(outcome: &Outcome) -> impl Iterator<Item = (&Mark, &Mark)> {
+    let name = |mark: &Mark, number| (mark.process, mark.thread, number);
+    let mut ends = BTreeMap::new();
+    for mark in outcome.marks.iter().filter(|mark| [END, PARTNER_END].contains(&mark.number)) {
+        ends.entry(name(mark, mark.number)).or_insert(mark);
+    }
     outcome.marks.iter().filter_map(move |start| {
         let end = match start.number {
-            START => END,
+            START | DRIFTED_START => END,
             PARTNER_START => PARTNER_END,
             _ => return None,
         };
-        let same = |end: &&Mark| (end.process, end.thread) == (start.process, start.thread);
-        Some((start, marks(outcome, end).find(same)?))
+        Some((start, *ends.get(&name(start, end))?))
     })
 }
 
@@ -145,25 +151,49 @@ pub fn marks(outcome: &Outcome, number: u32) -> impl Iterator<Item = &Mark> {
     outcome.marks.iter().filter(move |mark| mark.number == number)
 }
 
-/// Time inside the library between the marks of a thread: the mean over all threads.
-///
-/// # Panics
-///
-/// Never: a mean is below its greatest value.
-pub fn inside(outcome: &Outcome) -> TimeDelta {
-    let spent = brackets(outcome).map(|(start, end)| {
-        let account = end.account - start.account;
-        u128::from((account.total() - account.of(Part::Outside)).as_ps())
-    });
-    let (sum, threads) = spent.fold((0, 0), |(sum, threads), one| (sum + one, threads + 1));
-    let mean = u64::try_from(sum / u128::max(threads, 1));
+/// Time of the first and of the second half of the measured rounds, each until the last thread whose clock
+/// measures has come to its end; `None` where no such thread marks the half.
+pub fn halves(outcome: &Outcome) -> Option<[TimeDelta; 2]> {
+    let name = |mark: &Mark| (mark.process, mark.thread);
+    let starts = [START, DRIFTED_START].map(|number| marks(outcome, number));
+    let measures: BTreeSet<_> = starts.into_iter().flatten().map(name).collect();
+    let mut middles: BTreeMap<_, [Time; 2]> = BTreeMap::new();
+    for mark in marks(outcome, HALFWAY).filter(|mark| measures.contains(&name(mark))) {
+        middles.entry(name(mark)).or_insert([mark.at; 2])[1] = mark.at;
+    }
+    let (begun, ended) = between_marks(outcome);
+    let [first, second] = [0, 1].map(|of| middles.values().map(|middle| middle[of]).max());
+    Some([first?.since(begun), ended.since(second?)])
+}
+
+/// The mean of times; zero of none.
+fn mean(times: impl Iterator<Item = TimeDelta>) -> TimeDelta {
+    let add = |(sum, count), one: TimeDelta| (sum + u128::from(one.as_ps()), count + 1);
+    let (sum, count) = times.fold((0, 0), add);
+    let mean = u64::try_from(sum / u128::max(count, 1));
     TimeDelta::from_ps(mean.expect("a mean is below its greatest value"))
 }
 
-/// From the first start mark to the last end mark; the whole run where no thread marks both, in this order.
-pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
+/// Time inside the library between the marks of a thread: the mean over all threads.
+pub fn inside(outcome: &Outcome) -> TimeDelta {
+    let spent = brackets(outcome).map(|(start, end)| {
+        let account = end.account - start.account;
+        account.total() - account.of(Part::Outside)
+    });
+    mean(spent)
+}
+
+/// When the measured time begins.
+pub fn begin(outcome: &Outcome) -> Option<Time> {
     let of = |number| marks(outcome, number).map(|mark| mark.at);
-    match (of(START).min(), of(END).max()) {
+    of(START).min().or_else(|| of(DRIFTED_START).max())
+}
+
+/// From the first start mark, or the last one of threads that have drifted apart in a warm-up, to the last end
+/// mark; the whole run where no thread marks both, in this order.
+pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
+    let ended = marks(outcome, END).map(|mark| mark.at).max();
+    match (begin(outcome), ended) {
         (Some(start), Some(end)) if start <= end => (start, end),
         _ => (Time::ZERO, outcome.end),
     }

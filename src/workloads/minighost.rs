@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::application::{
     Application, COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS,
-    Scaling, Skeleton, applied, begin, end, grid, measure_steps, rank_order, reduce, sum,
+    Scaling, Skeleton, WARMUP, applied, equal_steps, grid, measure_steps, rank_order, reduce, sum,
 };
 use super::draws::Draws;
 use super::grid::{AXES, FACES, Grid};
@@ -28,7 +28,7 @@ use super::halo::{FREE, Halo};
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
-use super::score::{Score, Section};
+use super::score::Score;
 use form::fields::POSITIVE;
 use form::shape::Shape;
 use form::typed::{Object as _, default};
@@ -62,6 +62,7 @@ form::object! {
         variables: u32 = default(&POSITIVE, "5"),
         /// Variables that are summed over all processes in a step.
         sums: u32 = default(&Shape::Count { min: 0, max: 1_000 }, "0"),
+        warmup: u32 = WARMUP,
         steps: u32 = STEPS,
         compute: TimeDelta = COMPUTE,
     }
@@ -83,6 +84,7 @@ pub static KIND: Kind = Kind {
             global: form.scaling == Scaling::Strong,
             variables: form.variables,
             sums: form.sums,
+            warm_up: form.warmup,
             steps: form.steps,
             compute: form.compute.as_ps(),
         };
@@ -103,6 +105,8 @@ pub struct MiniGhost {
     pub variables: u32,
     /// Variables that are summed over all processes in a step.
     pub sums: u32,
+    /// Steps before the measured ones.
+    pub warm_up: u32,
     /// Measured steps.
     pub steps: u32,
     /// Computation of a process in a step, in picoseconds.
@@ -134,7 +138,7 @@ impl MiniGhost {
         let halo = Halo { grid: &self.grid, rank, bytes: self.halo(rank) };
         let mut step = halo.together(FACES_IN_ORDER);
         step.extend(self.computation(sum));
-        Score::new([begin(), Section::repeated(step, self.steps), end()])
+        equal_steps(step, [self.warm_up, self.steps])
     }
 
     /// Computation in as many parts as there are sums, each with its sum after it.
@@ -199,7 +203,7 @@ impl Skeleton for MiniGhost {
     }
 
     fn compute(&self) -> u128 {
-        u128::from(self.steps) * u128::from(self.compute)
+        (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
     fn messages(&self) -> u64 {
@@ -241,7 +245,16 @@ mod tests {
 
     fn ghost(extents: [u32; 3], points: [u32; 3], global: bool) -> MiniGhost {
         let grid = Grid { extents, order: Order::FirstAxis, periodic: false };
-        MiniGhost { grid, points, global, variables: 1_000, sums: 3, steps: 7, compute: 10 }
+        MiniGhost {
+            grid,
+            points,
+            global,
+            variables: 1_000,
+            sums: 3,
+            warm_up: 0,
+            steps: 7,
+            compute: 10,
+        }
     }
 
     /// `coop` Fig. 20, with 10 points on each axis: 12 x 12 x 1000 numbers.

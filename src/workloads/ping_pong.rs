@@ -10,7 +10,7 @@ use super::fields::{BETWEEN, Between, QUEUE, ROUNDS, Rounds, SIZE, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, OsuBenchmark, OsuTest, Processes, Reading, Workload};
 pub use super::marks::{END, START};
-use super::marks::{PARTNER_END, PARTNER_START};
+use super::marks::{HALFWAY, PARTNER_END, PARTNER_START, is_halfway};
 use super::metric::{BANDWIDTH, LATENCY, Measured, MetricSpec, TIME, between_marks};
 use super::ranks::Ranks;
 use form::typed::Object as _;
@@ -122,6 +122,8 @@ enum State {
     Half { done: u32, second: bool },
     /// The timed rounds have begun.
     Started,
+    /// A half of them is over, or the middle one.
+    Halfway { done: u32 },
     /// The last round is over.
     Over,
 }
@@ -177,8 +179,18 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for PingPong {
                 Next::Call(self.exchange(false))
             }
             State::Half { done, second: true } => {
-                self.state = State::Half { done: done + 1, second: false };
+                let done = done + 1;
+                let measured = done.saturating_sub(self.warm_up);
+                self.state = if is_halfway(measured, self.rounds) {
+                    State::Halfway { done }
+                } else {
+                    State::Half { done, second: false }
+                };
                 Next::Call(self.exchange(true))
+            }
+            State::Halfway { done } => {
+                self.state = State::Half { done, second: false };
+                Next::Mark(HALFWAY)
             }
             State::Over => {
                 let call = self.backlog.as_mut().and_then(Backlog::empty);

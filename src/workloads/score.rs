@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use super::marks::HALFWAY;
 use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 
@@ -30,6 +31,19 @@ impl Section {
     /// Steps that are played `times` times.
     pub fn repeated(steps: impl IntoIterator<Item = Next<Call>>, times: u32) -> Self {
         Self { steps: steps.into_iter().collect(), times }
+    }
+
+    /// The same with marks that tell the halves apart.
+    pub fn measured(steps: impl IntoIterator<Item = Next<Call>>, times: u32) -> Vec<Self> {
+        let all = Self::repeated(steps, times);
+        if times < 2 {
+            return vec![all];
+        }
+        let part = |times| Self { steps: Arc::clone(&all.steps), times };
+        let mark = || Self::once([Next::Mark(HALFWAY)]);
+        let (half, middle) = (part(times / 2), part(times % 2));
+        let odd = (middle.times > 0).then(|| [middle, mark()]).into_iter().flatten();
+        [half.clone(), mark()].into_iter().chain(odd).chain([half]).collect()
     }
 }
 
@@ -98,6 +112,25 @@ mod tests {
     fn sections_are_played_in_order_and_as_often_as_they_say() {
         assert_eq!(played(&[(&[1, 2], 2), (&[3], 0), (&[], 5), (&[4], 3)]), [1, 2, 1, 2, 4, 4, 4]);
         assert!(played(&[]).is_empty());
+    }
+
+    #[test]
+    fn halves_of_measured_steps_are_equal_and_stand_around_the_middle_one() {
+        let of = |times| {
+            let sections = Section::measured([Next::Mark(9)], times);
+            let mut score = Score::new(sections);
+            let mut marks = Vec::new();
+            while let Next::Mark(mark) = Program::<Library>::next(&mut score, None) {
+                marks.push(mark);
+            }
+            marks
+        };
+        assert_eq!(of(1), [9]);
+        assert_eq!(of(4), [9, 9, HALFWAY, 9, 9]);
+        assert_eq!(of(5), [9, 9, HALFWAY, 9, HALFWAY, 9, 9]);
+        let due: Vec<u32> =
+            (0..=5).filter(|&done| super::super::marks::is_halfway(done, 5)).collect();
+        assert_eq!(due, [2, 3]);
     }
 
     #[test]

@@ -11,12 +11,13 @@
 
 use std::sync::Arc;
 
-use super::application::{COMPUTE, PER_NODE, PER_NODE_PATH, STEPS, begin, end, measure_steps};
+use super::application::{
+    COMPUTE, PER_NODE, PER_NODE_PATH, STEPS, WARMUP, equal_steps, measure_steps,
+};
 use super::job::AnyProgram;
 use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
 use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
 use super::ranks::Ranks;
-use super::score::{Score, Section};
 use form::codes;
 use form::fields::SIZE;
 use form::shape::Shape;
@@ -47,6 +48,7 @@ form::object! {
         exchange: Exchange = default(&Exchange::SHAPE, "sendrecv"),
         /// Bytes that two neighbours send each other in a step.
         size: Bytes = required(&SIZE, "\"8 KiB\""),
+        warmup: u32 = WARMUP,
         steps: u32 = STEPS,
         compute: TimeDelta = COMPUTE,
     }
@@ -128,10 +130,11 @@ impl Workload for RingForm {
             reading.refuse(workload_field!(Self, processes), found, allowed);
             return None;
         }
-        let computes = u128::from(self.steps) * u128::from(self.compute.as_ps());
+        let steps = u128::from(self.warmup) + u128::from(self.steps);
+        let computes = steps * u128::from(self.compute.as_ps());
         if computes > u128::from(LONGEST_RUN.as_ps()) {
             let path = workload_field!(Self, compute);
-            let found = format!("{} steps of {} each", self.steps, self.compute);
+            let found = format!("{steps} steps of {} each", self.compute);
             let one =
                 reading.error(&codes::PRODUCT, path, found, "at most 200 days can be counted");
             reading.diagnostics.push(one);
@@ -141,7 +144,7 @@ impl Workload for RingForm {
     }
 
     fn traffic(&self, _: u32, _: u16) -> Option<(Bytes, u128)> {
-        Some((self.size, 2 * u128::from(self.steps)))
+        Some((self.size, 2 * (u128::from(self.warmup) + u128::from(self.steps))))
     }
 
     fn nodes(&self) -> Option<u32> {
@@ -149,10 +152,8 @@ impl Workload for RingForm {
     }
 
     fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
-        let program = |rank| {
-            let step = Section::repeated(self.step(rank), self.steps);
-            AnyProgram::Score(Score::new([begin(), step, end()]))
-        };
+        let steps = [self.warmup, self.steps];
+        let program = |rank| AnyProgram::Score(equal_steps(self.step(rank), steps));
         (0..self.processes).map(program).collect()
     }
 

@@ -13,8 +13,8 @@
 use std::sync::Arc;
 
 use super::application::{
-    COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS, Skeleton, applied,
-    begin, end, grid, measure_steps, rank_order,
+    COMPUTE, PER_NODE, PER_NODE_PATH, PROCESS_GRID, PROCESSES, RankOrder, STEPS, Skeleton, WARMUP,
+    applied, equal_steps, grid, measure_steps, rank_order,
 };
 use super::draws::Draws;
 use super::grid::{AXES, FACES, Grid};
@@ -22,7 +22,7 @@ use super::halo::Halo;
 use super::job::AnyProgram;
 use super::kind::Kind;
 use super::metric::{COMMUNICATION, Measured, MetricSpec, STEP_TIME, TIME, brackets, to_f64};
-use super::score::{Score, Section};
+use super::score::Score;
 use form::fields::SIZE;
 use form::shape::Shape;
 use form::typed::{Object as _, default, required};
@@ -47,6 +47,7 @@ form::object! {
         watch: u32 = default(&Shape::Count { min: 0, max: 65_535 }, "0"),
         /// Bytes that two neighbours send each other in a step.
         size: Bytes = required(&SIZE, "\"1 MB\""),
+        warmup: u32 = WARMUP,
         steps: u32 = STEPS,
         compute: TimeDelta = COMPUTE,
     }
@@ -86,6 +87,7 @@ pub static KIND: Kind = Kind {
         let task = Stencil {
             grid: grid(reading, form.processes, form.grid, order),
             halo: form.size.as_u64(),
+            warm_up: form.warmup,
             steps: form.steps,
             compute: form.compute.as_ps(),
             watched: form.watch,
@@ -101,6 +103,8 @@ pub struct Stencil {
     pub grid: Grid,
     /// Bytes of a message.
     pub halo: u64,
+    /// Steps before the measured ones.
+    pub warm_up: u32,
     /// Measured steps.
     pub steps: u32,
     /// Computation of a process in a step, in picoseconds.
@@ -118,7 +122,7 @@ impl Stencil {
         let halo = Halo { grid: &self.grid, rank, bytes: [self.halo; 3] };
         let mut step = halo.together(FACES_IN_ORDER);
         step.extend((self.compute > 0).then_some(Next::Compute(self.compute)));
-        Score::new([begin(), Section::repeated(step, self.steps), end()])
+        equal_steps(step, [self.warm_up, self.steps])
     }
 
     /// Messages of all steps.
@@ -146,7 +150,7 @@ impl Skeleton for Stencil {
     }
 
     fn compute(&self) -> u128 {
-        u128::from(self.steps) * u128::from(self.compute)
+        (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
     fn messages(&self) -> u64 {

@@ -103,14 +103,15 @@ fn process(
             over.extend((0..threads).map(free));
         }
         let calls: Vec<Next<Call>> = round(thread).into_iter().map(Next::Call).collect();
-        AnyProgram::Score(Score::new([
+        let before = [
             Section::once(begin),
             Section::repeated(calls.iter().cloned(), rounds.warm_up),
             Section::repeated([all_are_here], u32::from(rounds.warm_up > 0)),
             Section::repeated([Next::Mark(START)], u32::from(!rounds.creation)),
-            Section::repeated(calls, rounds.measured),
-            Section::once(over),
-        ]))
+        ];
+        let measured = Section::measured(calls, rounds.measured);
+        let sections = before.into_iter().chain(measured).chain([Section::once(over)]);
+        AnyProgram::Score(Score::new(sections))
     };
     (0..threads).map(thread).collect()
 }

@@ -279,14 +279,15 @@ impl Tiles {
         let begin = begin.into_iter().chain([Next::Mark(START)]);
         let mut sections = vec![Section::once(begin)];
         let first = self.migrate_after.unwrap_or(self.steps).min(self.steps);
-        sections.push(Section::repeated(self.step(&old), first));
         let last = if self.migrate_after.is_some() {
+            sections.push(Section::repeated(self.step(&old), first));
             let new = Owned::of(&self.after, process, AFTER);
             let migration = [new.create()].into_iter().chain(self.transfers(process));
             sections.push(Section::once(migration.chain(old.free())));
             sections.push(Section::repeated(self.step(&new), self.steps - first));
             new
         } else {
+            sections.extend(Section::measured(self.step(&old), first));
             old
         };
         sections.push(Section::once([Next::Mark(END)].into_iter().chain(last.free())));

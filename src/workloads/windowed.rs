@@ -22,7 +22,7 @@ use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};
 
 pub use super::marks::{END, START};
-use super::marks::{PARTNER_END, PARTNER_START};
+use super::marks::{HALFWAY, PARTNER_END, PARTNER_START, is_halfway};
 
 /// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;
@@ -125,6 +125,8 @@ enum State {
     Fork,
     /// A round may begin.
     Round,
+    /// A half of the timed rounds is over, or the middle one.
+    Halfway,
     /// This many receives of the round are posted.
     Receives(u32),
     /// This many sends of the round are posted.
@@ -353,6 +355,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                         return Next::Mark(self.mark(START, PARTNER_START));
                     }
                 }
+                State::Halfway => {
+                    self.state = State::Round;
+                    return Next::Mark(HALFWAY);
+                }
                 State::Met => {
                     self.state = State::Fork;
                     return Next::Mark(self.mark(START, PARTNER_START));
@@ -382,7 +388,9 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Windowed {
                 }
                 State::RoundOver => {
                     self.done += 1;
-                    self.state = State::Round;
+                    let measured = self.done.saturating_sub(self.warm_up);
+                    let halfway = is_halfway(measured, self.rounds);
+                    self.state = if halfway { State::Halfway } else { State::Round };
                     if let Some(call) = self.round_over() {
                         return Next::Call(call);
                     }

@@ -47,4 +47,5 @@ mod schema;
 mod sendrecv_ring;
 mod sensitivity;
 mod threads_program;
+mod transient;
 mod windows;

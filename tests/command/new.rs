@@ -10,7 +10,8 @@ fn a_new_scenario_runs_and_explains_its_keys() {
     let answer = scratch.run(&["new", "first.json", "--workload", "bandwidth"]).check(0, &[]);
     assert!(answer.out.contains("mpisim run first.json"), "{}", answer.out);
     let text = std::fs::read_to_string(scratch.path("first.json")).unwrap();
-    for part in ["\"note\"", "Bytes of each message", "window: ", "May be added:"] {
+    for part in ["\"note\"", "\"warmup\": 10", "Bytes of each message", "window: ", "May be added:"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     scratch.run(&["run", "first.json", "--set", "workload.size=8 B"]).check(0, &[]);

@@ -36,21 +36,21 @@ fn on(per_node: u32, grid: Grid, task: impl Skeleton) -> Application {
 
 fn stencil(extents: [u32; 3], periodic: bool, halo: u64) -> Application {
     let grid = grid(extents, Order::LastAxis, periodic);
-    on(3, grid, Stencil { grid, halo, steps: 3, compute: 5_000, watched: 0 })
+    on(3, grid, Stencil { grid, halo, warm_up: 0, steps: 3, compute: 5_000, watched: 0 })
 }
 
 fn comd(extents: [u32; 3], embedded: bool) -> Application {
     let grid = grid(extents, Order::FirstAxis, true);
     let (unit_cells, cutoff) = ([20, 12, 11], CUTOFF);
     let (steps, print_every, compute) = (7, 3, 5_001);
-    let task = CoMd { grid, unit_cells, cutoff, embedded, steps, print_every, compute };
+    let task = CoMd { grid, unit_cells, cutoff, embedded, warm_up: 0, steps, print_every, compute };
     on(3, grid, task)
 }
 
 fn minighost(extents: [u32; 3], global: bool, sums: u32) -> Application {
     let grid = grid(extents, Order::FirstAxis, false);
     let (points, variables, steps, compute) = ([9, 7, 6], 20, 3, 5_000);
-    let task = MiniGhost { grid, points, global, variables, sums, steps, compute };
+    let task = MiniGhost { grid, points, global, variables, sums, warm_up: 0, steps, compute };
     on(3, grid, task)
 }
 
@@ -319,7 +319,8 @@ fn memory_does_not_grow_with_steps() {
         let grid = grid([4, 4, 4], Order::FirstAxis, true);
         let (unit_cells, cutoff, embedded) = ([100; 3], CUTOFF, true);
         let (print_every, compute) = (10, 1);
-        let task = CoMd { grid, unit_cells, cutoff, embedded, steps, print_every, compute };
+        let task =
+            CoMd { grid, unit_cells, cutoff, embedded, warm_up: 0, steps, print_every, compute };
         let application = on(16, grid, task);
         allocation_counter::measure(|| drop(programs(&application))).bytes_max / 64
     };

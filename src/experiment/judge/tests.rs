@@ -13,6 +13,7 @@ fn point(index: usize, value: f64) -> PointResult {
         failure: None,
         limited: false,
         unfired: Vec::new(),
+        transient: None,
         explanation: None,
     }
 }

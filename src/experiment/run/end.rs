@@ -10,8 +10,8 @@ use runtime::monitors::Violation;
 use runtime::timed::Outcome;
 use units::Time;
 use workloads::job::AnyProgram;
-use workloads::marks::{END, START};
-use workloads::metric::marks;
+use workloads::marks::END;
+use workloads::metric::{begin, marks};
 use workloads::truncation::truncations;
 
 /// Violations at the end of a run in which every program ended. `programs` are those of the ranks,
@@ -30,7 +30,7 @@ pub fn broken<'a>(
 /// timers stand in loops, conditions or on several ranks, so that no reader of the text sees it. Explorations have
 /// no clock to judge it by.
 pub fn unmeasured(outcome: &Outcome) -> Option<Violation> {
-    let first = marks(outcome, START).map(|mark| mark.at).min();
+    let first = begin(outcome);
     let last = marks(outcome, END).map(|mark| mark.at).max();
     let detail = match (first, last) {
         (None, None) => return None,

@@ -1,7 +1,7 @@
 //! Metrics of a scenario from the marks of its run.
 
 use super::job::Noted;
-use super::{account, explain};
+use super::{account, explain, transient};
 use crate::host;
 use crate::plan::Point;
 use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
@@ -28,6 +28,7 @@ pub fn point(point: &Point, outcome: &Outcome, noted: &Noted) -> PointResult {
         explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
         limited: matches!(outcome.ending, Ending::Limit(_)),
         unfired: outcome.unfired.iter().map(unfired).collect(),
+        transient: if failure.is_none() { transient::of(point, outcome) } else { None },
         failure,
     }
 }

@@ -9,7 +9,7 @@ use engine::{Moment, Stretch};
 use hardware::fabric::Kind;
 use runtime::causes::{Recorded, Spender, Spent};
 use units::Time;
-use workloads::windowed::{END, START};
+use workloads::marks::{DRIFTED_START, END, START};
 
 /// The most ranks of a sequence figure.
 pub const MOST_RANKS: u32 = 8;
@@ -104,7 +104,8 @@ fn lanes(stretches: Vec<Stretch>) -> Vec<Vec<Stretch>> {
 
 /// From the first start mark to the last end mark; everything where nothing was marked.
 fn measured(recorded: &Recorded) -> (Time, Time) {
-    let begin = recorded.first_marks.get(&START).copied();
+    let drifted = recorded.marks.get(&DRIFTED_START).map(|&(at, _)| at);
+    let begin = recorded.first_marks.get(&START).copied().or(drifted);
     let end = recorded.marks.get(&END).map(|&(at, _)| at);
     begin.zip(end).unwrap_or((Time::ZERO, Time::MAX))
 }

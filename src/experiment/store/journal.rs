@@ -18,7 +18,7 @@ use super::error::StoreError;
 use super::files::{sync_directory, write_atomically};
 use super::lock::is_still;
 use super::manifest::RunIdentity;
-use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired, unit};
+use crate::results::{Metric, PointResult, ResourceUse, Spent, Transient, Unfired, unit};
 use units::TimeDelta;
 
 /// Hexadecimal digits of a checksum.
@@ -46,6 +46,16 @@ struct PointRecord {
     limited: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unfired: Vec<Unfired>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transient: Option<TransientRecord>,
+}
+
+/// Times in picoseconds.
+#[derive(Deserialize, Serialize)]
+struct TransientRecord {
+    halves: Option<[u64; 2]>,
+    once: Option<[u64; 2]>,
+    mend: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -81,6 +91,12 @@ impl From<&PointResult> for PointRecord {
             packets: used.packets,
             queue_max: used.queue_max,
         };
+        let times = |times: [TimeDelta; 2]| times.map(TimeDelta::as_ps);
+        let transient = |transient: &Transient| TransientRecord {
+            halves: transient.halves.map(times),
+            once: transient.once.map(times),
+            mend: transient.mend.clone(),
+        };
         Self {
             index: point.index,
             params: point.params.clone(),
@@ -91,6 +107,7 @@ impl From<&PointResult> for PointRecord {
             failure: point.failure.clone(),
             limited: point.limited,
             unfired: point.unfired.clone(),
+            transient: point.transient.as_ref().map(transient),
         }
     }
 }
@@ -110,6 +127,12 @@ impl From<PointRecord> for PointResult {
             packets: used.packets,
             queue_max: used.queue_max,
         };
+        let times = |times: [u64; 2]| times.map(TimeDelta::from_ps);
+        let transient = |record: TransientRecord| Transient {
+            halves: record.halves.map(times),
+            once: record.once.map(times),
+            mend: record.mend,
+        };
         let spent = |(part, ps)| Spent { part, time: TimeDelta::from_ps(ps) };
         Self {
             index: record.index,
@@ -121,6 +144,7 @@ impl From<PointRecord> for PointResult {
             failure: record.failure,
             limited: record.limited,
             unfired: record.unfired,
+            transient: record.transient.map(transient),
             explanation: None,
         }
     }
@@ -301,6 +325,11 @@ mod tests {
                 failure: why,
                 limited: index % 2 == 1,
                 unfired: vec![Unfired { fault: index, kind: "crash".into(), why: "late".into() }],
+                transient: Some(TransientRecord {
+                    halves: (index % 2 == 0).then_some([bits, busy]),
+                    once: Some([busy, bits]),
+                    mend: Some("workload.warmup".into()),
+                }),
             };
             let before = serde_json::to_value(&point).unwrap();
             let written = line(&Record::Point(point));

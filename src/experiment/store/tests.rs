@@ -67,6 +67,7 @@ fn point(index: usize) -> PointResult {
         }],
         spent: vec![Spent { part: "queue walk".into(), time: TimeDelta::from_ps(u64::MAX) }],
         unfired: Vec::new(),
+        transient: None,
         explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
         limited: index == 1,

@@ -214,7 +214,10 @@ where
                 Some(cursor)
             }
             Action::Register { region } => {
-                let cost = self.cx.costs.register(process, *region);
+                let (cost, once) = self.cx.costs.register(process, *region);
+                if once {
+                    self.cores.of_mut(thread).account.once += cost;
+                }
                 Some(self.charge_as(thread, (Part::Library, Spent::Registration), cursor, cost))
             }
             Action::RdmaWrite { to, from, into, token, immediate } => {
@@ -556,8 +559,9 @@ where
         self.memory.bytes.write(to, target, &parcel);
         self.cores.of_mut(thread).account.copied += own.len;
         let copies = &mut self.memory.peer_copies;
-        let call = copies.begin(thread, (process, peer), sides, &self.cx.costs.profile);
-        let cursor = self.charge(thread, Part::Kernel, cursor, call);
+        let (call, once) = copies.begin(thread, (process, peer), sides, &self.cx.costs.profile);
+        self.cores.of_mut(thread).account.once += once;
+        let cursor = self.charge(thread, Part::Kernel, cursor, call + once);
         self.memory.peer_copies.is_busy_until(thread, cursor);
         self.cx.schedule(cursor, thread, Phase::Kernel, Event::Pin(thread));
     }

@@ -232,13 +232,13 @@ impl GpuPingPong {
         // The clock of rank 0 measures.
         let program = |(round, start, end): (Vec<Next<Call>>, u32, u32)| {
             let barrier = Next::Call(Call::Barrier { comm });
-            Score::new([
+            let before = [
                 Section::once([barrier]),
                 Section::repeated(round.clone(), self.warm_up),
                 Section::once([Next::Mark(start)]),
-                Section::repeated(round, self.rounds),
-                Section::once([Next::Mark(end)]),
-            ])
+            ];
+            let measured = Section::measured(round, self.rounds);
+            Score::new(before.into_iter().chain(measured).chain([Section::once([Next::Mark(end)])]))
         };
         rounds.map(program).into()
     }

@@ -299,14 +299,14 @@ impl GpuStencil {
         }
         step.extend((self.host > 0).then_some(Next::Compute(self.host)));
         step.extend(self.queued().map(|work| Next::Offload(0, Arc::new(work))));
-        Score::new([
+        let before = [
             Section::once([Next::Call(Call::Barrier { comm })]),
             Section::repeated(step.clone(), self.warm_up),
             Section::repeated([Next::Call(Call::Barrier { comm })], u32::from(self.warm_up > 0)),
             Section::once([Next::Mark(START)]),
-            Section::repeated(step, self.steps),
-            Section::once([Next::Mark(END)]),
-        ])
+        ];
+        let measured = Section::measured(step, self.steps);
+        Score::new(before.into_iter().chain(measured).chain([Section::once([Next::Mark(END)])]))
     }
 
     /// What the host asks for without waiting: the halo of the other array, and the kernel.

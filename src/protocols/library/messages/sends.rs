@@ -94,6 +94,8 @@ impl Messages {
         let job = &self.site.job;
         let scheme = match wire.via {
             Via::Hca => Scheme::Fixed(job.rendezvous),
+            // Both buffers are in one address space: the receive copies from the one to the other.
+            Via::SharedMemory if route.peer == self.site.me => Scheme::Fixed(Protocol::RGet),
             Via::SharedMemory => job.cooperation.scheme(buffer.len, header.blocking),
         };
         if let Some(rtr) = rtr

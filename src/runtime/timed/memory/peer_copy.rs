@@ -85,16 +85,26 @@ impl PeerCopies {
         }
     }
 
-    /// The call itself, before any byte is moved.
-    fn call(&mut self, profile: &Profile, me: Process, peer: Process, remote: Region) -> TimeDelta {
+    /// The call itself, before any byte is moved: what it takes each time, and what only once for a
+    /// buffer.
+    fn call(
+        &mut self,
+        profile: &Profile,
+        me: Process,
+        peer: Process,
+        remote: Region,
+    ) -> (TimeDelta, TimeDelta) {
+        if me == peer {
+            return (TimeDelta::ZERO, TimeDelta::ZERO);
+        }
         match self.kernel {
-            Kernel::Cma => profile.cma.call_overhead.unwrap_or_default(),
-            Kernel::Knem => profile.os.syscall,
+            Kernel::Cma => (profile.cma.call_overhead.unwrap_or_default(), TimeDelta::ZERO),
+            Kernel::Knem => (profile.os.syscall, TimeDelta::ZERO),
             Kernel::Xpmem => {
                 let known = !self.attached.insert((me, peer));
                 let attach = profile.xpmem.attach.unwrap_or_default();
                 let system = if known { TimeDelta::ZERO } else { profile.os.syscall };
-                attach + system + self.faults(profile, me, peer, remote)
+                (attach, system + self.faults(profile, me, peer, remote))
             }
         }
     }
@@ -125,14 +135,14 @@ impl PeerCopies {
     }
 
     /// The core of `thread` begins to copy between its process `me` and a neighbour: what the call
-    /// takes.
+    /// takes, and what it takes beyond that, once for the neighbour's buffer.
     pub(crate) fn begin(
         &mut self,
         thread: u32,
         (me, peer): (Process, Process),
         sides: [(Process, Region); 2],
         profile: &Profile,
-    ) -> TimeDelta {
+    ) -> (TimeDelta, TimeDelta) {
         let since = Time::ZERO;
         let copying = PeerCopying { peer, sides, moved: 0, held: 0, missed: 0, since };
         self.under_way.insert(thread, copying);
@@ -159,8 +169,8 @@ impl PeerCopies {
         let copying = *self.copying(thread);
         let profile = &cx.costs.profile;
         let page_cost = match self.kernel {
-            Kernel::Cma => profile.cma.page_cost.unwrap_or_default(),
-            Kernel::Knem | Kernel::Xpmem => TimeDelta::ZERO,
+            Kernel::Cma if !copying.is_inside() => profile.cma.page_cost.unwrap_or_default(),
+            Kernel::Cma | Kernel::Knem | Kernel::Xpmem => TimeDelta::ZERO,
         };
         let batch = copying.left().min(batch_bytes(profile));
         let alone = page_cost * pages(profile, copying.remote().offset + copying.moved, batch);
@@ -276,6 +286,11 @@ fn pages(profile: &Profile, offset: u64, bytes: u64) -> u64 {
 impl PeerCopying {
     const fn left(&self) -> u64 {
         self.sides[0].1.len - self.moved
+    }
+
+    /// Whether both sides are of one process, which needs no kernel to copy between them.
+    fn is_inside(&self) -> bool {
+        self.sides.iter().all(|(process, _)| *process == self.peer)
     }
 
     /// The neighbour's bytes.

@@ -1,0 +1,53 @@
+//! What `run` says of a measured time that is in part that of a start.
+
+use crate::binary::Scratch;
+
+const PING_PONG: &str = r#"{ "schema": 1, "title": "t", "machine": "broadwell-edr", "nodes": 2,
+  "workload": { "kind": "ping_pong", "size": "1 MiB", "rounds": 4 } }"#;
+
+#[test]
+fn a_run_without_a_warm_up_names_what_is_paid_once_and_the_key_that_takes_it_out() {
+    let scratch = Scratch::new("transient");
+    scratch.write("cold.json", PING_PONG);
+    let half = "note: the second half of the measured rounds takes ";
+    let once = "% of the measured time of a thread is paid once for each buffer";
+    let mend = ": a larger `workload.warmup` takes the start out";
+    let table = scratch.run(&["run", "cold.json"]).check(0, &[half, once, mend]);
+    assert_eq!(table.err.matches(mend).count(), 2, "{}", table.err);
+    let page = std::fs::read_to_string(scratch.path("results/cold/report.html")).unwrap();
+    assert!(page.contains("<h2>No steady state</h2>") && page.contains(once), "{page}");
+    let json = scratch.run(&["run", "cold.json", "--format", "json"]).check(0, &[half]).json();
+    let told = &json["points"][0]["transient"];
+    let time = |of: &str, at: usize| told[of][at].as_u64().unwrap();
+    // Two rounds each: the first one of the first half pins four buffers.
+    let pinned = time("halves_ps", 0) - time("halves_ps", 1);
+    assert_eq!((time("once_ps", 0) * 2, &told["mend"]), (pinned, &"workload.warmup".into()));
+    let warm = ["run", "cold.json", "--set", "workload.warmup=1", "--format", "json", "--out", "w"];
+    let warm = scratch.run(&warm).check(0, &[]);
+    assert!(!warm.err.contains(half) && warm.json()["points"][0].get("transient").is_none());
+}
+
+#[test]
+fn steps_behind_a_warm_up_are_timed_without_a_barrier() {
+    let scratch = Scratch::new("drifted");
+    let step = r#""kind": "stencil", "processes": 16, "processes_per_node": 4, "size": "1 MB""#;
+    scratch.write(
+        "stencil.json",
+        &PING_PONG.replace("\"nodes\": 2", "\"nodes\": 4").replace(
+            r#""kind": "ping_pong", "size": "1 MiB", "rounds": 4"#,
+            &format!(r#"{step}, "steps": 4"#),
+        ),
+    );
+    let time = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> =
+            ["run", "stencil.json", "--format", "json"].into_iter().chain(sets).collect();
+        let json = scratch.run(&args).check(0, &[]).json();
+        json["points"][0]["metrics"]["time"]["value"].as_f64().unwrap()
+    };
+    let [three, seven] = ["workload.steps=3", "workload.steps=7"].map(|steps| time(&[steps]));
+    let behind = time(&["workload.steps=4", "workload.warmup=3"]);
+    // The moment at which the last rank has made three steps, in both runs.
+    assert!((behind - (seven - three)).abs() < 1e-5, "{behind}: {seven} - {three}");
+    assert!(behind < time(&["workload.steps=4"]), "the first step pins the buffers");
+}
