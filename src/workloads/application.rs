@@ -229,7 +229,8 @@ impl Application {
             let one = one.related(reading.place(also), format!("it goes with `{also}`"));
             reading.diagnostics.push(one);
         };
-        let (greatest, bytes) = (self.task.greatest(self.processes), self.task.bytes(self.processes));
+        let (greatest, bytes) =
+            (self.task.greatest(self.processes), self.task.bytes(self.processes));
         if greatest > MAX_MESSAGE {
             let found = format!("a message has {greatest} bytes");
             report(size, found, format!("at most {MAX_MESSAGE} are allowed"));

@@ -38,13 +38,13 @@ use super::draws::Draws;
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, MetricSpec, TIME, inside, to_f64};
+use bitmaps::{Queue, Scanned};
 use form::codes;
 use form::shape::Shape;
 use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use mpi::operator::Datatype;
 use protocols::collectives::Collective;
-use bitmaps::{Queue, Scanned};
 use replica::{CALLS, Replica};
 use rmat::RMat;
 use searcher::Searcher;
@@ -218,7 +218,8 @@ impl Search {
         let Some(format) = self.implementation.format() else {
             return self.ends() * u128::from(PAIR);
         };
-        let [queue, summary] = Queue::new(format, self.searched(), processes).bytes().map(u128::from);
+        let [queue, summary] =
+            Queue::new(format, self.searched(), processes).bytes().map(u128::from);
         let messages = u128::from(processes) * u128::from(processes) * u128::from(MOST_LEVELS);
         messages * (queue + summary)
     }
@@ -231,7 +232,8 @@ impl Search {
             return 2 * edges;
         };
         let Queue { words, summary } = Queue::new(format, self.searched(), processes);
-        let all = u128::from(processes + 4) * u128::from(words + summary) + u128::from(self.searched());
+        let all =
+            u128::from(processes + 4) * u128::from(words + summary) + u128::from(self.searched());
         u128::from(MOST_LEVELS) * (edges + all * u128::from(self.word))
     }
 

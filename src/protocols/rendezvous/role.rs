@@ -148,8 +148,9 @@ impl Port<'_> {
 
     /// The own copy of this message has ended, where copies are counted.
     pub fn load_less(&mut self) {
-        if self.counted {
-            let (counter, change) = (Counter::Copies(self.me), Change::Down);
+        if self.counted
+            && let Some((counter, change)) = self.settings.load.with_end(self.me)
+        {
             self.out.emit(|| Action::Count { counter, change });
         }
     }

@@ -4,11 +4,80 @@
 //! not ended. The receiver decides when it has matched, in one piece with the counting, and its CTS
 //! (or its copy and FIN) carries the choice; each side counts its own copy down when that has ended.
 //!
-//! Source: `coop` Sec. II-B2. Who reads the counters, and that both copy where they are equal, is
-//! ours: the document says neither.
+//! Source: `coop` Sec. II-B2: a counter holds the copies still to do, goes up with the choice and down
+//! when a copy ends. Who reads and raises the counters, and that both copy where they are equal, is ours:
+//! the document says neither. [`Load`] has other readings, beside the one that is closest to it.
 
 use super::protocol::Protocol;
 use crate::contract::{Change, Counter, Process};
+
+/// What the counter of a process holds.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Held {
+    /// Copies that are still to do.
+    #[default]
+    Outstanding,
+    /// All copies that it was ever given.
+    Cumulative,
+}
+
+/// Who raises the counters of a message, and when.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Raised {
+    /// The receiver those of both sides, when it has matched the RTS, in one piece with its choice.
+    #[default]
+    WithChoice,
+    /// Each side its own: the receiver with its choice, the sender when the CTS has come.
+    ByEachSide,
+}
+
+/// How copies are counted.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Load {
+    /// What a counter holds.
+    pub held: Held,
+    /// Who raises it.
+    pub raised: Raised,
+}
+
+impl Load {
+    /// The counter of a process.
+    pub const fn of(self, process: Process) -> Counter {
+        match self.held {
+            Held::Outstanding => Counter::Copies(process),
+            Held::Cumulative => Counter::Given(process),
+        }
+    }
+
+    /// What the receiver counts up with its choice: the copies of those that will copy, or its own.
+    pub fn with_choice(
+        self,
+        protocol: Protocol,
+        [sender, receiver]: [Process; 2],
+    ) -> impl Iterator<Item = (Counter, Change)> {
+        let raises_both = self.raised == Raised::WithChoice;
+        let of_sender = (raises_both && sender_copies(protocol)).then_some(sender);
+        let of_receiver =
+            matches!(protocol, Protocol::RGet | Protocol::CoopP2p).then_some(receiver);
+        let who = [of_sender, of_receiver].into_iter().flatten();
+        who.map(move |process| (self.of(process), Change::Up))
+    }
+
+    /// What a sender counts up when the CTS tells it of the choice.
+    pub fn with_cts(self, protocol: Protocol, sender: Process) -> Option<(Counter, Change)> {
+        let raises = self.raised == Raised::ByEachSide && sender_copies(protocol);
+        raises.then(|| (self.of(sender), Change::Up))
+    }
+
+    /// What a process counts down when a copy of its own has ended.
+    pub fn with_end(self, me: Process) -> Option<(Counter, Change)> {
+        (self.held == Held::Outstanding).then(|| (self.of(me), Change::Down))
+    }
+}
+
+const fn sender_copies(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::RPut | Protocol::CoopP2p)
+}
 
 /// The protocol for a message between processes with so many copies before them.
 pub const fn choose(sender: u32, receiver: u32) -> Protocol {
@@ -19,18 +88,6 @@ pub const fn choose(sender: u32, receiver: u32) -> Protocol {
     } else {
         Protocol::CoopP2p
     }
-}
-
-/// What the choice counts up: the copies of those that will copy.
-pub fn counts(
-    protocol: Protocol,
-    sender: Process,
-    receiver: Process,
-) -> impl Iterator<Item = (Counter, Change)> {
-    let of_sender = matches!(protocol, Protocol::RPut | Protocol::CoopP2p).then_some(sender);
-    let of_receiver = matches!(protocol, Protocol::RGet | Protocol::CoopP2p).then_some(receiver);
-    let who = [of_sender, of_receiver].into_iter().flatten();
-    who.map(|process| (Counter::Copies(process), Change::Up))
 }
 
 #[cfg(test)]
@@ -45,10 +102,42 @@ mod tests {
             let protocol = choose(sender, receiver);
             let counted = |process| {
                 let up = (Counter::Copies(Process(process)), Change::Up);
-                counts(protocol, Process(0), Process(1)).any(|count| count == up)
+                let mut up_with_choice =
+                    Load::default().with_choice(protocol, [Process(0), Process(1)]);
+                up_with_choice.any(|count| count == up)
             };
             assert_eq!(counted(0), sender <= receiver);
             assert_eq!(counted(1), receiver <= sender);
+        }
+    }
+
+    /// Whoever raises it, each copy is counted once; and once again at its end, where copies still to do
+    /// are counted.
+    #[test]
+    fn every_reading_counts_each_copy_once() {
+        let [sender, receiver] = [Process(0), Process(1)];
+        for held in [Held::Outstanding, Held::Cumulative] {
+            for raised in [Raised::WithChoice, Raised::ByEachSide] {
+                let load = Load { held, raised };
+                for protocol in [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p] {
+                    let with_choice = load.with_choice(protocol, [sender, receiver]);
+                    let all: Vec<_> = with_choice.chain(load.with_cts(protocol, sender)).collect();
+                    let of_sender = (protocol != Protocol::RGet).then_some(sender);
+                    let of_receiver = (protocol != Protocol::RPut).then_some(receiver);
+                    let mut expected: Vec<_> = [of_sender, of_receiver]
+                        .into_iter()
+                        .flatten()
+                        .map(|one| (load.of(one), Change::Up))
+                        .collect();
+                    if raised == Raised::ByEachSide {
+                        // The receiver is the first to know.
+                        expected.reverse();
+                    }
+                    assert_eq!(all, expected, "{load:?}, {protocol:?}");
+                }
+                let goes_down = load.with_end(sender).is_some();
+                assert_eq!(goes_down, held == Held::Outstanding);
+            }
         }
     }
 }

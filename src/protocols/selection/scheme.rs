@@ -10,6 +10,7 @@
 //! Source: `coop` Sec. II. Between nodes the protocol is always that of the job.
 
 use super::coop_hybrid::Situation;
+use super::coop_load::Load;
 use super::protocol::{Pins, Protocol};
 use super::{coop_coll, coop_hybrid, coop_load};
 use crate::arguments::SendMode;
@@ -159,6 +160,8 @@ pub struct Cooperation {
     pub free_cores: bool,
     /// Whether large RDMA operations are counted.
     pub counts_offloads: bool,
+    /// How COOP-load counts copies.
+    pub load: Load,
     /// Whether COOP-coll moves ready sends into non-blocking receives by RTR, else by RPUT.
     pub ready_by_rtr: bool,
 }
@@ -250,8 +253,13 @@ impl Cooperation {
     }
 
     /// What is asked: the copies of both sides, and the operations of their HCA.
-    pub const fn question(sender: Process, receiver: Process, node: u32) -> [Counter; ASKED] {
-        [Counter::Copies(sender), Counter::Copies(receiver), Counter::Offloads(node)]
+    pub const fn question(
+        &self,
+        sender: Process,
+        receiver: Process,
+        node: u32,
+    ) -> [Counter; ASKED] {
+        [self.load.of(sender), self.load.of(receiver), Counter::Offloads(node)]
     }
 
     /// The protocol, and whether the choice counts copies. `values` answers [`Self::question`];

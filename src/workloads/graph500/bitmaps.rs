@@ -113,8 +113,9 @@ impl Scanned {
             let count = u128::from(count) * u128::from(vertices) / u128::from(graph.vertices());
             u64::try_from(count).expect("edges of 2^48 vertices are counted in u64")
         };
-        let level = |Count { edges, filled }: Count| {
-            Level { edges: Edges::Even(scale(edges[0])), filled: scale(filled) }
+        let level = |Count { edges, filled }: Count| Level {
+            edges: Edges::Even(scale(edges[0])),
+            filled: scale(filled),
         };
         let levels = counts(graph, format, draws, 1).into_iter().map(level).collect();
         Self::of(levels, (format, vertices, processes))
@@ -174,7 +175,8 @@ impl Scanned {
     /// Sums over all levels and processes.
     pub fn totals(&self) -> Totals {
         let levels = self.levels();
-        let each = |level| (0..self.processes).map(move |rank| self.edges(level, rank)).sum::<u64>();
+        let each =
+            |level| (0..self.processes).map(move |rank| self.edges(level, rank)).sum::<u64>();
         Totals { levels, scanned: (0..levels).map(each).sum(), pairs: 0 }
     }
 }
@@ -275,7 +277,8 @@ mod tests {
     #[test]
     fn queues_are_as_long_as_in_the_reference_code() {
         for nodes in [1, 2, 32] {
-            let queue = |format| Queue::new(format, nodes << 25, 28 * u32::try_from(nodes).unwrap());
+            let queue =
+                |format| Queue::new(format, nodes << 25, 28 * u32::try_from(nodes).unwrap());
             assert_eq!(queue(Format::Rows), Queue { words: 293 * 64, summary: 293 });
             assert_eq!(queue(Format::Columns), Queue { words: 32_768, summary: 512 });
             assert_eq!(queue(Format::Rows).bytes(), [150_016, 2_344]);

@@ -100,9 +100,7 @@ impl Replica {
 impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for Replica {
     fn next(&mut self, _: Option<Reply>) -> Next<Call> {
         let (phase, step) = match self.phase {
-            Phase::Barrier => {
-                (Phase::Start, Next::Call(Call::Barrier { comm: Comm::default() }))
-            }
+            Phase::Barrier => (Phase::Start, Next::Call(Call::Barrier { comm: Comm::default() })),
             Phase::Start => (Phase::Clear, Next::Mark(START)),
             Phase::Clear => (Phase::Scan, self.computes(0, self.scanned.words_before())),
             Phase::Scan => {
