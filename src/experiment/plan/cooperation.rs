@@ -7,7 +7,7 @@ use form::json::{Node, Value};
 use form::machine::Machine;
 use form::shape::path::place;
 use hardware::profile::Profile;
-use protocols::rendezvous::coop_load::{Held, Load, Raised};
+use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
@@ -69,6 +69,7 @@ pub(super) fn read(
 fn load(settings: Option<&Node>) -> Load {
     let says = |key: &str, word: &str| settings.and_then(|node| node.word(key)) == Some(word);
     Load {
+        unit: if says("load_unit", "half") { Unit::Half } else { Unit::Copy },
         held: if says("load_counts", "cumulative") { Held::Cumulative } else { Held::Outstanding },
         raised: if says("load_raised", "by_each_side") {
             Raised::ByEachSide

@@ -63,6 +63,15 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "What the counters of coop_load hold.",
     ),
     default(
+        "load_unit",
+        &Shape::Word(&[
+            ("copy", "a copy, of a whole message or of a half"),
+            ("half", "half a message, so that a copy of a whole one is two"),
+        ]),
+        "copy",
+        "What is one in the counters of coop_load.",
+    ),
+    default(
         "load_raised",
         &Shape::Word(&[
             ("with_choice", "by the receiver for both sides, when it has matched the RTS"),

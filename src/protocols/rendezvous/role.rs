@@ -148,10 +148,10 @@ impl Port<'_> {
 
     /// The own copy of this message has ended, where copies are counted.
     pub fn load_less(&mut self) {
-        if self.counted
-            && let Some((counter, change)) = self.settings.load.with_end(self.me)
-        {
-            self.out.emit(|| Action::Count { counter, change });
+        if self.counted {
+            for (counter, change) in self.settings.load.with_end(self.protocol, self.me) {
+                self.out.emit(|| Action::Count { counter, change });
+            }
         }
     }
 

@@ -31,9 +31,21 @@ pub enum Raised {
     ByEachSide,
 }
 
+/// What is one in a counter.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Unit {
+    /// A copy, of a whole message or of a half.
+    #[default]
+    Copy,
+    /// Half a message: a copy of a whole one is two.
+    Half,
+}
+
 /// How copies are counted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Load {
+    /// What is one in a counter.
+    pub unit: Unit,
     /// What a counter holds.
     pub held: Held,
     /// Who raises it.
@@ -60,18 +72,43 @@ impl Load {
         let of_receiver =
             matches!(protocol, Protocol::RGet | Protocol::CoopP2p).then_some(receiver);
         let who = [of_sender, of_receiver].into_iter().flatten();
-        who.map(move |process| (self.of(process), Change::Up))
+        who.flat_map(move |process| self.each(protocol, self.of(process), Change::Up))
     }
 
     /// What a sender counts up when the CTS tells it of the choice.
-    pub fn with_cts(self, protocol: Protocol, sender: Process) -> Option<(Counter, Change)> {
+    pub fn with_cts(
+        self,
+        protocol: Protocol,
+        sender: Process,
+    ) -> impl Iterator<Item = (Counter, Change)> {
         let raises = self.raised == Raised::ByEachSide && sender_copies(protocol);
-        raises.then(|| (self.of(sender), Change::Up))
+        let of_sender = raises.then_some(sender).into_iter();
+        of_sender.flat_map(move |process| self.each(protocol, self.of(process), Change::Up))
     }
 
     /// What a process counts down when a copy of its own has ended.
-    pub fn with_end(self, me: Process) -> Option<(Counter, Change)> {
-        (self.held == Held::Outstanding).then(|| (self.of(me), Change::Down))
+    pub fn with_end(
+        self,
+        protocol: Protocol,
+        me: Process,
+    ) -> impl Iterator<Item = (Counter, Change)> {
+        let lowers = self.held == Held::Outstanding;
+        let of_me = lowers.then_some(me).into_iter();
+        of_me.flat_map(move |process| self.each(protocol, self.of(process), Change::Down))
+    }
+
+    /// The changes for one copy of a message that moves by `protocol`.
+    fn each(
+        self,
+        protocol: Protocol,
+        counter: Counter,
+        change: Change,
+    ) -> impl Iterator<Item = (Counter, Change)> {
+        let units = match (self.unit, protocol == Protocol::CoopP2p) {
+            (Unit::Copy, _) | (Unit::Half, true) => 1,
+            (Unit::Half, false) => 2,
+        };
+        std::iter::repeat_n((counter, change), units)
     }
 }
 
@@ -112,32 +149,38 @@ mod tests {
     }
 
     /// Whoever raises it, each copy is counted once; and once again at its end, where copies still to do
-    /// are counted.
+    /// are counted. Two halves weigh as much as a whole one, where halves are counted.
     #[test]
     fn every_reading_counts_each_copy_once() {
-        let [sender, receiver] = [Process(0), Process(1)];
-        for held in [Held::Outstanding, Held::Cumulative] {
-            for raised in [Raised::WithChoice, Raised::ByEachSide] {
-                let load = Load { held, raised };
-                for protocol in [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p] {
-                    let with_choice = load.with_choice(protocol, [sender, receiver]);
-                    let all: Vec<_> = with_choice.chain(load.with_cts(protocol, sender)).collect();
-                    let of_sender = (protocol != Protocol::RGet).then_some(sender);
-                    let of_receiver = (protocol != Protocol::RPut).then_some(receiver);
-                    let mut expected: Vec<_> = [of_sender, of_receiver]
-                        .into_iter()
-                        .flatten()
-                        .map(|one| (load.of(one), Change::Up))
-                        .collect();
-                    if raised == Raised::ByEachSide {
-                        // The receiver is the first to know.
-                        expected.reverse();
-                    }
-                    assert_eq!(all, expected, "{load:?}, {protocol:?}");
+        let both = [Process(0), Process(1)];
+        for (held, raised, unit) in readings() {
+            let load = Load { unit, held, raised };
+            for protocol in [Protocol::RPut, Protocol::RGet, Protocol::CoopP2p] {
+                let halves = protocol == Protocol::CoopP2p;
+                let weight = if unit == Unit::Half && !halves { 2 } else { 1 };
+                let ups: Vec<_> = load
+                    .with_choice(protocol, both)
+                    .chain(load.with_cts(protocol, both[0]))
+                    .collect();
+                let copies = [protocol != Protocol::RGet, protocol != Protocol::RPut];
+                for (process, copies) in both.into_iter().zip(copies) {
+                    let of_process = |count: &&(Counter, Change)| count.0 == load.of(process);
+                    let counted = ups.iter().filter(of_process).count();
+                    assert_eq!(counted, if copies { weight } else { 0 }, "{load:?}, {protocol:?}");
+                    let downs = load.with_end(protocol, process).count();
+                    assert_eq!(downs, if held == Held::Outstanding { weight } else { 0 });
                 }
-                let goes_down = load.with_end(sender).is_some();
-                assert_eq!(goes_down, held == Held::Outstanding);
+                let by_sender = load.with_cts(protocol, both[0]).count();
+                assert_eq!(by_sender > 0, raised == Raised::ByEachSide && copies[0]);
             }
         }
+    }
+
+    fn readings() -> impl Iterator<Item = (Held, Raised, Unit)> {
+        [Held::Outstanding, Held::Cumulative].into_iter().flat_map(|held| {
+            [Raised::WithChoice, Raised::ByEachSide].into_iter().flat_map(move |raised| {
+                [Unit::Copy, Unit::Half].into_iter().map(move |unit| (held, raised, unit))
+            })
+        })
     }
 }

@@ -14,7 +14,7 @@ use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use protocols::contract::{Handle, Next, Process, Program, Region, Space};
 use protocols::library::{Endpoints, Job, SharedJob};
-use protocols::rendezvous::coop_load::{Held, Load, Raised};
+use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 use protocols::rma::{self, Transport};
@@ -54,7 +54,7 @@ pub(super) struct Wiring {
 pub(super) const APART: Wiring = Wiring {
     scheme: Scheme::Fixed(Protocol::RGet),
     chunk: None,
-    load: Load { held: Held::Outstanding, raised: Raised::WithChoice },
+    load: Load { unit: Unit::Copy, held: Held::Outstanding, raised: Raised::WithChoice },
     transport: Transport::Messages,
     together: false,
 };

@@ -121,10 +121,10 @@ impl Messages {
             }
             Choice::Made(..) | Choice::Open(_) => {
                 let Site { job, me, .. } = &self.site;
-                if counted
-                    && let Some((counter, change)) = job.cooperation.load.with_cts(protocol, *me)
-                {
-                    out.emit(|| Action::Count { counter, change });
+                if counted {
+                    for (counter, change) in job.cooperation.load.with_cts(protocol, *me) {
+                        out.emit(|| Action::Count { counter, change });
+                    }
                 }
                 Ok(Choice::Made(protocol, counted))
             }
