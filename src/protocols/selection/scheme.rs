@@ -66,20 +66,6 @@ impl Scheme {
         }
     }
 
-    /// Whether the sender's buffer must be pinned when the RTS tells its address.
-    pub(crate) const fn registers_at_rts(self, via: Via) -> bool {
-        match self {
-            Self::Fixed(protocol) => match protocol.pins() {
-                Pins::Nowhere => false,
-                Pins::BetweenNodes => !matches!(via, Via::SharedMemory),
-                Pins::Everywhere => true,
-            },
-            // The HCA may be chosen, and then reads it.
-            Self::Adaptive | Self::Hybrid => true,
-            Self::Coll | Self::Load => false,
-        }
-    }
-
     /// Whether it may give messages to the HCA's loopback.
     pub const fn may_offload(self) -> bool {
         match self {
@@ -234,6 +220,21 @@ impl Cooperation {
         }
         let part = (self.chunks > 1).then(|| bytes.div_ceil(u64::from(self.chunks)));
         self.chunk.map(Bytes::as_u64).into_iter().chain(part).min()
+    }
+
+    /// Whether the buffer of such a send must be pinned when its RTS tells its address.
+    pub(crate) fn registers_at_rts(&self, scheme: Scheme, via: Via, bytes: u64) -> bool {
+        match scheme {
+            Scheme::Fixed(protocol) => match protocol.pins() {
+                Pins::Nowhere => false,
+                Pins::BetweenNodes => !matches!(via, Via::SharedMemory),
+                Pins::Everywhere => true,
+            },
+            // Where the HCA may be chosen, it reads the buffer.
+            Scheme::Adaptive => bytes >= self.large.as_u64(),
+            Scheme::Hybrid => self.may_take(bytes),
+            Scheme::Coll | Scheme::Load => false,
+        }
     }
 
     /// Whether the HCA could take a part of such a message.

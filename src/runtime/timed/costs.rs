@@ -1,8 +1,8 @@
 //! What core work costs: the profile's numbers, by action.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::registrations::Registrations;
 use hardware::core::{Distance, Place};
 use hardware::lines::Coming;
 use hardware::memory::packing::{Blocks, Packer, Scattered, Way};
@@ -21,9 +21,7 @@ pub(super) struct Costs {
     memory: Memory,
     /// Between two WQEs of one queue pair.
     pub(super) wqe_period: TimeDelta,
-    /// Bytes that each process keeps pinned, by buffer.
-    pinned: BTreeMap<(Process, Space), u64>,
-    pinned_bytes: BTreeMap<Process, u64>,
+    registrations: Registrations,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
     /// The last answers of [`Self::pack`]: some are a walk over all pieces.
@@ -38,9 +36,8 @@ impl Costs {
         let memory = Memory::new(&profile);
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
         let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
-        let (pinned, pinned_bytes) = (BTreeMap::new(), BTreeMap::new());
-        let packed = Vec::new();
-        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied, packed }
+        let (registrations, packed) = (Registrations::default(), Vec::new());
+        Self { profile, memory, wqe_period, registrations, copied, packed }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {
@@ -220,30 +217,14 @@ impl Costs {
     }
 
     /// Pinning a buffer: free while the registration cache holds it.
-    ///
-    /// A cache that would overflow is emptied first: the oldest policy, and the cheapest to state.
     pub(super) fn register(&mut self, process: Process, region: Region) -> TimeDelta {
-        let end = region.offset + region.len;
         if matches!(region.space, Space::Pinned(_)) {
             // Pinned for HCA and GPU when it was allocated.
             return TimeDelta::ZERO;
         }
-        if self.pinned.get(&(process, region.space)).is_some_and(|&pinned| pinned >= end) {
-            return TimeDelta::ZERO;
-        }
-        let room = self.profile.hca.registration_cache.as_u64();
-        let used = self.pinned_bytes.entry(process).or_default();
-        // What is pinned anew replaces a shorter part of the same buffer.
-        *used -= self.pinned.remove(&(process, region.space)).unwrap_or(0);
-        if *used + end > room {
-            *used = 0;
-            self.pinned.retain(|&(owner, _), _| owner != process);
-        }
-        if end <= room {
-            *used += end;
-            self.pinned.insert((process, region.space), end);
-        }
-        self.profile.hca.mem_reg_base + self.profile.hca.mem_reg_per_byte.cost(Bytes::new(end))
+        let hca = &self.profile.hca;
+        let pinned = self.registrations.register(process, region, hca.registration_cache);
+        pinned.map_or(TimeDelta::ZERO, |bytes| hca.mem_reg_base + hca.mem_reg_per_byte.cost(bytes))
     }
 
     /// Handing the lock from a thread at `from` to one at `to` that waits for it.

@@ -37,6 +37,7 @@ mod memory;
 mod network;
 mod observers;
 mod ports;
+mod registrations;
 mod setup;
 mod slab;
 mod unfired;
