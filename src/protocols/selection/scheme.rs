@@ -287,3 +287,29 @@ impl Cooperation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pinning costs tens of microseconds: where the HCA can never be chosen, none is paid.
+    #[test]
+    fn a_buffer_is_pinned_at_the_rts_only_where_the_hca_may_read_it() {
+        let large = Bytes::kib(64);
+        let pins = |scheme, free_cores, bytes: u64| {
+            let settings = Cooperation { free_cores, large, ..Cooperation::by(scheme) };
+            settings.registers_at_rts(scheme, Via::SharedMemory, bytes)
+        };
+        let (small, large) = (large.as_u64() - 1, large.as_u64());
+        assert!(pins(Scheme::Hybrid, true, large));
+        assert!(!pins(Scheme::Hybrid, true, small));
+        assert!(!pins(Scheme::Hybrid, false, large), "a full node offloads nothing");
+        for free_cores in [false, true] {
+            assert!(pins(Scheme::Adaptive, free_cores, large));
+            assert!(!pins(Scheme::Adaptive, free_cores, small));
+            assert!(
+                !pins(Scheme::Load, free_cores, large) && !pins(Scheme::Coll, free_cores, large)
+            );
+        }
+    }
+}
