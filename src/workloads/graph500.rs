@@ -38,7 +38,7 @@ use super::draws::Draws;
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, MetricSpec, TIME, inside, to_f64};
-use bitmaps::{Queue, Scanned};
+use bitmaps::{Format, Queue, Scanned};
 use form::codes;
 use form::shape::Shape;
 use form::typed::{Object as _, default, optional, required};
@@ -76,15 +76,6 @@ form::words! {
         /// the same, and it looks from the frontier at its own vertices
         ReplicatedCsc = "replicated_csc",
     }
-}
-
-/// How a process keeps the edges of its vertices.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Format {
-    /// By its vertices, as `bfs_replicated` does (CSR).
-    Rows,
-    /// By words of the frontier, as `bfs_replicated_csc` does (CSC).
-    Columns,
 }
 
 impl Implementation {

@@ -75,7 +75,7 @@ fn every_order_of_one_message_is_right() {
     assert!(states > 2_000 && shared > 100, "{states} states, {shared} shared copies");
 }
 
-/// V4 and V5, whatever the counters of COOP-load hold and whoever raises them.
+/// V4 and V5, whatever the counters of COOP-load hold, and whichever side raises them.
 #[test]
 fn every_reading_of_the_counters_is_right_in_every_order() {
     let receiver =

@@ -104,11 +104,11 @@ impl Load {
         counter: Counter,
         change: Change,
     ) -> impl Iterator<Item = (Counter, Change)> {
-        let units = match (self.unit, protocol == Protocol::CoopP2p) {
-            (Unit::Copy, _) | (Unit::Half, true) => 1,
-            (Unit::Half, false) => 2,
-        };
-        std::iter::repeat_n((counter, change), units)
+        let second_half = self.unit == Unit::Half && protocol != Protocol::CoopP2p;
+        [Some(counter), second_half.then_some(counter)]
+            .into_iter()
+            .flatten()
+            .map(move |counter| (counter, change))
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Whoever raises it, each copy is counted once; and once again at its end, where copies still to do
+    /// Each copy is counted once, by the receiver or by its own side; and once again at its end, where copies still to do
     /// are counted. Two halves weigh as much as a whole one, where halves are counted.
     #[test]
     fn every_reading_counts_each_copy_once() {

@@ -19,10 +19,18 @@
 //! (sizes of queues, which edges are looked at). Ours: the order of a vertex's edges. Left out: where rows
 //! begin, and the predecessors that are written.
 
-use super::Format;
 use super::rmat::{Graph, RMat};
 use super::traffic::{Totals, root, share};
 use crate::draws::Draws;
+
+/// How a process keeps the edges of its vertices.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Format {
+    /// By its vertices, as `bfs_replicated` does (CSR).
+    Rows,
+    /// By words of the frontier, as `bfs_replicated_csc` does (CSC).
+    Columns,
+}
 
 /// Bits of a word, and words of a queue for each word of its summary.
 pub const WORD_BITS: u64 = 64;

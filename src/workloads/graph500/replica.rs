@@ -14,8 +14,7 @@
 
 use std::sync::Arc;
 
-use super::Format;
-use super::bitmaps::{Queue, Scanned};
+use super::bitmaps::{Format, Queue, Scanned};
 use super::traffic::Totals;
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::{Call, Comm, Reply};
