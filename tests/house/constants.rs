@@ -95,7 +95,6 @@ const STATED: &[Row] = &[
     ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
     ("workloads/gpu/stencil.rs", &["FLOPS", "PAD"]),
     ("workloads/graph500.rs", &["BUFFER", "PAIR"]),
-    ("workloads/graph500/bitmaps.rs", &["WORD_BITS", "WORD_BYTES"]),
     ("workloads/graph500/replica.rs", &["CALLS"]),
     ("workloads/grid.rs", &["AXES", "FACES"]),
     ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),

@@ -295,9 +295,11 @@ fn a_search_over_bitmaps_calls_three_collectives_a_level() {
             assert!(matches!(calls[0], Call::Barrier { .. }));
             let called: Vec<&Collective> = calls[1..]
                 .iter()
-                .map(|call| match call {
-                    Call::Collective(called) => &**called,
-                    other => panic!("{other:?} is no collective"),
+                .map(|call| {
+                    let Call::Collective(called) = call else {
+                        panic!("{call:?} is no collective");
+                    };
+                    &**called
                 })
                 .collect();
             let expected = each.iter().cycle().take(3 * (levels - 1) + 1);

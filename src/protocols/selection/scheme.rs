@@ -297,7 +297,7 @@ mod tests {
     fn a_buffer_is_pinned_at_the_rts_only_where_the_hca_may_read_it() {
         let large = Bytes::kib(64);
         let pins = |scheme, free_cores, bytes: u64| {
-            let settings = Cooperation { free_cores, large, ..Cooperation::by(scheme) };
+            let settings = Cooperation { large, free_cores, ..Cooperation::by(scheme) };
             settings.registers_at_rts(scheme, Via::SharedMemory, bytes)
         };
         let (small, large) = (large.as_u64() - 1, large.as_u64());

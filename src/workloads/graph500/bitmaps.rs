@@ -33,9 +33,9 @@ pub enum Format {
 }
 
 /// Bits of a word, and words of a queue for each word of its summary.
-pub const WORD_BITS: u64 = 64;
+const WORD_BITS: u64 = u64::BITS as u64;
 /// Bytes of a word.
-const WORD_BYTES: u64 = 8;
+const WORD_BYTES: u64 = WORD_BITS / u8::BITS as u64;
 
 /// The queue of a process.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -253,7 +253,7 @@ fn columns(made: &Graph, depths: &[u32], processes: u32, levels: &mut [Count]) {
     let stride = processes as usize;
     for owner in 0..processes {
         let own: Vec<u32> = (owner..made.vertices()).step_by(stride).collect();
-        for word in own.chunks(WORD_BITS as usize) {
+        for word in own.chunks(u64::BITS as usize) {
             let mut at: Vec<u32> = word.iter().map(|vertex| depths[*vertex as usize]).collect();
             at.sort_unstable();
             at.dedup();

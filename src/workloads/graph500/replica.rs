@@ -36,6 +36,10 @@ pub struct Costs {
 pub const CALLS: usize = 3;
 
 /// The collectives of a level: whether anything is new, the bitmaps, their summaries.
+///
+/// # Panics
+///
+/// Never: words have a union.
 pub fn calls(format: Format, vertices: u64, processes: u32) -> [Collective; CALLS] {
     let comm = Comm::default();
     let [queue, summary] = Queue::new(format, vertices, processes).bytes();
