@@ -1,29 +1,31 @@
-//! The registration cache of an MPI library: which buffers of a process stay pinned for the HCA.
+//! The registration cache of an MPI library: which bytes of which buffers of a process stay pinned for the
+//! HCA.
 //!
-//! Buffers stay pinned after their message, since pinning takes far longer than a lookup. Where their bytes
-//! would pass the limit, those that were used longest ago are unpinned, as in MVAPICH2. Its
-//! limit, `MV2_DREG_CACHE_LIMIT`, is none by default.
+//! A registration pins what it is asked for, a part of a buffer too. What is asked for again costs nothing
+//! while all of it is pinned; where a part of it is not, all of it is pinned anew, as a cache does that looks
+//! for one entry. Where the bytes would pass the limit, the buffers that were used longest ago are unpinned,
+//! as in MVAPICH2. Its limit, `MV2_DREG_CACHE_LIMIT`, is none by default.
 //!
-//! Left out: its limit on the number of buffers (`MV2_NDREG_ENTRIES`), the time that unpinning
-//! takes, and buffers that are in use when they leave. Noticeable in programs of thousands of buffers.
+//! Left out: its limit on the number of buffers (`MV2_NDREG_ENTRIES`), the time that unpinning takes, and
+//! buffers that are in use when they leave. Noticeable in programs of thousands of buffers.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use units::Bytes;
 
 /// What a registration finds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
-    /// The buffer is pinned.
+    /// All its bytes are pinned.
     Pinned,
-    /// Bytes of it are pinned for the first time.
+    /// Some have never been pinned.
     New,
-    /// It was pinned, and had to leave.
+    /// All were pinned, and some had to leave.
     Left,
 }
 
-/// The pinned buffers of one process; buffers have names of type `K`, and are pinned from their
-/// beginning.
+/// The pinned buffers of one process; buffers have names of type `K`.
 #[derive(Clone, Debug)]
 pub struct RegistrationCache<K> {
     /// The most bytes that stay pinned; `None`: no limit.
@@ -35,14 +37,53 @@ pub struct RegistrationCache<K> {
     clock: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Buffer {
-    /// Bytes that are pinned; 0: none.
-    pinned: u64,
-    /// The most bytes that were ever pinned.
-    most: u64,
-    /// Its last use, where it is pinned.
+    pinned: Parts,
+    /// What was ever pinned.
+    ever: Parts,
+    /// Its last use, where some of it is pinned.
     age: u64,
+}
+
+/// Parts of a buffer, in order; those that touch are one.
+#[derive(Clone, Debug, Default)]
+struct Parts(Vec<Range<u64>>);
+
+impl Parts {
+    fn hold(&self, asked: &Range<u64>) -> bool {
+        self.touching(asked)
+            .first()
+            .is_some_and(|part| part.start <= asked.start && part.end >= asked.end)
+    }
+
+    /// The places of the parts that overlap or touch a range.
+    fn places(&self, asked: &Range<u64>) -> Range<usize> {
+        let first = self.0.partition_point(|part| part.end < asked.start);
+        let count = self.0[first..].iter().take_while(|part| part.start <= asked.end).count();
+        first..first + count
+    }
+
+    fn touching(&self, asked: &Range<u64>) -> &[Range<u64>] {
+        &self.0[self.places(asked)]
+    }
+
+    /// Adds a range: by how many bytes the parts grow.
+    fn add(&mut self, asked: &Range<u64>) -> u64 {
+        let length = |range: &Range<u64>| range.end - range.start;
+        let touching = self.touching(asked);
+        let before: u64 = touching.iter().map(length).sum();
+        let whole = touching.iter().fold(asked.clone(), |whole, part| {
+            whole.start.min(part.start)..whole.end.max(part.end)
+        });
+        let grown = length(&whole) - before;
+        self.0.splice(self.places(asked), [whole]);
+        grown
+    }
+
+    fn length(&self) -> u64 {
+        self.0.iter().map(|part| part.end - part.start).sum()
+    }
 }
 
 impl<K: Copy + Ord> RegistrationCache<K> {
@@ -52,24 +93,21 @@ impl<K: Copy + Ord> RegistrationCache<K> {
         Self { limit: limit.map(Bytes::as_u64), used: 0, buffers, ages, clock: 0 }
     }
 
-    /// The first `bytes` of a buffer are needed: they are pinned afterwards, and stay so where the limit
-    /// allows it.
-    pub fn register(&mut self, name: K, bytes: u64) -> Found {
+    /// Bytes of a buffer are needed: they are pinned afterwards, and stay so where the limit allows it.
+    pub fn register(&mut self, name: K, bytes: &Range<u64>) -> Found {
         let buffer = self.buffers.entry(name).or_default();
-        let found = if buffer.pinned >= bytes {
+        let found = if buffer.pinned.hold(bytes) {
             Found::Pinned
-        } else if buffer.most >= bytes {
+        } else if buffer.ever.hold(bytes) {
             Found::Left
         } else {
             Found::New
         };
         self.ages.remove(&buffer.age);
         self.clock += 1;
-        // What is pinned anew replaces a shorter part of the same buffer.
-        self.used -= buffer.pinned;
-        let pinned = buffer.pinned.max(bytes);
-        *buffer = Buffer { pinned, most: buffer.most.max(bytes), age: self.clock };
-        self.used += pinned;
+        buffer.age = self.clock;
+        buffer.ever.add(bytes);
+        self.used += buffer.pinned.add(bytes);
         self.ages.insert(self.clock, name);
         self.unpin();
         found
@@ -80,48 +118,43 @@ impl<K: Copy + Ord> RegistrationCache<K> {
         while self.limit.is_some_and(|limit| self.used > limit) {
             let Some((_, oldest)) = self.ages.pop_first() else { return };
             let buffer = self.buffers.get_mut(&oldest).expect("what has an age is known");
-            self.used -= buffer.pinned;
-            (buffer.pinned, buffer.age) = (0, 0);
+            self.used -= buffer.pinned.length();
+            (buffer.pinned, buffer.age) = (Parts::default(), 0);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Found::{Left, New, Pinned};
     use super::*;
 
     #[test]
     fn the_buffer_that_was_used_longest_ago_makes_room() {
         let mut cache = RegistrationCache::new(Some(Bytes::new(300)));
-        let mut uses = |name, bytes| cache.register(name, bytes);
-        assert_eq!(
-            [uses('a', 100), uses('b', 200), uses('a', 50)],
-            [Found::New, Found::New, Found::Pinned]
-        );
+        let mut uses = |name, bytes| cache.register(name, &(0..bytes));
+        assert_eq!([uses('a', 100), uses('b', 200), uses('a', 50)], [New, New, Pinned]);
         // One byte too many: `b` leaves, which was used before `a`.
-        assert_eq!(
-            [uses('c', 1), uses('a', 100), uses('b', 200)],
-            [Found::New, Found::Pinned, Found::Left]
-        );
+        assert_eq!([uses('c', 1), uses('a', 100), uses('b', 200)], [New, Pinned, Left]);
     }
 
     #[test]
-    fn a_longer_part_replaces_the_shorter_one() {
-        let mut cache = RegistrationCache::new(Some(Bytes::new(300)));
-        let found = [("a", 100), ("a", 200), ("b", 100), ("a", 200)]
-            .map(|(name, bytes)| cache.register(name, bytes));
-        assert_eq!(found, [Found::New, Found::New, Found::New, Found::Pinned]);
+    fn a_part_of_a_buffer_pins_its_own_bytes() {
+        let mut cache = RegistrationCache::new(Some(Bytes::new(60)));
+        let mut uses = |bytes| cache.register((), &bytes);
+        assert_eq!([uses(40..50), uses(40..50), uses(50..60)], [New, Pinned, New]);
+        assert_eq!(uses(45..60), Pinned, "parts that touch are one");
+        assert_eq!([uses(39..41), uses(0..40), uses(0..60)], [New, New, Pinned]);
+        // A byte beyond the limit: the only buffer leaves.
+        assert_eq!([uses(70..71), uses(0..60)], [New, Left]);
     }
 
     #[test]
     fn nothing_stays_without_room_and_everything_without_a_limit() {
         let mut none = RegistrationCache::new(Some(Bytes::new(0)));
-        assert_eq!([(); 3].map(|()| none.register((), 8)), [Found::New, Found::Left, Found::Left]);
+        assert_eq!([(); 3].map(|()| none.register((), &(0..8))), [New, Left, Left]);
         let mut all = RegistrationCache::new(None);
-        let huge = u64::MAX / 4;
-        assert_eq!(
-            [0, 1, 2, 0].map(|name| all.register(name, huge)),
-            [Found::New, Found::New, Found::New, Found::Pinned]
-        );
+        let huge = 0..u64::MAX / 4;
+        assert_eq!([0, 1, 2, 0].map(|name| all.register(name, &huge)), [New, New, New, Pinned]);
     }
 }

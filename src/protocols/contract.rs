@@ -140,6 +140,8 @@ pub const ASKED: usize = 3;
 pub enum Counter {
     /// Copies of large messages that a process has before it.
     Copies(Process),
+    /// Copies of large messages that a process was ever given; it never goes down.
+    Given(Process),
     /// Large RDMA operations that the HCA of this node has before it.
     Offloads(u32),
     /// A number of the lock of a window that is mapped.
@@ -150,6 +152,9 @@ impl std::fmt::Display for Counter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Copies(process) => write!(f, "the number of copies of process {}", process.0),
+            Self::Given(process) => {
+                write!(f, "the number of copies given to process {}", process.0)
+            }
             Self::Offloads(node) => write!(f, "the number of RDMA operations of node {node}"),
             Self::Lock(..) => f.write_str("a number of the lock of a mapped window"),
         }

@@ -83,30 +83,30 @@ pub trait Skeleton: Any + Debug + Send + Sync {
     /// Paths of the fields that give the size of messages, the computation, and what multiplies both.
     fn dimensions(&self) -> [&'static str; 3];
 
-    /// Computation of a process in all steps, in picoseconds.
-    fn compute(&self) -> u128;
+    /// Computation of a process in all steps, in picoseconds, at most.
+    fn compute(&self, processes: u32) -> u128;
 
     /// Messages between neighbours in all steps; 0 where they are known with the programs only.
     fn messages(&self) -> u64;
 
     /// Bytes of all messages, at most.
-    fn bytes(&self) -> u128;
+    fn bytes(&self, processes: u32) -> u128;
 
     /// Bytes of the greatest message.
-    fn greatest(&self) -> u64;
+    fn greatest(&self, processes: u32) -> u64;
 
-    /// The reductions over all processes that it calls, each by the library's default.
-    fn reductions(&self, _processes: u32) -> Vec<Collective> {
+    /// The collectives over all processes that it calls, each by the library's default.
+    fn collectives(&self, _processes: u32) -> Vec<Collective> {
         Vec::new()
     }
 
-    /// The programs of all ranks, with their reductions as the library makes them; `draws` decide
+    /// The programs of all ranks, with their collectives as the library makes them; `draws` decide
     /// what is random.
     fn programs(
         &self,
         processes: u32,
         draws: &Draws,
-        reductions: &[Arc<Collective>],
+        collectives: &[Arc<Collective>],
     ) -> Vec<AnyProgram>;
 
     /// Adds its metrics.
@@ -124,13 +124,13 @@ pub struct Application {
     pub task: Arc<dyn Skeleton>,
 }
 
-/// An application, and its reductions as the library makes them.
+/// An application, and its collectives as the library makes them.
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The application.
     pub application: Application,
-    /// One call for each of [`Application::reductions`].
-    pub reductions: Vec<Chosen>,
+    /// One call for each of [`Application::collectives`].
+    pub calls: Vec<Chosen>,
 }
 
 /// The workload of an application; reports where its numbers contradict each other.
@@ -143,10 +143,10 @@ pub(super) fn applied(
     let application = Application { processes, per_node, task: Arc::new(task) };
     application.check(reading);
     let (node, choices) = (reading.node, reading.choices);
-    let calls = application.reductions().into_iter();
-    let reductions =
-        calls.map(|call| choices.choose(reading.diagnostics, node, "workload", call)).collect();
-    Arc::new(Applied { application, reductions })
+    let called = application.collectives().into_iter();
+    let calls =
+        called.map(|call| choices.choose(reading.diagnostics, node, "workload", call)).collect();
+    Arc::new(Applied { application, calls })
 }
 
 /// The grid of the processes; a line of them with a report where they do not fit.
@@ -195,20 +195,20 @@ impl Application {
         self.processes.div_ceil(self.per_node)
     }
 
-    /// The reductions over all processes that it calls, each by the library's default.
-    pub fn reductions(&self) -> Vec<Collective> {
-        self.task.reductions(self.processes)
+    /// The collectives over all processes that it calls, each by the library's default.
+    pub fn collectives(&self) -> Vec<Collective> {
+        self.task.collectives(self.processes)
     }
 
-    /// The programs of all ranks, with their reductions as the library makes them; `draws` decide
+    /// The programs of all ranks, with their collectives as the library makes them; `draws` decide
     /// the graph of a search.
     ///
     /// # Panics
     ///
-    /// When there are not as many reductions as [`Self::reductions`] names.
-    pub fn programs(&self, draws: &Draws, reductions: &[Arc<Collective>]) -> Vec<AnyProgram> {
-        assert_eq!(reductions.len(), self.reductions().len(), "each reduction has its call");
-        self.task.programs(self.processes, draws, reductions)
+    /// When there are not as many calls as [`Self::collectives`] names.
+    pub fn programs(&self, draws: &Draws, calls: &[Arc<Collective>]) -> Vec<AnyProgram> {
+        assert_eq!(calls.len(), self.collectives().len(), "each collective has its call");
+        self.task.programs(self.processes, draws, calls)
     }
 
     /// Refuses numbers that contradict each other.
@@ -231,7 +231,8 @@ impl Application {
             let one = one.related(reading.place(also), format!("it goes with `{also}`"));
             reading.diagnostics.push(one);
         };
-        let (greatest, bytes) = (self.task.greatest(), self.task.bytes());
+        let (greatest, bytes) =
+            (self.task.greatest(self.processes), self.task.bytes(self.processes));
         if greatest > MAX_MESSAGE {
             let found = format!("a message has {greatest} bytes");
             report(size, found, format!("at most {MAX_MESSAGE} are allowed"));
@@ -239,7 +240,7 @@ impl Application {
             let found = format!("all messages together have {bytes} bytes");
             report(size, found, "at most 2^64 bytes can be counted".to_owned());
         }
-        let compute = self.task.compute();
+        let compute = self.task.compute(self.processes);
         if compute > u128::from(LONGEST_RUN.as_ps()) {
             let days = compute / (24 * 3600 * u128::from(PS_PER_S));
             let found = format!("a process computes for {days} days");
@@ -258,7 +259,7 @@ impl Workload for Applied {
     }
 
     fn collectives(&self) -> Vec<&Chosen> {
-        self.reductions.iter().collect()
+        self.calls.iter().collect()
     }
 
     fn nodes(&self) -> Option<u32> {
@@ -266,8 +267,8 @@ impl Workload for Applied {
     }
 
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
-        let reductions = self.reductions.iter().map(|one| Arc::new(ranks.placed(one)));
-        self.application.programs(&*draws(ranks.seed), &reductions.collect::<Vec<_>>())
+        let calls = self.calls.iter().map(|one| Arc::new(ranks.placed(one)));
+        self.application.programs(&*draws(ranks.seed), &calls.collect::<Vec<_>>())
     }
 
     fn messages(&self, _: &Ranks) -> u64 {

@@ -245,7 +245,7 @@ impl Skeleton for CoMd {
         ]
     }
 
-    fn compute(&self) -> u128 {
+    fn compute(&self, _: u32) -> u128 {
         (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
@@ -253,16 +253,16 @@ impl Skeleton for CoMd {
         self.messages()
     }
 
-    fn bytes(&self) -> u128 {
+    fn bytes(&self, _: u32) -> u128 {
         self.bytes()
     }
 
-    fn greatest(&self) -> u64 {
+    fn greatest(&self, _: u32) -> u64 {
         self.halo().into_iter().max().unwrap_or(0)
     }
 
     /// The sum of atoms, and the sum of energies.
-    fn reductions(&self, _: u32) -> Vec<Collective> {
+    fn collectives(&self, _: u32) -> Vec<Collective> {
         vec![sum(Datatype::Int32, 1, FREE), sum(Datatype::Double, 2, FREE + 2)]
     }
 
@@ -270,9 +270,9 @@ impl Skeleton for CoMd {
         &self,
         processes: u32,
         _: &Draws,
-        reductions: &[Arc<Collective>],
+        collectives: &[Arc<Collective>],
     ) -> Vec<AnyProgram> {
-        let sums = [&reductions[0], &reductions[1]];
+        let sums = [&collectives[0], &collectives[1]];
         (0..processes).map(|rank| AnyProgram::Score(self.program(rank, sums))).collect()
     }
 

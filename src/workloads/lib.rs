@@ -126,6 +126,8 @@ programs! {
     Host(Box<epochs::Host>),
     /// A rank whose window grows.
     Growth(Box<window_growth::Grower>),
-    /// A rank of a breadth-first search.
+    /// A rank of a breadth-first search by pairs.
     Search(Box<graph500::searcher::Searcher>),
+    /// A rank of a breadth-first search over replicated bitmaps.
+    Replica(Box<graph500::replica::Replica>),
 }

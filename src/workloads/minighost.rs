@@ -202,7 +202,7 @@ impl Skeleton for MiniGhost {
         ]
     }
 
-    fn compute(&self) -> u128 {
+    fn compute(&self, _: u32) -> u128 {
         (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
@@ -210,16 +210,16 @@ impl Skeleton for MiniGhost {
         self.messages()
     }
 
-    fn bytes(&self) -> u128 {
+    fn bytes(&self, _: u32) -> u128 {
         self.bytes()
     }
 
-    fn greatest(&self) -> u64 {
+    fn greatest(&self, _: u32) -> u64 {
         self.halo(0).into_iter().max().unwrap_or(0)
     }
 
     /// The sum of a variable, where one is summed.
-    fn reductions(&self, _: u32) -> Vec<Collective> {
+    fn collectives(&self, _: u32) -> Vec<Collective> {
         if self.sums == 0 { Vec::new() } else { vec![sum(Datatype::Double, 1, FREE)] }
     }
 
@@ -227,9 +227,9 @@ impl Skeleton for MiniGhost {
         &self,
         processes: u32,
         _: &Draws,
-        reductions: &[Arc<Collective>],
+        collectives: &[Arc<Collective>],
     ) -> Vec<AnyProgram> {
-        let sum = reductions.first();
+        let sum = collectives.first();
         (0..processes).map(|rank| AnyProgram::Score(self.program(rank, sum))).collect()
     }
 

@@ -149,7 +149,7 @@ impl Skeleton for Stencil {
         ]
     }
 
-    fn compute(&self) -> u128 {
+    fn compute(&self, _: u32) -> u128 {
         (u128::from(self.warm_up) + u128::from(self.steps)) * u128::from(self.compute)
     }
 
@@ -157,11 +157,11 @@ impl Skeleton for Stencil {
         self.messages()
     }
 
-    fn bytes(&self) -> u128 {
+    fn bytes(&self, _: u32) -> u128 {
         self.bytes()
     }
 
-    fn greatest(&self) -> u64 {
+    fn greatest(&self, _: u32) -> u64 {
         self.halo
     }
 

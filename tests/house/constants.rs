@@ -67,7 +67,7 @@ const LIMITS: &[Row] = &[
     ("workloads/program/stream.rs", &["MOST_SILENT"]),
     ("workloads/statements/variables.rs", &["MOST_VARIABLES"]),
     ("workloads/incast.rs", &["MOST_RECEIVES"]),
-    ("workloads/graph500.rs", &["MOST_PROCESSES", "MOST_SCALE"]),
+    ("workloads/graph500.rs", &["MOST_LEVELS", "MOST_PROCESSES", "MOST_SCALE"]),
     ("workloads/tiles.rs", &["MOST"]),
 ];
 
@@ -95,6 +95,7 @@ const STATED: &[Row] = &[
     ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
     ("workloads/gpu/stencil.rs", &["FLOPS", "PAD"]),
     ("workloads/graph500.rs", &["BUFFER", "PAIR"]),
+    ("workloads/graph500/replica.rs", &["CALLS"]),
     ("workloads/grid.rs", &["AXES", "FACES"]),
     ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),
     ("workloads/minighost.rs", &["REAL"]),

@@ -16,7 +16,8 @@ use mpisim::runtime::timed::{Ending, Mark, Outcome, Ran};
 use mpisim::units::Bytes;
 use mpisim::workloads::application::{Application, Skeleton};
 use mpisim::workloads::comd::{CUTOFF, CoMd};
-use mpisim::workloads::graph500::{PAIR, Search};
+use mpisim::workloads::graph500::bitmaps::Format;
+use mpisim::workloads::graph500::{Implementation, PAIR, Search};
 use mpisim::workloads::grid::{FACES, Grid, Order, opposite};
 use mpisim::workloads::halo::{received, sent};
 use mpisim::workloads::job::{AnyProgram, Job, draws};
@@ -55,9 +56,21 @@ fn minighost(extents: [u32; 3], global: bool, sums: u32) -> Application {
 }
 
 fn search(processes: u32, scale: u32, buffer: u64) -> Application {
-    let (edge_factor, vertices, compute) = (4, None, 7);
-    let task = Arc::new(Search { scale, edge_factor, vertices, buffer, compute });
-    Application { processes, per_node: 3, task }
+    let (implementation, edge_factor, vertices) = (Implementation::Simple, 4, None);
+    let (compute, word) = (7, 0);
+    let task = Search { implementation, scale, edge_factor, vertices, buffer, compute, word };
+    Application { processes, per_node: 3, task: Arc::new(task) }
+}
+
+/// The searches over replicated bitmaps, each with its format.
+const REPLICATED: [(Implementation, Format); 2] =
+    [(Implementation::Replicated, Format::Rows), (Implementation::ReplicatedCsc, Format::Columns)];
+
+fn replicated(processes: u32, scale: u32, implementation: Implementation) -> Application {
+    let by_pairs = search(processes, scale, PAIR);
+    let task = *by_pairs.task_as::<Search>().unwrap();
+    let task = Search { implementation, word: 1_001, ..task };
+    Application { task: Arc::new(task), ..by_pairs }
 }
 
 /// Grids with one, two and more processes on an axis, where neighbours are oneself, the same, others.
@@ -76,9 +89,8 @@ fn exchanges() -> Vec<Application> {
 }
 
 fn programs(application: &Application) -> Vec<AnyProgram> {
-    let reductions: Vec<Arc<Collective>> =
-        application.reductions().into_iter().map(Arc::new).collect();
-    application.programs(&*draws(SEED), &reductions)
+    let calls: Vec<Arc<Collective>> = application.collectives().into_iter().map(Arc::new).collect();
+    application.programs(&*draws(SEED), &calls)
 }
 
 fn placed<P>(profile: Profile, application: &Application, programs: Vec<P>) -> Job<P> {
@@ -127,7 +139,7 @@ fn every_send_has_its_receive_and_no_byte_is_lost() {
         }
         assert!(open.values().all(|count| *count == 0), "{:?}: {open:?}", application.task);
         assert_eq!(messages, application.task.messages(), "{:?}", application.task);
-        assert_eq!(bytes, application.task.bytes(), "{:?}", application.task);
+        assert_eq!(bytes, application.task.bytes(application.processes), "{:?}", application.task);
     }
 }
 
@@ -186,6 +198,8 @@ fn the_untimed_world_comes_to_the_same_end() {
         comd([2, 1, 2], true),
         minighost([2, 2, 1], false, 1),
         search(4, 6, 64),
+        replicated(4, 6, Implementation::Replicated),
+        replicated(5, 6, Implementation::ReplicatedCsc),
     ] {
         let job = placed(ideal(&[]), &application, programs(&application));
         assert_eq!(cross(job).unwrap().outcome.ending, Ending::Finished);
@@ -201,7 +215,8 @@ fn no_order_of_two_ranks_is_stuck() {
     let two = search(2, 4, 48);
     let task = Search { edge_factor: 1, ..*two.task_as::<Search>().unwrap() };
     let small = Application { task: Arc::new(task), ..two };
-    for application in [one_step, small] {
+    let over_bitmaps = replicated(2, 4, Implementation::ReplicatedCsc);
+    for application in [one_step, small, over_bitmaps] {
         for protocol in [Protocol::RPut, Protocol::RGet] {
             let mut job = placed(ideal(&[]), &application, programs(&application));
             (job.nodes, job.rendezvous) = (2, protocol);
@@ -226,7 +241,7 @@ fn a_step_computes_as_long_as_the_scenario_says() {
         [stencil([2, 2, 2], false, 8), comd([2, 2, 2], true), minighost([2; 3], false, 3)]
     {
         let ran = run(ideal(&[]), &application);
-        let all = application.task.compute();
+        let all = application.task.compute(8);
         for process in 0..8 {
             let [start, end] = [START, END].map(|number| mark(&ran.outcome, process, number));
             let outside = (end.account - start.account).of(Part::Outside);
@@ -261,6 +276,55 @@ fn a_search_brings_every_pair_to_its_owner() {
                 let [start, end] = [START, END].map(|number| mark(&outcome, me, number));
                 let outside = (end.account - start.account).of(Part::Outside).as_ps();
                 assert_eq!(outside, 7 * (scanned + came), "rank {me} of {processes}");
+            }
+        }
+    }
+}
+
+/// A level asks whether anything is new, and passes the bitmaps and their summaries on, but for the last one.
+#[test]
+fn a_search_over_bitmaps_calls_three_collectives_a_level() {
+    for (implementation, format) in REPLICATED {
+        let application = replicated(6, 9, implementation);
+        let task = application.task_as::<Search>().unwrap();
+        let levels = task.scanned(format, 6, &*draws(SEED)).levels() as usize;
+        assert!(levels > 2, "{levels} levels");
+        let each = application.collectives();
+        for program in programs(&application) {
+            let calls = calls(program);
+            assert!(matches!(calls[0], Call::Barrier { .. }));
+            let called: Vec<&Collective> = calls[1..]
+                .iter()
+                .map(|call| {
+                    let Call::Collective(called) = call else {
+                        panic!("{call:?} is no collective");
+                    };
+                    &**called
+                })
+                .collect();
+            let expected = each.iter().cycle().take(3 * (levels - 1) + 1);
+            assert_eq!(called, expected.collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Each rank goes through the edges and the words of its levels, and of the bitmaps that it clears before.
+#[test]
+fn a_search_over_bitmaps_computes_what_its_levels_look_at() {
+    for (implementation, format) in REPLICATED {
+        for (processes, scale) in [(1, 5), (2, 7), (5, 9), (28, 10)] {
+            let application = replicated(processes, scale, implementation);
+            let task = application.task_as::<Search>().unwrap();
+            let scanned = task.scanned(format, processes, &*draws(SEED));
+            let outcome = run(ideal(&[]), &application).outcome;
+            for me in 0..processes {
+                let levels = 0..scanned.levels();
+                let edges: u64 = levels.clone().map(|level| scanned.edges(level, me)).sum();
+                let words: u64 = levels.map(|level| scanned.words(level)).sum();
+                let [start, end] = [START, END].map(|number| mark(&outcome, me, number));
+                let outside = (end.account - start.account).of(Part::Outside).as_ps();
+                let expected = 7 * edges + 1_001 * (words + scanned.words_before());
+                assert_eq!(outside, expected, "rank {me} of {processes}");
             }
         }
     }
@@ -331,12 +395,25 @@ fn memory_does_not_grow_with_steps() {
 /// A scaled search of many processes holds no matrix.
 #[test]
 fn a_scaled_search_costs_little_a_rank() {
-    let task =
-        Search { scale: 6, edge_factor: 16, vertices: Some(1 << 30), buffer: 4_096, compute: 1 };
+    let task = Search {
+        implementation: Implementation::Simple,
+        scale: 6,
+        edge_factor: 16,
+        vertices: Some(1 << 30),
+        buffer: 4_096,
+        compute: 1,
+        word: 1,
+    };
     let application = Application { processes: 4_096, per_node: 28, task: Arc::new(task) };
     let plan = allocation_counter::measure(|| drop(programs(&application)));
     assert!(plan.bytes_max / 4_096 < 1_000, "{} B in all", plan.bytes_max);
     let traffic = task.traffic(4_096, &*draws(SEED));
     let totals = traffic.totals();
     assert!(totals.scanned > 1 << 34, "{totals:?}");
+    for (implementation, _) in REPLICATED {
+        let task = Arc::new(Search { implementation, ..task });
+        let application = Application { processes: 4_096, per_node: 28, task };
+        let plan = allocation_counter::measure(|| drop(programs(&application)));
+        assert!(plan.bytes_max / 4_096 < 1_000, "{} B in all", plan.bytes_max);
+    }
 }

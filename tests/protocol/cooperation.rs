@@ -7,6 +7,7 @@ use crate::small::{Small, WORLD, iprobe, irecv, isend, recv, send, wait_all};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::SendMode;
 use mpisim::protocols::call::{Buffer, Call, Peer};
+use mpisim::protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use mpisim::protocols::rendezvous::scheme::Calls;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme, coop_hca, coop_load};
 use mpisim::runtime::explore::{self, Budget, Survey};
@@ -72,6 +73,30 @@ fn every_order_of_one_message_is_right() {
         }
     }
     assert!(states > 2_000 && shared > 100, "{states} states, {shared} shared copies");
+}
+
+/// V4 and V5, whatever the counters of COOP-load hold, and whichever side raises them.
+#[test]
+fn every_reading_of_the_counters_is_right_in_every_order() {
+    let receiver =
+        vec![irecv(WORLD, Some(0), Some(1), 0), irecv(WORLD, Some(1), Some(1), 1), wait_all(0, 2)];
+    let two_senders = vec![
+        vec![isend(WORLD, 0, 2, 1, 40), wait_all(0, 1)],
+        vec![isend(WORLD, 0, 2, 1, 21), wait_all(0, 1)],
+        receiver,
+    ];
+    for held in [Held::Outstanding, Held::Cumulative] {
+        for raised in [Raised::WithChoice, Raised::ByEachSide] {
+            for unit in [Unit::Copy, Unit::Half] {
+                for calls in pairs(40).into_iter().chain([two_senders.clone()]) {
+                    let mut small = together(calls, Scheme::Load, Some(16));
+                    let near = small.near.as_mut().expect("they are together");
+                    near.load = Load { unit, held, raised };
+                    check_clean(&small, true);
+                }
+            }
+        }
+    }
 }
 
 /// V8 and V5: two senders to one receiver, messages of different size.

@@ -13,6 +13,7 @@ use crate::plan::{self, Plan, Request};
 use form::shape::nearest;
 use protocols::collectives::Algorithm;
 use protocols::contract::{Machine, Program};
+use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Protocol, Scheme};
 use protocols::rma::Transport;
 use runtime::monitors::buffers::Lends;
@@ -102,6 +103,7 @@ pub fn entries() -> Vec<Entry> {
         )
     }));
     all.extend(cooperation());
+    all.extend(counted());
     all.extend(mutexes());
     all.extend(Algorithm::ALL.iter().map(|&algorithm| {
         let (kind, name) = (algorithm.kind(), algorithm.name());
@@ -232,6 +234,29 @@ fn written() -> [Entry; 8] {
             jobs::threads,
         ),
     ]
+}
+
+/// The readings of COOP-load beside the default, at once and in chunks.
+fn counted() -> impl Iterator<Item = Entry> {
+    let default = Load::default();
+    let by_each_side = Load { raised: Raised::ByEachSide, ..default };
+    let readings = [
+        ("half", Load { unit: Unit::Half, ..default }),
+        ("cumulative", Load { held: Held::Cumulative, ..default }),
+        ("by_each_side", by_each_side),
+        ("half/by_each_side", Load { unit: Unit::Half, ..by_each_side }),
+        ("cumulative/by_each_side", Load { held: Held::Cumulative, ..by_each_side }),
+        ("cumulative/half", Load { held: Held::Cumulative, unit: Unit::Half, ..default }),
+    ];
+    readings.into_iter().flat_map(|(word, load)| {
+        [("", None), ("/chunked", Some(8))].into_iter().map(move |(suffix, chunk)| {
+            let name = format!("cooperation/coop_load/{word}{suffix}");
+            let about = "R ranks of a node in a ring, K large messages to the next";
+            entry(&name, about, [2, 4], compared, move |size, planted| {
+                jobs::counted_ring(size, planted, load, chunk)
+            })
+        })
+    })
 }
 
 /// Every way to move large messages inside a node, at once and in chunks.

@@ -7,6 +7,7 @@ use form::json::{Node, Value};
 use form::machine::Machine;
 use form::shape::path::place;
 use hardware::profile::Profile;
+use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
@@ -49,6 +50,7 @@ pub(super) fn read(
         counts_offloads: rules
             .iter()
             .any(|rule| matches!(rule.scheme, Scheme::Adaptive | Scheme::Hybrid)),
+        load: load(settings),
         ready_by_rtr: settings.and_then(|settings| settings.word("ready")) == Some("rtr"),
         rules,
     };
@@ -61,6 +63,20 @@ pub(super) fn read(
     }
     check_offers(diagnostics, tree, &cooperation, threads);
     (cooperation, kernel)
+}
+
+/// How COOP-load counts copies.
+fn load(settings: Option<&Node>) -> Load {
+    let says = |key: &str, word: &str| settings.and_then(|node| node.word(key)) == Some(word);
+    Load {
+        unit: if says("load_unit", "half") { Unit::Half } else { Unit::Copy },
+        held: if says("load_counts", "cumulative") { Held::Cumulative } else { Held::Outstanding },
+        raised: if says("load_raised", "by_each_side") {
+            Raised::ByEachSide
+        } else {
+            Raised::WithChoice
+        },
+    }
 }
 
 /// The delay of the counter of large RDMA operations; none where no process reads it.

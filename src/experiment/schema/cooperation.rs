@@ -53,6 +53,36 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "How old the counter of these operations is when it is read: 0 where software counts, more \
          where a counter of the HCA is polled.",
     ),
+    default(
+        "load_counts",
+        &Shape::Word(&[
+            ("outstanding", "the copies that a process has still to do"),
+            ("cumulative", "all copies that it was ever given"),
+        ]),
+        "outstanding",
+        "What the counters of coop_load hold.",
+    ),
+    default(
+        "load_unit",
+        &Shape::Word(&[
+            ("copy", "a copy, of a whole message or of a half"),
+            ("half", "half a message, so that a copy of a whole one is two"),
+        ]),
+        "copy",
+        "What is one in the counters of coop_load.",
+    ),
+    default(
+        "load_raised",
+        &Shape::Word(&[
+            ("with_choice", "by the receiver for both sides, when it has matched the RTS"),
+            (
+                "by_each_side",
+                "by the receiver with its choice, and by the sender when the CTS has come",
+            ),
+        ]),
+        "with_choice",
+        "When and by whom the counters of coop_load are raised.",
+    ),
     default("large", &SIZE, "0 B", "Messages from this size on may be chunked or offloaded."),
     default(
         "ready",

@@ -149,8 +149,9 @@ impl Port<'_> {
     /// The own copy of this message has ended, where copies are counted.
     pub fn load_less(&mut self) {
         if self.counted {
-            let (counter, change) = (Counter::Copies(self.me), Change::Down);
-            self.out.emit(|| Action::Count { counter, change });
+            for (counter, change) in self.settings.load.with_end(self.protocol, self.me) {
+                self.out.emit(|| Action::Count { counter, change });
+            }
         }
     }
 

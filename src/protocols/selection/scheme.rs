@@ -10,6 +10,7 @@
 //! Source: `coop` Sec. II. Between nodes the protocol is always that of the job.
 
 use super::coop_hybrid::Situation;
+use super::coop_load::Load;
 use super::protocol::{Pins, Protocol};
 use super::{coop_coll, coop_hybrid, coop_load};
 use crate::arguments::SendMode;
@@ -62,20 +63,6 @@ impl Scheme {
             Self::Load => Some("the side with fewer copies before it copies"),
             Self::Adaptive => Some("coop_hca while the HCA has little to do, else rget"),
             Self::Hybrid => Some("coop_coll, coop_load or coop_hca, each where it belongs"),
-        }
-    }
-
-    /// Whether the sender's buffer must be pinned when the RTS tells its address.
-    pub(crate) const fn registers_at_rts(self, via: Via) -> bool {
-        match self {
-            Self::Fixed(protocol) => match protocol.pins() {
-                Pins::Nowhere => false,
-                Pins::BetweenNodes => !matches!(via, Via::SharedMemory),
-                Pins::Everywhere => true,
-            },
-            // The HCA may be chosen, and then reads it.
-            Self::Adaptive | Self::Hybrid => true,
-            Self::Coll | Self::Load => false,
         }
     }
 
@@ -159,6 +146,8 @@ pub struct Cooperation {
     pub free_cores: bool,
     /// Whether large RDMA operations are counted.
     pub counts_offloads: bool,
+    /// How COOP-load counts copies.
+    pub load: Load,
     /// Whether COOP-coll moves ready sends into non-blocking receives by RTR, else by RPUT.
     pub ready_by_rtr: bool,
 }
@@ -233,6 +222,21 @@ impl Cooperation {
         self.chunk.map(Bytes::as_u64).into_iter().chain(part).min()
     }
 
+    /// Whether the buffer of such a send must be pinned when its RTS tells its address.
+    pub(crate) fn registers_at_rts(&self, scheme: Scheme, via: Via, bytes: u64) -> bool {
+        match scheme {
+            Scheme::Fixed(protocol) => match protocol.pins() {
+                Pins::Nowhere => false,
+                Pins::BetweenNodes => !matches!(via, Via::SharedMemory),
+                Pins::Everywhere => true,
+            },
+            // Where the HCA may be chosen, it reads the buffer.
+            Scheme::Adaptive => bytes >= self.large.as_u64(),
+            Scheme::Hybrid => self.may_take(bytes),
+            Scheme::Coll | Scheme::Load => false,
+        }
+    }
+
     /// Whether the HCA could take a part of such a message.
     const fn may_take(&self, bytes: u64) -> bool {
         self.free_cores && bytes >= self.large.as_u64()
@@ -250,8 +254,13 @@ impl Cooperation {
     }
 
     /// What is asked: the copies of both sides, and the operations of their HCA.
-    pub const fn question(sender: Process, receiver: Process, node: u32) -> [Counter; ASKED] {
-        [Counter::Copies(sender), Counter::Copies(receiver), Counter::Offloads(node)]
+    pub const fn question(
+        &self,
+        sender: Process,
+        receiver: Process,
+        node: u32,
+    ) -> [Counter; ASKED] {
+        [self.load.of(sender), self.load.of(receiver), Counter::Offloads(node)]
     }
 
     /// The protocol, and whether the choice counts copies. `values` answers [`Self::question`];
@@ -275,6 +284,32 @@ impl Cooperation {
                 let by_load = !(offload || send_blocks || receive_blocks);
                 (coop_hybrid::choose(situation), by_load)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pinning costs tens of microseconds: where the HCA can never be chosen, none is paid.
+    #[test]
+    fn a_buffer_is_pinned_at_the_rts_only_where_the_hca_may_read_it() {
+        let large = Bytes::kib(64);
+        let pins = |scheme, free_cores, bytes: u64| {
+            let settings = Cooperation { large, free_cores, ..Cooperation::by(scheme) };
+            settings.registers_at_rts(scheme, Via::SharedMemory, bytes)
+        };
+        let (small, large) = (large.as_u64() - 1, large.as_u64());
+        assert!(pins(Scheme::Hybrid, true, large));
+        assert!(!pins(Scheme::Hybrid, true, small));
+        assert!(!pins(Scheme::Hybrid, false, large), "a full node offloads nothing");
+        for free_cores in [false, true] {
+            assert!(pins(Scheme::Adaptive, free_cores, large));
+            assert!(!pins(Scheme::Adaptive, free_cores, small));
+            assert!(
+                !pins(Scheme::Load, free_cores, large) && !pins(Scheme::Coll, free_cores, large)
+            );
         }
     }
 }

@@ -227,9 +227,9 @@ impl Costs {
         }
         let hca = &self.profile.hca;
         let new = || RegistrationCache::new(hca.registration_cache);
-        let end = region.offset + region.len;
-        let found = self.pinned.entry(process).or_insert_with(new).register(region.space, end);
-        let time = hca.mem_reg_base + hca.mem_reg_per_byte.cost(Bytes::new(end));
+        let bytes = region.offset..region.offset + region.len;
+        let found = self.pinned.entry(process).or_insert_with(new).register(region.space, &bytes);
+        let time = hca.mem_reg_base + hca.mem_reg_per_byte.cost(Bytes::new(region.len));
         match found {
             Found::Pinned => (TimeDelta::ZERO, false),
             Found::New => (time, true),

@@ -147,7 +147,7 @@ impl Traffic {
 
 /// What `count` of `parts` parts from number `first` on get of `all`, dealt out as evenly as whole
 /// numbers can be.
-fn share(all: u64, first: u64, count: u64, parts: u64) -> u64 {
+pub(super) fn share(all: u64, first: u64, count: u64, parts: u64) -> u64 {
     let until = |part: u64| u128::from(all) * u128::from(part) / u128::from(parts);
     u64::try_from(until(first + count) - until(first)).expect("at most all")
 }
@@ -175,7 +175,7 @@ fn search(graph: RMat, draws: &Draws, mut scan: impl FnMut(usize, u32, u32)) {
 }
 
 /// A random vertex, or the next one with a neighbour.
-fn root(made: &Graph, draws: &Draws) -> u32 {
+pub(super) fn root(made: &Graph, draws: &Draws) -> u32 {
     let draw = draws("search root")();
     // The high half of the product is below the number of vertices.
     let first = (u128::from(draw) * u128::from(made.vertices())) >> 64;

@@ -14,6 +14,7 @@ use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use protocols::contract::{Handle, Next, Process, Program, Region, Space};
 use protocols::library::{Endpoints, Job, SharedJob};
+use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use protocols::rma::call::{At, Flavor, LockKind, Operation, RmaCall, Spacing, Win};
 use protocols::rma::{self, Transport};
@@ -42,6 +43,8 @@ pub(super) struct Wiring {
     scheme: Scheme,
     /// Most bytes that a core copies before it polls.
     chunk: Option<u64>,
+    /// How COOP-load counts copies.
+    load: Load,
     /// The transport of one-sided operations.
     transport: Transport,
     /// Whether all are on one node.
@@ -51,6 +54,7 @@ pub(super) struct Wiring {
 pub(super) const APART: Wiring = Wiring {
     scheme: Scheme::Fixed(Protocol::RGet),
     chunk: None,
+    load: Load { unit: Unit::Copy, held: Held::Outstanding, raised: Raised::WithChoice },
     transport: Transport::Messages,
     together: false,
 };
@@ -77,6 +81,7 @@ pub(super) fn job<P: Program<Library>>(
         cooperation: Cooperation {
             chunk: wiring.chunk.map(Bytes::new),
             free_cores: true,
+            load: wiring.load,
             ..Cooperation::by(wiring.scheme)
         },
         eager_inter: Bytes::new(EAGER),
@@ -157,6 +162,17 @@ pub(super) fn near_ring(
     chunk: Option<u64>,
 ) -> Subject {
     in_a_ring(size, planted, LARGE, Wiring { scheme, chunk, together: true, ..APART })
+}
+
+/// The same by COOP-load, under one way to count.
+pub(super) fn counted_ring(
+    size: Size,
+    planted: Planted,
+    load: Load,
+    chunk: Option<u64>,
+) -> Subject {
+    let scheme = Scheme::Load;
+    in_a_ring(size, planted, LARGE, Wiring { scheme, chunk, load, together: true, ..APART })
 }
 
 /// Each rank sends to the next and receives from the one before, one message after the other: it probes before it

@@ -7,13 +7,12 @@ use crate::contract::{
 };
 use crate::library::answers::push_walk;
 use crate::library::requests::{Body, Choice, Request, Rts, Wake, received, status};
+use crate::library::site::Site;
 use crate::library::work::{Next, Work};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::rendezvous::scheme::Calls;
-use crate::rendezvous::{
-    Cooperation, Port, Progress, Protocol, Receiving, Role, RoleInput, coop_load,
-};
+use crate::rendezvous::{Port, Progress, Protocol, Receiving, Role, RoleInput};
 use crate::wire::{ControlMessage, Key, LibraryAction, MessageHeader};
 use mpi::envelope::{Envelope, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
@@ -87,7 +86,7 @@ impl Messages {
         let Body::Sending { mut role, choice, message, to, tag, receiver, buffer } = *body else {
             return Err(self.site.refuse("the request is no rendezvous send", key));
         };
-        let choice = self.choice_after(choice, input)?;
+        let choice = self.choice_after(choice, input, out)?;
         let receiver = other.or(receiver);
         let mut port = self.port(thread, key, (choice, message), to, buffer, out);
         (port.other, port.tag) = (receiver, tag);
@@ -104,8 +103,14 @@ impl Messages {
         Ok(None)
     }
 
-    /// The receiver's choice as a sender knows it after an input.
-    fn choice_after(&self, choice: Choice, input: RoleInput) -> Result<Choice, ProtocolError> {
+    /// The receiver's choice as a sender knows it after an input; it counts its own copy, where that is
+    /// left to it.
+    fn choice_after(
+        &self,
+        choice: Choice,
+        input: RoleInput,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Choice, ProtocolError> {
         let RoleInput::Word { word: ControlMessage::Cts { protocol, counted, .. }, .. } = input
         else {
             return Ok(choice);
@@ -114,7 +119,15 @@ impl Messages {
             Choice::Made(own, _) if own != protocol => {
                 Err(self.site.defect("both sides move a message by one protocol", protocol))
             }
-            Choice::Made(..) | Choice::Open(_) => Ok(Choice::Made(protocol, counted)),
+            Choice::Made(..) | Choice::Open(_) => {
+                let Site { job, me, .. } = &self.site;
+                if counted {
+                    for (counter, change) in job.cooperation.load.with_cts(protocol, *me) {
+                        out.emit(|| Action::Count { counter, change });
+                    }
+                }
+                Ok(Choice::Made(protocol, counted))
+            }
         }
     }
 
@@ -239,7 +252,8 @@ impl Messages {
         *role = Receiving::Decided(protocol.receiver());
         *choice = Choice::Made(protocol, counted);
         if counted {
-            for (counter, change) in coop_load::counts(protocol, from.peer, site.me) {
+            let both = [from.peer, site.me];
+            for (counter, change) in site.job.cooperation.load.with_choice(protocol, both) {
                 out.emit(|| Action::Count { counter, change });
             }
         }
@@ -387,7 +401,8 @@ impl Messages {
         else {
             return Err(self.site.refuse("only a matched receive asks for counters", key));
         };
-        let counters = Cooperation::question(from.peer, self.site.me, self.site.node());
+        let Site { job, me, .. } = &self.site;
+        let counters = job.cooperation.question(from.peer, *me, self.site.node());
         let token = key.token();
         out.emit(|| Action::Consult { counters, token });
         Ok(())

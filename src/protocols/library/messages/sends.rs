@@ -111,6 +111,7 @@ impl Messages {
                 (Sending::Undecided, Choice::Open(scheme))
             }
         };
+        let pins = job.cooperation.registers_at_rts(scheme, wire.via, buffer.len);
         let message = header.message;
         let tag = header.envelope.tag;
         let receiver = None;
@@ -119,7 +120,7 @@ impl Messages {
         if wire.via == Via::SharedMemory && scheme != Scheme::Fixed(Protocol::SharedMemory) {
             out.emit(|| Action::Expose { region: buffer });
         }
-        if scheme.registers_at_rts(wire.via) {
+        if pins {
             out.emit(|| Action::Register { region: buffer });
         }
         out.emit(|| Action::Work(Step::Control));
