@@ -152,12 +152,15 @@ profile! {
         line: Bytes = required, "32 B" .. "256 B";
         /// First level, per core.
         l1d_size: Bytes = required, "8 KiB" .. "256 KiB";
+        /// Ways of a set of the first level: entries of a queue lie in its sets at random, and what finds
+        /// its set full misses. Absent: a queue that is no larger hits as a whole.
+        l1d_ways: Count = optional, "2" .. "64";
         /// Load that hits the first level.
         l1d_latency: Time = required, "0.3 ns" .. "5 ns";
         /// Second level, per core.
         l2_size: Bytes = required, "64 KiB" .. "8 MiB";
         /// Ways of a set of the second level: pages lie in its sets at random, and what finds its set
-        /// full misses. Absent: a footprint that is no larger hits as a whole.
+        /// full misses, of copies and of queues. Absent: a footprint that is no larger hits as a whole.
         l2_ways: Count = optional, "2" .. "64";
         /// Load that hits the second level.
         l2_latency: Time = required, "1 ns" .. "50 ns";
@@ -166,6 +169,8 @@ profile! {
         l2_tile_copy_bw: Bandwidth = optional, "0.5 GB/s" .. "200 GB/s";
         /// Last level, per socket; 0: there is none.
         l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
+        /// Ways of a set of the last level, for queues. Absent: one that is no larger hits as a whole.
+        l3_ways: Count = optional, "2" .. "64";
         /// Load that hits the last level.
         l3_latency: Time = default("0 ns"), "0 ns" .. "150 ns";
         /// Lines that one core has on their way at once, where nothing fetches them ahead; absent: not

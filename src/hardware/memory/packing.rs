@@ -21,7 +21,8 @@
 //! the level that holds all data, however soon. The first level has no sets. Data begin at the first
 //! byte of a page.
 
-use super::{Level, Memory, WHOLE};
+use super::sets::WHOLE;
+use super::{Level, Memory};
 use crate::profile::Profile;
 use units::{Bandwidth, Bytes, TimeDelta};
 
@@ -313,8 +314,9 @@ impl Packer {
 impl Memory {
     /// The parts, of [`WHOLE`], of the scattered and of the packed side that the second level holds.
     fn held(&self, data: &Scattered, level: Level) -> [u64; 2] {
-        let held = |bytes| self.held_by_second_level(Bytes::new(bytes));
-        match (level, self.ways) {
+        let second = self.levels[1];
+        let held = |bytes| second.held(Bytes::new(bytes));
+        match (level, second.ways) {
             (Level::L1 | Level::Dram, _) => [0, 0],
             (Level::L2 | Level::L3, None) => [held(data.room + data.bytes); 2],
             (Level::L2 | Level::L3, Some(_)) => {

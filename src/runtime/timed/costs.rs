@@ -26,6 +26,8 @@ pub(super) struct Costs {
     pinned_bytes: BTreeMap<Process, u64>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
+    /// Comparing an entry of a queue of this length, where it was asked for: lengths repeat.
+    entries: Vec<Option<TimeDelta>>,
     /// The last answers of [`Self::pack`]: some are a walk over all pieces.
     packed: Vec<(TypedCopy, TimeDelta)>,
 }
@@ -39,8 +41,8 @@ impl Costs {
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
         let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
         let (pinned, pinned_bytes) = (BTreeMap::new(), BTreeMap::new());
-        let packed = Vec::new();
-        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied, packed }
+        let (entries, packed) = (Vec::new(), Vec::new());
+        Self { profile, memory, wqe_period, pinned, pinned_bytes, copied, entries, packed }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {
@@ -57,8 +59,14 @@ impl Costs {
         }
     }
 
-    pub(super) fn walk(&self, entries: u32, length: u32) -> TimeDelta {
-        self.memory.walk(entries, length)
+    /// Core time of comparing `entries` entries of a queue that holds `length`.
+    pub(super) fn walk(&mut self, entries: u32, length: u32) -> TimeDelta {
+        let at = usize::try_from(length).expect("a queue lies in memory");
+        if self.entries.len() <= at {
+            self.entries.resize(at + 1, None);
+        }
+        let entry = self.entries[at].get_or_insert_with(|| self.memory.entry(length));
+        *entry * u64::from(entries)
     }
 
     /// Core time of handing one WQE to the HCA.
