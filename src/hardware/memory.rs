@@ -68,7 +68,6 @@ pub struct Memory {
     load: [TimeDelta; 4],
     /// One queue entry, by level: the first one holds all its lines.
     entry: [TimeDelta; 4],
-    entry_footprint: u64,
     poll: TimeDelta,
     poll_footprint: u64,
     /// In the second level, in the last of three, beyond, and between sockets.
@@ -97,7 +96,6 @@ impl Memory {
                 mpi.match_per_elem_llc * lines,
                 mpi.match_per_elem_dram * lines,
             ],
-            entry_footprint: mpi.match_elem_footprint.as_u64(),
             poll: mpi.poll_per_channel,
             poll_footprint: mpi.poll_footprint.as_u64(),
             copy: [
@@ -132,10 +130,10 @@ impl Memory {
         self.load[level as usize]
     }
 
-    /// Comparing one entry of a queue that holds `length`: the mean of what a walk over all finds in each
-    /// level.
-    pub fn entry(&self, length: u32) -> TimeDelta {
-        let footprint = Bytes::new(u64::from(length) * self.entry_footprint);
+    /// Comparing one entry of a queue that holds `length`, of so many bytes `each`: the mean of what a walk
+    /// over all finds in each level.
+    pub fn entry(&self, length: u32, each: Bytes) -> TimeDelta {
+        let footprint = Bytes::new(u64::from(length) * each.as_u64());
         let mut sum = 0;
         let mut nearer = 0;
         for (level, entry) in self.levels.iter().zip(self.entry) {
@@ -217,7 +215,6 @@ mod tests {
             ("mpi.match_per_elem_l1", "12 ns"),
             ("mpi.match_per_elem_l2", "30 ns"),
             ("mpi.match_per_elem_dram", "500 ns"),
-            ("mpi.match_elem_footprint", "128 B"),
             ("mpi.poll_per_channel", "19.1 ns"),
             ("mpi.poll_footprint", "64 B"),
         ];
@@ -259,7 +256,7 @@ mod tests {
     #[test]
     fn an_entry_costs_what_the_level_of_its_queue_does() {
         let memory = two_levels();
-        let entry = |length| memory.entry(length);
+        let entry = |length| memory.entry(length, Bytes::new(128));
         // 128 B each: 256 entries fill 32 KiB, and 4096 fill 512 KiB.
         assert_eq!([0, 1, 256].map(entry), [TimeDelta::from_ns(12); 3]);
         assert_eq!([257, 4_096].map(entry), [TimeDelta::from_ns(30); 2]);
@@ -269,7 +266,7 @@ mod tests {
     #[test]
     fn beyond_the_first_level_each_line_of_an_entry_costs_one() {
         let memory = with(&[("mpi.match_elem_lines", "2")]);
-        let entry = |length| memory.entry(length);
+        let entry = |length| memory.entry(length, Bytes::new(128));
         assert_eq!([256, 257, 5_000].map(entry), [12, 60, 1_000].map(TimeDelta::from_ns));
     }
 
@@ -290,12 +287,13 @@ mod tests {
             (4_096, mixed(30, 500, 4_530)),
             (8_192, 500_000),
         ] {
-            let entry = levels.entry(length).as_ps();
+            let entry = levels.entry(length, Bytes::new(128)).as_ps();
             assert!(entry.abs_diff(ps) <= ps / 500, "{length}: {entry} for {ps}");
         }
         // No entry more makes the others cheaper, but for the steps in which chances are counted, and none
         // in the first level dearer by more than 1 % of what it costs beyond.
-        let entries: Vec<_> = (1..9_000).map(|length| levels.entry(length).as_ps()).collect();
+        let entries: Vec<_> =
+            (1..9_000).map(|length| levels.entry(length, Bytes::new(128)).as_ps()).collect();
         assert!(entries.windows(2).all(|pair| pair[1] + 20 >= pair[0]));
         assert!(entries[..512].windows(2).all(|pair| pair[1].saturating_sub(pair[0]) < 300));
     }
@@ -310,11 +308,10 @@ mod tests {
             ("mpi.match_per_elem_l2", "7 ns"),
             ("mpi.match_per_elem_llc", "25 ns"),
             ("mpi.match_per_elem_dram", "90 ns"),
-            ("mpi.match_elem_footprint", "128 B"),
         ];
         let sharp = memory(&sizes);
         let ways = memory(&[&sizes[..], &[("cache.l3_ways", "16")]].concat());
-        let at = |memory: &Memory, length| memory.entry(length);
+        let at = |memory: &Memory, length| memory.entry(length, Bytes::new(128));
         assert_eq!(
             [2_048, 2_049, 16_384, 16_385].map(|n| at(&sharp, n)),
             [7, 25, 25, 90].map(TimeDelta::from_ns)

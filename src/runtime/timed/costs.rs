@@ -9,7 +9,7 @@ use hardware::memory::packing::{Blocks, Packer, Scattered, Way};
 use hardware::memory::{Memory, Side};
 use hardware::profile::Profile;
 use mpi::datatype::Rows;
-use protocols::contract::{Process, Region, Space, Step};
+use protocols::contract::{Process, Queue, Region, Space, Step};
 use protocols::packing::Task;
 use protocols::typed::TypedCopy;
 use units::{Bytes, Rate, TimeDelta};
@@ -26,8 +26,8 @@ pub(super) struct Costs {
     pinned_bytes: BTreeMap<Process, u64>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
-    /// Comparing an entry of a queue of this length, where it was asked for: lengths repeat.
-    entries: Vec<Option<TimeDelta>>,
+    /// Comparing an entry of either queue at this length, where it was asked for: lengths repeat.
+    entries: [Vec<Option<TimeDelta>>; 2],
     /// The last answers of [`Self::pack`]: some are a walk over all pieces.
     packed: Vec<(TypedCopy, TimeDelta)>,
 }
@@ -41,7 +41,7 @@ impl Costs {
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
         let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
         let (pinned, pinned_bytes) = (BTreeMap::new(), BTreeMap::new());
-        let (entries, packed) = (Vec::new(), Vec::new());
+        let (entries, packed) = ([Vec::new(), Vec::new()], Vec::new());
         Self { profile, memory, wqe_period, pinned, pinned_bytes, copied, entries, packed }
     }
 
@@ -60,12 +60,18 @@ impl Costs {
     }
 
     /// Core time of comparing `entries` entries of a queue that holds `length`.
-    pub(super) fn walk(&mut self, entries: u32, length: u32) -> TimeDelta {
+    pub(super) fn walk(&mut self, queue: Queue, entries: u32, length: u32) -> TimeDelta {
+        let known = &mut self.entries[queue as usize];
         let at = usize::try_from(length).expect("a queue lies in memory");
-        if self.entries.len() <= at {
-            self.entries.resize(at + 1, None);
+        if known.len() <= at {
+            known.resize(at + 1, None);
         }
-        let entry = self.entries[at].get_or_insert_with(|| self.memory.entry(length));
+        let mpi = &self.profile.mpi;
+        let each = || match queue {
+            Queue::Posted => mpi.match_elem_footprint,
+            Queue::Unexpected => mpi.unexpected_elem_footprint,
+        };
+        let entry = known[at].get_or_insert_with(|| self.memory.entry(length, each()));
         *entry * u64::from(entries)
     }
 
