@@ -146,7 +146,7 @@ impl Memory {
             }
         }
         sum += u128::from(self.entry[3].as_ps()) * (WHOLE - nearer);
-        TimeDelta::from_ps(u64::try_from(sum / WHOLE).expect("between two prices"))
+        mean(sum)
     }
 
     /// One pass over `channels` channels: the software and one line for each.
@@ -187,6 +187,11 @@ impl Memory {
         let rate = held * missed * WHOLE / (part * missed + (WHOLE - part) * held);
         Bandwidth::from_bit_per_s(u64::try_from(rate).expect("between two rates"))
     }
+}
+
+/// What parts of [`WHOLE`] have summed up to, in picoseconds.
+fn mean(sum: u128) -> TimeDelta {
+    TimeDelta::from_ps(u64::try_from(sum / WHOLE).expect("a mean lies between its prices"))
 }
 
 #[cfg(test)]
