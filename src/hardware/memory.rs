@@ -3,7 +3,7 @@
 //! A footprint lies in the smallest level that holds it whole; a walk over more than that misses on
 //! every line, as least-recently-used caches do when a loop is larger than they are.
 //!
-//! Where a machine says how many ways a level has, that holds for each of its [sets](sets) by itself: some
+//! Where a machine says how many ways a level has, that holds for each of its sets (`sets.rs`) by itself: some
 //! get more lines than they have ways, and miss although the footprint is no larger than the level. So
 //! does a part of the entries of a queue, in each level, and of a copy, in the second.
 //!
