@@ -309,6 +309,23 @@ mod tests {
         assert_eq!(costs.cell_transfer(from, from, 8, false), costs.line_transfer(from, from));
     }
 
+    /// 256 posted receives fill the first level, and unexpected messages that take half of that do not.
+    #[test]
+    fn each_queue_has_the_footprint_of_its_entries() {
+        let mut costs = costs(&[
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "512 KiB"),
+            ("mpi.match_per_elem_l1", "1 ns"),
+            ("mpi.match_per_elem_l2", "4 ns"),
+            ("mpi.match_elem_footprint", "128 B"),
+            ("mpi.unexpected_elem_footprint", "64 B"),
+        ]);
+        let mut ns = |queue, entries, length| costs.walk(queue, entries, length).as_ps() / 1_000;
+        assert_eq!([0, 1, 256].map(|entries| ns(Queue::Posted, entries, 256)), [0, 1, 256]);
+        assert_eq!([256, 257].map(|length| ns(Queue::Posted, 10, length)), [10, 40]);
+        assert_eq!([257, 512, 513].map(|length| ns(Queue::Unexpected, 10, length)), [10, 10, 40]);
+    }
+
     /// Every price of a core that is a sum or a choice, from round numbers.
     #[test]
     fn prices_are_the_sums_of_their_parts() {
