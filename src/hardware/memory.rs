@@ -3,15 +3,17 @@
 //! A footprint lies in the smallest level that holds it whole; a walk over more than that misses on
 //! every line, as least-recently-used caches do when a loop is larger than they are.
 //!
-//! Where a machine says how many ways its second level has, that holds for each set by itself: pages
-//! lie anywhere in memory, so some sets get more of them than they have ways, and their part of a copy
-//! misses although the footprint is no larger than the level.
+//! Where a machine says how many ways a level has, that holds for each of its sets (`sets.rs`) by itself: some
+//! get more lines than they have ways, and miss although the footprint is no larger than the level. So
+//! does a part of the entries of a queue, in each level, and of a copy, in the second.
 //!
-//! Left out: what else the core keeps in its caches, and part hits elsewhere. Noticeable as a knee
-//! that is sharper, and somewhat later, than a measured one.
+//! Left out: what else the core keeps in its caches, and polls and copies in sets of other levels.
+//! Noticeable as a knee that is sharper, and somewhat later, than a measured one.
 
 pub mod packing;
+mod sets;
 
+use self::sets::{Sets, WHOLE};
 use super::profile::Profile;
 use units::{Bandwidth, Bytes, TimeDelta};
 
@@ -60,21 +62,18 @@ impl CopyRate {
 /// The memory costs of one machine, ready for the hot path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Memory {
-    /// Capacity of each cache level, 0 where there is none.
-    sizes: [u64; 3],
+    /// The cache levels.
+    levels: [Sets; 3],
     /// One load, by level.
     load: [TimeDelta; 4],
     /// One queue entry, by level: the first one holds all its lines.
     entry: [TimeDelta; 4],
-    entry_footprint: u64,
     poll: TimeDelta,
     poll_footprint: u64,
     /// In the second level, in the last of three, beyond, and between sockets.
     copy: [Bandwidth; 4],
     copy_in_first: Bandwidth,
     copy_traffic: u64,
-    /// Ways of a set of the second level, where they are known.
-    ways: Option<u64>,
     /// Whether the cores of a tile slow down each other's copies.
     tiles_limit: bool,
 }
@@ -85,7 +84,11 @@ impl Memory {
         let (cache, mem, mpi) = (&profile.cache, &profile.mem, &profile.mpi);
         let lines = u64::from(mpi.match_elem_lines);
         Self {
-            sizes: [cache.l1d_size, cache.l2_size, cache.l3_size].map(Bytes::as_u64),
+            levels: [
+                Sets::new(cache.l1d_size, cache.l1d_ways),
+                Sets::new(cache.l2_size, cache.l2_ways),
+                Sets::new(cache.l3_size, cache.l3_ways),
+            ],
             load: [cache.l1d_latency, cache.l2_latency, cache.l3_latency, mem.latency_local],
             entry: [
                 mpi.match_per_elem_l1,
@@ -93,7 +96,6 @@ impl Memory {
                 mpi.match_per_elem_llc * lines,
                 mpi.match_per_elem_dram * lines,
             ],
-            entry_footprint: mpi.match_elem_footprint.as_u64(),
             poll: mpi.poll_per_channel,
             poll_footprint: mpi.poll_footprint.as_u64(),
             copy: [
@@ -104,25 +106,23 @@ impl Memory {
             ],
             copy_in_first: mem.core_copy_bw_l1,
             copy_traffic: u64::from(mem.copy_traffic),
-            ways: cache.l2_ways.map(u64::from),
             tiles_limit: profile.cpu.cores_per_tile > 1 && cache.l2_tile_copy_bw.is_some(),
         }
     }
 
     /// The smallest level that holds `footprint` whole.
     pub fn level_of(&self, footprint: Bytes) -> Level {
-        let fits = |size: u64| footprint.as_u64() <= size;
-        match self.sizes {
-            [l1, _, _] if fits(l1) => Level::L1,
-            [_, l2, _] if fits(l2) => Level::L2,
-            [_, _, l3] if fits(l3) => Level::L3,
-            _ => Level::Dram,
+        match self.levels.map(|level| level.fits(footprint)) {
+            [true, _, _] => Level::L1,
+            [_, true, _] => Level::L2,
+            [_, _, true] => Level::L3,
+            [false, false, false] => Level::Dram,
         }
     }
 
     /// The last level that this machine has before memory.
     pub fn last_level(&self) -> Level {
-        if self.sizes[2] == 0 { Level::L2 } else { Level::L3 }
+        if self.levels[2].size == 0 { Level::L2 } else { Level::L3 }
     }
 
     /// One load from a footprint of this level.
@@ -130,14 +130,23 @@ impl Memory {
         self.load[level as usize]
     }
 
-    /// Where a matching queue of `length` entries lies.
-    pub fn queue_level(&self, length: u32) -> Level {
-        self.level_of(Bytes::new(u64::from(length) * self.entry_footprint))
-    }
-
-    /// Comparing `entries` entries of a queue that holds `length`.
-    pub fn walk(&self, entries: u32, length: u32) -> TimeDelta {
-        self.entry[self.queue_level(length) as usize] * u64::from(entries)
+    /// Comparing one entry of a queue that holds `length`, of so many bytes `each`: the mean of what a walk
+    /// over all finds in each level.
+    pub fn entry(&self, length: u32, each: Bytes) -> TimeDelta {
+        let footprint = Bytes::new(u64::from(length) * each.as_u64());
+        let mut sum = 0;
+        let mut nearer = 0;
+        for (level, entry) in self.levels.iter().zip(self.entry) {
+            // A farther level holds what a nearer one does.
+            let held = u128::from(level.held(footprint)).max(nearer);
+            sum += u128::from(entry.as_ps()) * (held - nearer);
+            nearer = held;
+            if held == WHOLE {
+                break;
+            }
+        }
+        sum += u128::from(self.entry[3].as_ps()) * (WHOLE - nearer);
+        mean(sum)
     }
 
     /// One pass over `channels` channels: the software and one line for each.
@@ -172,42 +181,17 @@ impl Memory {
     /// The rate of a copy of which the second level holds a part, and the last one the rest.
     fn around_second_level(&self, footprint: Bytes) -> Bandwidth {
         let [held, missed] = [self.copy[0], self.copy[1]].map(Bandwidth::as_bit_per_s);
-        let part = u128::from(self.held_by_second_level(footprint));
+        let part = u128::from(self.levels[1].held(footprint));
         let (held, missed) = (u128::from(held), u128::from(missed));
         // Times add up: one over the rate is the part over one rate and the rest over the other.
         let rate = held * missed * WHOLE / (part * missed + (WHOLE - part) * held);
         Bandwidth::from_bit_per_s(u64::try_from(rate).expect("between two rates"))
     }
-
-    /// The part of a footprint, of [`WHOLE`], that lies in sets which are not too full.
-    ///
-    /// A set gets as many pages as chance gives it: a Poisson distribution, since there are many more
-    /// pages in memory. A page stays if its set has fewer others than ways.
-    fn held_by_second_level(&self, footprint: Bytes) -> u64 {
-        let (size, bytes) = (self.sizes[1], footprint.as_u64());
-        let fits = if bytes <= size { WHOLE } else { 0 };
-        let Some(ways) = self.ways else { return part(fits) };
-        if bytes <= size / 4 || bytes >= size.saturating_mul(2) {
-            return part(fits);
-        }
-        let mean = u128::from(ways * bytes) * FINE / u128::from(size);
-        let (mut term, mut all, mut held) = (FINE, 0, 0);
-        for others in 0..=4 * u128::from(ways) + 32 {
-            all += term;
-            held += if others < u128::from(ways) { term } else { 0 };
-            term = term * mean / (FINE * (others + 1));
-        }
-        part(held * WHOLE / all)
-    }
 }
 
-/// All of a footprint.
-const WHOLE: u128 = 1 << 16;
-/// Steps of one, where chances are counted.
-const FINE: u128 = 1 << 12;
-
-fn part(of_whole: u128) -> u64 {
-    u64::try_from(of_whole).expect("at most the whole")
+/// What parts of [`WHOLE`] have summed up to, in picoseconds.
+fn mean(sum: u128) -> TimeDelta {
+    TimeDelta::from_ps(u64::try_from(sum / WHOLE).expect("a mean lies between its prices"))
 }
 
 #[cfg(test)]
@@ -236,7 +220,6 @@ mod tests {
             ("mpi.match_per_elem_l1", "12 ns"),
             ("mpi.match_per_elem_l2", "30 ns"),
             ("mpi.match_per_elem_dram", "500 ns"),
-            ("mpi.match_elem_footprint", "128 B"),
             ("mpi.poll_per_channel", "19.1 ns"),
             ("mpi.poll_footprint", "64 B"),
         ];
@@ -276,33 +259,72 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_128_byte_entries_leaves_32_kib_beyond_256() {
+    fn an_entry_costs_what_the_level_of_its_queue_does() {
         let memory = two_levels();
-        assert_eq!(memory.queue_level(256), Level::L1);
-        assert_eq!(memory.queue_level(257), Level::L2);
-        assert_eq!(memory.queue_level(4_096), Level::L2);
-        assert_eq!(memory.queue_level(4_097), Level::Dram);
-        // With a window of 64 receives behind the entries, the knee is between 128 and 256 of them.
-        assert_eq!(memory.queue_level(128 + 64), Level::L1);
-        assert_eq!(memory.queue_level(256 + 64), Level::L2);
-    }
-
-    #[test]
-    fn a_walk_pays_for_the_entries_it_visits_at_the_level_of_the_queue() {
-        let memory = two_levels();
-        assert_eq!(memory.walk(0, 10_000), TimeDelta::ZERO);
-        assert_eq!(memory.walk(1, 1), TimeDelta::from_ns(12));
-        assert_eq!(memory.walk(256, 256), TimeDelta::from_ns(256 * 12));
-        assert_eq!(memory.walk(1, 257), TimeDelta::from_ns(30));
-        assert_eq!(memory.walk(10, 5_000), TimeDelta::from_us(5));
+        let entry = |length| memory.entry(length, Bytes::new(128));
+        // 128 B each: 256 entries fill 32 KiB, and 4096 fill 512 KiB.
+        assert_eq!([0, 1, 256].map(entry), [TimeDelta::from_ns(12); 3]);
+        assert_eq!([257, 4_096].map(entry), [TimeDelta::from_ns(30); 2]);
+        assert_eq!([4_097, 10_000].map(entry), [TimeDelta::from_ns(500); 2]);
     }
 
     #[test]
     fn beyond_the_first_level_each_line_of_an_entry_costs_one() {
         let memory = with(&[("mpi.match_elem_lines", "2")]);
-        assert_eq!(memory.walk(256, 256), TimeDelta::from_ns(256 * 12));
-        assert_eq!(memory.walk(1, 257), TimeDelta::from_ns(60));
-        assert_eq!(memory.walk(10, 5_000), TimeDelta::from_us(10));
+        let entry = |length| memory.entry(length, Bytes::new(128));
+        assert_eq!([256, 257, 5_000].map(entry), [12, 60, 1_000].map(TimeDelta::from_ns));
+    }
+
+    #[test]
+    fn entries_miss_where_their_set_is_full() {
+        let levels =
+            with(&[("cache.l1d_ways", "8"), ("cache.l2_ways", "8"), ("mpi.match_elem_lines", "1")]);
+        // Fewer than 8 others, of 4 on average: 0.9489. Of 8: 0.4530. Of 10: 0.2202. A queue of a quarter
+        // of a level is held as a whole, and nothing of one twice as large.
+        let mixed = |near: u64, far: u64, held: u64| (near * held + far * (10_000 - held)) / 10;
+        for (length, ps) in [
+            (64, 12_000),
+            (128, mixed(12, 30, 9_489)),
+            (256, mixed(12, 30, 4_530)),
+            (320, mixed(12, 30, 2_202)),
+            (512, 30_000),
+            (2_048, mixed(30, 500, 9_489)),
+            (4_096, mixed(30, 500, 4_530)),
+            (8_192, 500_000),
+        ] {
+            let entry = levels.entry(length, Bytes::new(128)).as_ps();
+            assert!(entry.abs_diff(ps) <= ps / 500, "{length}: {entry} for {ps}");
+        }
+        // No entry more makes the others cheaper, but for the steps in which chances are counted, and none
+        // in the first level dearer by more than 1 % of what it costs beyond.
+        let entries: Vec<_> =
+            (1..9_000).map(|length| levels.entry(length, Bytes::new(128)).as_ps()).collect();
+        assert!(entries.windows(2).all(|pair| pair[1] + 20 >= pair[0]));
+        assert!(entries[..512].windows(2).all(|pair| pair[1].saturating_sub(pair[0]) < 300));
+    }
+
+    #[test]
+    fn a_last_level_of_sets_is_left_by_and_by() {
+        let sizes = [
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "256 KiB"),
+            ("cache.l3_size", "2 MiB"),
+            ("mpi.match_per_elem_l1", "1 ns"),
+            ("mpi.match_per_elem_l2", "7 ns"),
+            ("mpi.match_per_elem_llc", "25 ns"),
+            ("mpi.match_per_elem_dram", "90 ns"),
+        ];
+        let sharp = memory(&sizes);
+        let ways = memory(&[&sizes[..], &[("cache.l3_ways", "16")]].concat());
+        let at = |memory: &Memory, length| memory.entry(length, Bytes::new(128));
+        assert_eq!(
+            [2_048, 2_049, 16_384, 16_385].map(|n| at(&sharp, n)),
+            [7, 25, 25, 90].map(TimeDelta::from_ns)
+        );
+        // Fewer than 16 others, of 16 on average: 0.4667 at 25 ns and the rest at 90 ns.
+        let half = at(&ways, 16_384).as_ps();
+        assert!(half.abs_diff(59_664) < 100, "{half}");
+        assert_eq!([4_096, 32_768].map(|n| at(&ways, n)), [25, 90].map(TimeDelta::from_ns));
     }
 
     #[test]
@@ -333,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_a_second_level_are_full_by_chance() {
+    fn a_copy_misses_where_a_set_of_the_second_level_is_full() {
         let values = [
             ("cache.l1d_size", "32 KiB"),
             ("cache.l2_size", "2 MiB"),
@@ -343,14 +365,6 @@ mod tests {
         ];
         let sharp = memory(&values);
         let ways = memory(&[&values[..], &[("cache.l2_ways", "16")]].concat());
-        let held = |memory: &Memory, kib| memory.held_by_second_level(Bytes::kib(kib));
-        assert_eq!([512, 2048, 2049].map(|kib| held(&sharp, kib)), [65_536, 65_536, 0]);
-        // Fewer than 16 others, of 16 on average: 0.467. Of 8: 0.992. Of 24: 0.034.
-        for (kib, chance) in
-            [(512, 65_536), (1024, 64_996), (2048, 30_588), (3072, 2_254), (4096, 43)]
-        {
-            assert!(held(&ways, kib).abs_diff(chance) < 60, "{kib}: {}", held(&ways, kib));
-        }
         let rate = |memory: &Memory| memory.copy(Bytes::kib(2048), Side::Local).alone;
         assert_eq!(rate(&sharp).to_string(), "50 GB/s");
         let half = rate(&ways).as_bit_per_s() / 8_000_000;

@@ -152,12 +152,15 @@ profile! {
         line: Bytes = required, "32 B" .. "256 B";
         /// First level, per core.
         l1d_size: Bytes = required, "8 KiB" .. "256 KiB";
+        /// Ways of a set of the first level: entries of a queue lie in its sets at random, and what finds
+        /// its set full misses. Absent: a queue that is no larger hits as a whole.
+        l1d_ways: Count = optional, "2" .. "64";
         /// Load that hits the first level.
         l1d_latency: Time = required, "0.3 ns" .. "5 ns";
         /// Second level, per core.
         l2_size: Bytes = required, "64 KiB" .. "8 MiB";
         /// Ways of a set of the second level: pages lie in its sets at random, and what finds its set
-        /// full misses. Absent: a footprint that is no larger hits as a whole.
+        /// full misses, of copies and of queues. Absent: a footprint that is no larger hits as a whole.
         l2_ways: Count = optional, "2" .. "64";
         /// Load that hits the second level.
         l2_latency: Time = required, "1 ns" .. "50 ns";
@@ -166,10 +169,12 @@ profile! {
         l2_tile_copy_bw: Bandwidth = optional, "0.5 GB/s" .. "200 GB/s";
         /// Last level, per socket; 0: there is none.
         l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
+        /// Ways of a set of the last level, for queues. Absent: one that is no larger hits as a whole.
+        l3_ways: Count = optional, "2" .. "64";
         /// Load that hits the last level.
         l3_latency: Time = default("0 ns"), "0 ns" .. "150 ns";
-        /// Lines that one core has on their way at once, where nothing fetches them ahead; absent: not
-        /// limiting.
+        /// Lines that one core has on their way at once, of those that do not follow the one before;
+        /// absent: not limiting.
         lines_in_flight: Count = optional, "1" .. "64";
     }
 
@@ -475,8 +480,11 @@ profile! {
         match_per_elem_llc: Time = same_as("mpi.match_per_elem_dram"), "1 ns" .. "200 ns";
         /// Comparing one queue entry of a queue in memory.
         match_per_elem_dram: Time = required, "1 ns" .. "2 us";
-        /// Bytes of cache that one queue entry occupies.
+        /// Bytes of cache that one entry of the queue of posted receives occupies: its lines that a walk
+        /// reads, and the room that no entry reaches where all lie at one distance.
         match_elem_footprint: Bytes = required, "16 B" .. "1 KiB";
+        /// The same of one unexpected message.
+        unexpected_elem_footprint: Bytes = same_as("mpi.match_elem_footprint"), "16 B" .. "1 KiB";
         /// Lines of a queue entry that a walk reads: beyond the first level each costs what an entry of
         /// one line does.
         match_elem_lines: Count = default("1"), "1" .. "8";
@@ -525,6 +533,9 @@ profile! {
         rma_rank_state: Bytes = same_as("cache.line"), "8 B" .. "4 KiB";
         /// Finding one contiguous block of a datatype and calling the copy that moves it.
         pack_block: Time = default("0 ns"), "0 ns" .. "100 ns";
+        /// Entering and leaving the loop over the primitives of one block, where the library moves them
+        /// one by one.
+        pack_loop: Time = default("0 ns"), "0 ns" .. "100 ns";
         /// Moving one primitive of a datatype, where the library moves them one by one.
         pack_element: Time = default("0 ns"), "0 ns" .. "50 ns";
         /// Mean length from which blocks are copied as a whole; primitives of shorter ones move one by

@@ -170,6 +170,15 @@ pub enum Change {
     Down,
 }
 
+/// A matching queue.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Queue {
+    /// Receives that wait for a message.
+    Posted,
+    /// Messages that wait for a receive.
+    Unexpected,
+}
+
 /// Which way a core copies between its own process and a neighbour.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Toward {
@@ -189,6 +198,8 @@ pub enum Action<P, R> {
     Work(Step),
     /// This core walks a matching queue.
     Walk {
+        /// Which one: their entries differ in size.
+        queue: Queue,
         /// Entries really compared.
         entries: u32,
         /// Entries in the queue: its footprint decides the cache level.
@@ -380,7 +391,9 @@ impl<P, R> Action<P, R> {
     pub fn map_reply<S>(self, map: impl FnOnce(R) -> S) -> Action<P, S> {
         match self {
             Self::Work(step) => Action::Work(step),
-            Self::Walk { entries, length, fact } => Action::Walk { entries, length, fact },
+            Self::Walk { queue, entries, length, fact } => {
+                Action::Walk { queue, entries, length, fact }
+            }
             Self::Copy { from, to } => Action::Copy { from, to },
             Self::Pack(copy) => Action::Pack(copy),
             Self::Combine { from, into, reduction, side } => {

@@ -22,7 +22,7 @@ const METHOD: &[Row] = &[
     ("hardware/gpu/device.rs", &["ENGINES", "PIECES_AHEAD"]),
     ("hardware/gpu/running.rs", &["GROUPS"]),
     ("hardware/last_level.rs", &["BLOCK"]),
-    ("hardware/memory.rs", &["FINE", "WHOLE"]),
+    ("hardware/memory/sets.rs", &["FINE", "WHOLE"]),
     ("runtime/device.rs", &["ROUNDS", "THREADS"]),
     ("runtime/explore/schedule.rs", &["FAULTS"]),
     ("runtime/explore/search.rs", &["MOST_ALONE", "MOST_SPARE"]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mpisim::hardware::memory::{Level, Memory, Side};
+use mpisim::hardware::memory::{Memory, Side};
 use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBuilder, Value};
 use mpisim::hardware::topology::{Shape, Topology};
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
@@ -222,7 +222,6 @@ fn every_model_is_a_whole_machine() {
         "cpu.cores_per_tile",
         "mem.core_copy_bw_l1",
         "mem.core_copy_bw_llc",
-        "cache.l2_ways",
         "cache.l2_tile_copy_bw",
         "cache.lines_in_flight",
         "coh.line_same_l2",
@@ -235,6 +234,7 @@ fn every_model_is_a_whole_machine() {
         "hca.rdma",
         "hca.matching_on_nic",
         "mpi.rma_target_handler",
+        "mpi.unexpected_elem_footprint",
         "mpi.match_elem_lines",
         "mpi.lock_handoff_same_tile",
         "mpi.shm_slot",
@@ -244,6 +244,7 @@ fn every_model_is_a_whole_machine() {
         "mpi.rma_mutex_each_rank",
         "mpi.rma_rank_state",
         "mpi.pack_block",
+        "mpi.pack_loop",
         "mpi.pack_element",
         "mpi.pack_copy_from",
     ];
@@ -425,16 +426,19 @@ fn polling_one_channel_costs_what_the_scaling_argues() {
 }
 
 #[test]
-fn queues_of_knc_leave_each_cache_where_the_footprint_does() {
+fn queues_of_knc_leave_each_cache_by_and_by() {
     let knc = Memory::new(&profile("knc-qdr"));
-    // 128 B x 256 = 32 KiB; 128 B x 4096 = 512 KiB; no last level behind it.
-    let levels = [1, 256, 257, 4_096, 4_097].map(|length| knc.queue_level(length));
-    assert_eq!(levels, [Level::L1, Level::L1, Level::L2, Level::L2, Level::Dram]);
-    assert_eq!(knc.walk(257, 257), TimeDelta::from_ns(257 * 30));
-    let broadwell = Memory::new(&profile("broadwell-edr"));
-    let levels = [256, 257, 2_048, 2_049, 286_720, 286_721].map(|n| broadwell.queue_level(n));
-    let (l1, l2, l3) = (Level::L1, Level::L2, Level::L3);
-    assert_eq!(levels, [l1, l2, l2, l3, l3, Level::Dram]);
+    // 128 B x 256 = 32 KiB of 8 ways: of 8 lines in a set on average, 0.453 find room. A quarter of
+    // the level is held as a whole, nothing of twice as much; 4096 entries fill the second level.
+    let [posted, unexpected] = {
+        let mpi = profile("knc-qdr").mpi;
+        [mpi.match_elem_footprint, mpi.unexpected_elem_footprint]
+    };
+    assert_eq!((posted, unexpected), (Bytes::new(128), Bytes::new(128)));
+    let ps = |length| knc.entry(length, posted).as_ps();
+    assert_eq!([1, 64, 512, 1_024, 8_192].map(ps), [12_000, 12_000, 30_000, 30_000, 500_000]);
+    assert!(ps(256).abs_diff(12_000 + 18_000 * 547 / 1_000) < 50, "{}", ps(256));
+    assert!(ps(4_096).abs_diff(30_000 + 470_000 * 547 / 1_000) < 500, "{}", ps(4_096));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! message arrives, so every round trip pays for it. An unexpected message is walked past when a
 //! receive is posted, which is before its message arrives: the walk hides behind the round trip until
 //! it is longer. How steep the curves are behind their knees is no part of this test: there the
-//! model is too cheap, by a factor of 1.8 at most.
+//! model is too cheap, by a factor of 1.45 at most.
 
 use crate::common::{at, finished, job, model};
 use mpisim::mpi::envelope::Rank;

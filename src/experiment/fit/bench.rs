@@ -28,7 +28,7 @@ const QUEUED: &str = "8 B";
 /// the next, and their primitives.
 const PACKED: &str = "1 MiB";
 const APART: u32 = 8;
-const PRIMITIVE: &str = "int32";
+const PRIMITIVE: &str = "byte";
 
 /// Numbers of a machine in place of those of the model, by path.
 pub type Values = BTreeMap<&'static str, Value>;

@@ -2,12 +2,16 @@
 //!
 //! | bound | is |
 //! |---|---|
-//! | instructions | each block is found and copied, or each primitive is moved by itself |
-//! | traffic | the scattered side moves in whole lines, and what is written is read before; rates are those of copies, in the cache that holds both sides or beyond |
-//! | waiting | a line that neither follows the one before nor lies as far from it as that one from its own, or is the first of its page, is not prefetched: the core has so many of them on their way |
+//! | instructions | each block is found and copied, or a loop over its primitives is entered and moves each by itself |
+//! | lines | the scattered side moves in whole lines, and what is written is read before, at the rates of copies in the cache that holds both sides or beyond; a line that does not follow the one before waits instead: the core has so many of them on their way |
 //!
-//! A core that issues out of order does all three at once: the slowest counts. One that issues in
-//! order has its instructions behind it before it waits.
+//! A core that issues out of order does both at once: the slower counts. One that issues in order has
+//! its instructions behind it before it waits.
+//!
+//! What fetches ahead into the second level follows lines that follow each other. A line at an equal
+//! distance is expected as well, so that a chain of loads does not wait for all of its latency, but it comes
+//! through the buffers of the first level as any other miss does: where loads do not depend on each other,
+//! their number is what limits.
 //!
 //! Blocks at equal distances touch few of the lines of each page, so they lie in few sets of the second
 //! level, where these are known: a layout may miss that is much smaller than the level.
@@ -16,12 +20,12 @@
 //! blocks lie in is smaller than the lines that they touch, it is what must fit.
 //!
 //! Left out: that fetching ahead takes some lines to begin; translation of addresses by itself (where a
-//! latency was measured in shuffled order, it has its part of that). Noticeable where blocks have some
-//! lines, each in a page of its own: they are packed too fast. Lines that are touched again come from
+//! latency was measured in shuffled order, it has its part of that). Lines that are touched again come from
 //! the level that holds all data, however soon. The first level has no sets. Data begin at the first
 //! byte of a page.
 
-use super::{Level, Memory, WHOLE};
+use super::sets::WHOLE;
+use super::{Level, Memory};
 use crate::profile::Profile;
 use units::{Bandwidth, Bytes, TimeDelta};
 
@@ -38,7 +42,7 @@ pub struct Scattered {
     pub lines: u64,
     /// Bytes of different lines among them, at most.
     pub room: u64,
-    /// Lines that no prefetcher can expect: see [the module](self).
+    /// Runs of lines that do not follow the one before: see [the module](self).
     pub jumps: u64,
     /// Of the lines of a page, how many some page has touched.
     pub touched: u64,
@@ -156,7 +160,7 @@ impl Walk {
     fn new((line, page): (Bytes, Bytes)) -> Self {
         let (line, of_page) = (line.as_u64(), page.as_u64() / line.as_u64());
         let touched = vec![false; usize::try_from(of_page).expect("a page has few lines")];
-        let course = Course { of_page: of_page.cast_signed(), last: None, step: None };
+        let course = Course { last: None };
         Self { line, of_page, sums: Sums::default(), span: None, touched, course }
     }
 
@@ -174,11 +178,11 @@ impl Walk {
         self.sums.blocks += 1;
         self.sums.bytes += length;
         self.sums.lines += (end - first + 1 - self.course.shared(first, end)).unsigned_abs();
-        self.sums.jumps += u64::from(!self.course.expects(first));
-        self.course.go_on(first, end);
+        self.sums.jumps += u64::from(!self.course.goes_on(first));
+        self.course.last = Some((first, end));
         self.reaches(offset, length);
         for at in (first..=end).take(self.touched.len()) {
-            let at = at.rem_euclid(self.course.of_page).unsigned_abs();
+            let at = at.rem_euclid(self.of_page.cast_signed()).unsigned_abs();
             self.touched[usize::try_from(at).expect("a line of a page")] = true;
         }
     }
@@ -203,11 +207,8 @@ impl Walk {
 
 /// The way from run of lines to run of lines, as what fetches ahead sees it.
 struct Course {
-    of_page: i64,
     /// First and last line of the run before.
     last: Option<(i64, i64)>,
-    /// From the first line of the run before that one to its own.
-    step: Option<i64>,
 }
 
 impl Course {
@@ -216,19 +217,9 @@ impl Course {
         self.last.map_or(0, |(low, high)| (end.min(high) - first.max(low) + 1).max(0))
     }
 
-    /// Whether the next run follows, or lies as far from the one before as that from its own, in one
-    /// page.
-    fn expects(&self, first: i64) -> bool {
-        let step = self.last.map(|(low, _)| first - low);
-        let follows = self.last.is_some_and(|(low, high)| (low..=high + 1).contains(&first));
-        let page = |line: i64| line.div_euclid(self.of_page);
-        let is_in_page = self.last.is_some_and(|(low, _)| page(low) == page(first));
-        follows || is_in_page && step == self.step
-    }
-
-    fn go_on(&mut self, first: i64, end: i64) {
-        self.step = self.last.map(|(low, _)| first - low);
-        self.last = Some((first, end));
+    /// Whether the next run follows the one before, or begins in it.
+    fn goes_on(&self, first: i64) -> bool {
+        self.last.is_some_and(|(low, high)| (low..=high + 1).contains(&first))
     }
 }
 
@@ -246,8 +237,10 @@ pub enum Way {
 pub struct Packer {
     memory: Memory,
     block: TimeDelta,
+    lap: TimeDelta,
     primitive: TimeDelta,
     copy_from: Option<Bytes>,
+    line: u64,
     in_order: bool,
     in_flight: Option<u32>,
 }
@@ -258,8 +251,10 @@ impl Packer {
         Self {
             memory: Memory::new(profile),
             block: profile.mpi.pack_block,
+            lap: profile.mpi.pack_loop,
             primitive: profile.mpi.pack_element,
             copy_from: profile.mpi.pack_copy_from,
+            line: profile.cache.line.as_u64(),
             in_order: profile.cpu.in_order,
             in_flight: profile.cache.lines_in_flight,
         }
@@ -274,8 +269,7 @@ impl Packer {
         let footprint = Bytes::new(data.room + data.bytes);
         let level = if far { Level::Dram } else { self.memory.level_of(footprint) };
         let held = self.memory.held(data, level);
-        let traffic = self.memory.traffic(data, way, level, held);
-        let lines = traffic.max(self.waiting(data, level, held[0]));
+        let lines = self.lines(data, way, level, held);
         let instructions = self.instructions(data);
         if self.in_order { instructions + lines } else { instructions.max(lines) }
     }
@@ -287,11 +281,21 @@ impl Packer {
         if self.copy_from.is_none_or(is_long) {
             self.block * data.blocks
         } else {
-            self.primitive * data.primitives
+            self.lap * data.blocks + self.primitive * data.primitives
         }
     }
 
-    /// The lines that are not prefetched, of which the second level holds a part.
+    /// All lines that move: some are waited for, unless their traffic takes longer, and the others stream.
+    fn lines(&self, data: &Scattered, way: Way, level: Level, held: [u64; 2]) -> TimeDelta {
+        let jumps = if self.in_flight.is_some() { data.jumps } else { 0 };
+        let apart = u128::from(jumps * self.line).min(u128::from(data.lines));
+        let [scattered, packed] = self.memory.moved(data, way);
+        let traffic = |bytes| self.memory.traffic(bytes, level, held);
+        let alone = traffic([apart, 0]).max(self.waiting(data, level, held[0]));
+        alone + traffic([scattered - apart, packed])
+    }
+
+    /// The lines that are waited for, of which the second level holds a part.
     fn waiting(&self, data: &Scattered, level: Level, held: u64) -> TimeDelta {
         let Some(in_flight) = self.in_flight else { return TimeDelta::ZERO };
         let (near, beyond) = match level {
@@ -313,8 +317,9 @@ impl Packer {
 impl Memory {
     /// The parts, of [`WHOLE`], of the scattered and of the packed side that the second level holds.
     fn held(&self, data: &Scattered, level: Level) -> [u64; 2] {
-        let held = |bytes| self.held_by_second_level(Bytes::new(bytes));
-        match (level, self.ways) {
+        let second = self.levels[1];
+        let held = |bytes| second.held(Bytes::new(bytes));
+        match (level, second.ways) {
             (Level::L1 | Level::Dram, _) => [0, 0],
             (Level::L2 | Level::L3, None) => [held(data.room + data.bytes); 2],
             (Level::L2 | Level::L3, Some(_)) => {
@@ -328,14 +333,18 @@ impl Memory {
         }
     }
 
-    /// The time of all bytes that move, at the rates of copies.
-    fn traffic(&self, data: &Scattered, way: Way, level: Level, held: [u64; 2]) -> TimeDelta {
+    /// The bytes that move on the scattered and on the packed side: what is written is read before.
+    fn moved(&self, data: &Scattered, way: Way) -> [u128; 2] {
         let (scattered, packed) = (u128::from(data.lines), u128::from(data.bytes));
         let again = u128::from(self.copy_traffic - 1);
-        let [scattered, packed] = match way {
+        match way {
             Way::Gather => [scattered, again * packed],
             Way::Scatter => [again * scattered, packed],
-        };
+        }
+    }
+
+    /// The time of bytes that move on either side, at the rates of copies.
+    fn traffic(&self, [scattered, packed]: [u128; 2], level: Level, held: [u64; 2]) -> TimeDelta {
         let all = scattered + packed;
         let near = (scattered * u128::from(held[0]) + packed * u128::from(held[1])) / WHOLE;
         let time = |rate: Bandwidth, bytes: u128| {

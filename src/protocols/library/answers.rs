@@ -1,7 +1,7 @@
 //! Actions that every part of the library answers with: a walk of a queue, a return, a fact for monitors.
 
 use super::{Action, LibraryAction, Reply, Thread};
-use crate::contract::Emit;
+use crate::contract::{Emit, Queue};
 use mpi::matching::Search;
 use mpi::observation::{GroupFact, Observation};
 
@@ -9,11 +9,12 @@ use mpi::observation::{GroupFact, Observation};
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
 pub(super) fn push_walk<T>(
+    queue: Queue,
     walk: &Search<T>,
     fact: Option<Observation>,
     out: &mut Vec<LibraryAction>,
 ) {
-    out.emit(|| Action::Walk { entries: walk.visited, length: walk.length, fact });
+    out.emit(|| Action::Walk { queue, entries: walk.visited, length: walk.length, fact });
 }
 
 /// The call of a thread returns.

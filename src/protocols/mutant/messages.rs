@@ -62,8 +62,8 @@ pub(super) fn bend(
             _ => None,
         }),
         Mutant::ExtraProbe => double(list, |action| match action {
-            &Action::Walk { entries, length, fact: Some(Observation::Posted { .. }) } => {
-                Some(Action::Walk { entries, length, fact: None })
+            &Action::Walk { queue, entries, length, fact: Some(Observation::Posted { .. }) } => {
+                Some(Action::Walk { queue, entries, length, fact: None })
             }
             _ => None,
         }),

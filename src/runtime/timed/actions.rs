@@ -92,9 +92,9 @@ where
         debug_assert_eq!(self.cores.of(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
             Action::Work(step) => Some(self.run_code(thread, *step, cursor)),
-            Action::Walk { entries, length, fact } => {
+            Action::Walk { queue, entries, length, fact } => {
                 self.cores.count_entries(thread, *entries);
-                let cost = self.cx.costs.walk(*entries, *length);
+                let cost = self.cx.costs.walk(*queue, *entries, *length);
                 let cursor = self.charge(thread, Part::Walk, cursor, cost);
                 if let Some(fact) = fact {
                     self.observe(thread, process, fact, cursor);

@@ -10,7 +10,7 @@ use hardware::memory::{Memory, Side};
 use hardware::profile::Profile;
 use hardware::registration::{Found, RegistrationCache};
 use mpi::datatype::Rows;
-use protocols::contract::{Process, Region, Space, Step};
+use protocols::contract::{Process, Queue, Region, Space, Step};
 use protocols::packing::Task;
 use protocols::typed::TypedCopy;
 use units::{Bytes, Rate, TimeDelta};
@@ -26,6 +26,8 @@ pub(super) struct Costs {
     pinned: BTreeMap<Process, RegistrationCache<Space>>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
+    /// Comparing an entry of either queue at this length, where it was asked for: lengths repeat.
+    entries: [Vec<Option<TimeDelta>>; 2],
     /// The last answers of [`Self::pack`]: some are a walk over all pieces.
     packed: Vec<(TypedCopy, TimeDelta)>,
 }
@@ -38,8 +40,9 @@ impl Costs {
         let memory = Memory::new(&profile);
         let wqe_period = profile.hca.msg_rate_per_qp.map_or(TimeDelta::ZERO, Rate::period);
         let copied = (Bytes::default(), copy_in_caches(&memory, Bytes::default()));
-        let (pinned, packed) = (BTreeMap::new(), Vec::new());
-        Self { profile, memory, wqe_period, pinned, copied, packed }
+        let pinned = BTreeMap::new();
+        let (entries, packed) = ([Vec::new(), Vec::new()], Vec::new());
+        Self { profile, memory, wqe_period, pinned, copied, entries, packed }
     }
 
     pub(super) const fn step(&self, step: Step) -> TimeDelta {
@@ -56,8 +59,20 @@ impl Costs {
         }
     }
 
-    pub(super) fn walk(&self, entries: u32, length: u32) -> TimeDelta {
-        self.memory.walk(entries, length)
+    /// Core time of comparing `entries` entries of a queue that holds `length`.
+    pub(super) fn walk(&mut self, queue: Queue, entries: u32, length: u32) -> TimeDelta {
+        let known = &mut self.entries[queue as usize];
+        let at = usize::try_from(length).expect("a queue lies in memory");
+        if known.len() <= at {
+            known.resize(at + 1, None);
+        }
+        let mpi = &self.profile.mpi;
+        let each = || match queue {
+            Queue::Posted => mpi.match_elem_footprint,
+            Queue::Unexpected => mpi.unexpected_elem_footprint,
+        };
+        let entry = known[at].get_or_insert_with(|| self.memory.entry(length, each()));
+        *entry * u64::from(entries)
     }
 
     /// Core time of handing one WQE to the HCA.
@@ -284,6 +299,23 @@ mod tests {
         let ns = |bytes, apart| costs.cell_transfer(from, to, bytes, apart).as_ps() / 1_000;
         assert_eq!((ns(64, false), ns(65, false), ns(65, true)), (200, 300, 200));
         assert_eq!(costs.cell_transfer(from, from, 8, false), costs.line_transfer(from, from));
+    }
+
+    /// 256 posted receives fill the first level, and unexpected messages that take half of that do not.
+    #[test]
+    fn each_queue_has_the_footprint_of_its_entries() {
+        let mut costs = costs(&[
+            ("cache.l1d_size", "32 KiB"),
+            ("cache.l2_size", "512 KiB"),
+            ("mpi.match_per_elem_l1", "1 ns"),
+            ("mpi.match_per_elem_l2", "4 ns"),
+            ("mpi.match_elem_footprint", "128 B"),
+            ("mpi.unexpected_elem_footprint", "64 B"),
+        ]);
+        let mut ns = |queue, entries, length| costs.walk(queue, entries, length).as_ps() / 1_000;
+        assert_eq!([0, 1, 256].map(|entries| ns(Queue::Posted, entries, 256)), [0, 1, 256]);
+        assert_eq!([256, 257].map(|length| ns(Queue::Posted, 10, length)), [10, 40]);
+        assert_eq!([257, 512, 513].map(|length| ns(Queue::Unexpected, 10, length)), [10, 10, 40]);
     }
 
     /// Every price of a core that is a sum or a choice, from round numbers.

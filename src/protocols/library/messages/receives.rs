@@ -3,7 +3,7 @@
 use super::{Messages, Probed};
 use crate::call::{Comm, Outcome, Peer, SendMode, Status};
 use crate::contract::{
-    Action, Emit, Handle, Process, ProtocolError, Region, Route, Space, Step, Thread, Via,
+    Action, Emit, Handle, Process, ProtocolError, Queue, Region, Route, Space, Step, Thread, Via,
 };
 use crate::eager;
 use crate::library::answers::push_walk;
@@ -110,7 +110,7 @@ impl Messages {
         }
         let walk = self.queues.post(queue, selection, Posted { key, id });
         let posted = Observation::Posted { receive: id, selection, bytes: buffer.len };
-        push_walk(&walk, Some(posted), out);
+        push_walk(Queue::Unexpected, &walk, Some(posted), out);
         if let Some(found) = walk.matched {
             let message = found.payload.header.message;
             out.emit(|| Action::Observe(Observation::Matched { message, receive: id }));
@@ -226,7 +226,7 @@ impl Messages {
         let unexpected = || Unexpected { header: *header, from, body };
         let walk = self.queues.arrive(queue, header.envelope, unexpected);
         let taken_by = walk.matched.map(|posted| posted.id);
-        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
+        push_walk(Queue::Posted, &walk, Some(Observation::Arrived { message, taken_by }), out);
         if let Some(rtrs) = &mut self.rtrs {
             rtrs.settle(from.peer, header.heard, walk.matched.map(|posted| posted.key));
         }
@@ -277,12 +277,12 @@ impl Messages {
         let queue = self.communicators.queue(&self.site, selection.context, selection.dest);
         let Some(handle) = take else {
             let walk = self.queues.probe(queue, &selection);
-            push_walk(&walk, None, out);
+            push_walk(Queue::Unexpected, &walk, None, out);
             let header = walk.matched?.payload.header;
             return Some(Status { count: header.bytes, ..status(&header) });
         };
         let walk = self.queues.take(queue, &selection);
-        push_walk(&walk, None, out);
+        push_walk(Queue::Unexpected, &walk, None, out);
         let found = walk.matched?.payload;
         let receive = self.next_receive();
         let message = found.header.message;
@@ -344,7 +344,7 @@ impl Messages {
         let queue = self.communicators.queue(&self.site, selection.context, selection.dest);
         let walk = self.queues.cancel(queue, key);
         debug_assert!(walk.matched.is_some(), "a posted receive stands in the posted queue");
-        push_walk(&walk, Some(Observation::Cancelled { receive: id }), out);
+        push_walk(Queue::Posted, &walk, Some(Observation::Cancelled { receive: id }), out);
         Ok(self.complete(key, Outcome::Cancelled, Some(buffer), None, out))
     }
 
@@ -384,7 +384,7 @@ impl Messages {
     pub(super) fn sort_early(&mut self, context: Context, out: &mut Vec<LibraryAction>) {
         let new = [context, Context(context.0 + 1)];
         let walk = self.queues.extract(0, |envelope| new.contains(&envelope.context));
-        push_walk(&walk, None, out);
+        push_walk(Queue::Unexpected, &walk, None, out);
         for early in walk.matched.into_iter().flatten() {
             let queue = self.queue_of(&early.envelope);
             self.queues.append_unexpected(queue, early);
@@ -486,7 +486,7 @@ impl Messages {
                 break;
             }
         }
-        out.emit(|| Action::Walk { entries, length, fact: None });
+        out.emit(|| Action::Walk { queue: Queue::Posted, entries, length, fact: None });
         behind
     }
 
@@ -556,7 +556,12 @@ impl Messages {
             return false;
         }
         let (receive, bytes) = (posted.id, buffer.len);
-        push_walk(&walk, Some(Observation::Posted { receive, selection, bytes }), out);
+        push_walk(
+            Queue::Unexpected,
+            &walk,
+            Some(Observation::Posted { receive, selection, bytes }),
+            out,
+        );
         self.late.push((thread, (queue, selection, posted)));
         out.extend([Action::Release, Action::Resume(crate::contract::Token(thread.0.into()))]);
         true

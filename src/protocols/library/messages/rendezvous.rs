@@ -3,7 +3,7 @@
 use super::Messages;
 use crate::call::SendMode;
 use crate::contract::{
-    ASKED, Action, Change, Counter, Emit, ProtocolError, Region, Route, Space, Thread, Token,
+    ASKED, Action, Change, Counter, Emit, ProtocolError, Queue, Region, Route, Space, Thread, Token,
 };
 use crate::library::answers::push_walk;
 use crate::library::requests::{Body, Choice, Request, Rts, Wake, received, status};
@@ -320,7 +320,7 @@ impl Messages {
         let queue = self.queue_of(&envelope);
         let walk = self.queues.claim(queue, &envelope);
         let taken_by = walk.matched.map(|posted| posted.id);
-        push_walk(&walk, Some(Observation::Arrived { message, taken_by }), out);
+        push_walk(Queue::Posted, &walk, Some(Observation::Arrived { message, taken_by }), out);
         let taken = walk.matched?;
         self.rtrs.get_or_insert_default().used(from.peer, taken.key);
         Some(taken.key)

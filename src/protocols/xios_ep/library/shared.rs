@@ -10,7 +10,7 @@ use super::thread::Member;
 use super::{EpAction, EpReply, Found, Note, Seat, SharedOp, SharedReply, Showing, Shown};
 use crate::call::{Call, Comm};
 use crate::collectives::Work;
-use crate::contract::{Action, Handle, Process, ProtocolError, Step, Thread};
+use crate::contract::{Action, Handle, Process, ProtocolError, Queue, Step, Thread};
 use crate::xios_ep::comm::{Entered, Part};
 use crate::xios_ep::message::{self, Message, Probed, RelocateError, Wanted};
 use crate::xios_ep::rank_map::{Place, RankMap};
@@ -368,9 +368,14 @@ impl Shared {
         let counts = &mut self.counts.0;
         counts.longest_pending = counts.longest_pending.max(receives as usize);
         counts.inspected += served.visited;
-        out.push(Action::Walk { entries: receives, length: receives, fact: None });
+        out.push(Action::Walk {
+            queue: Queue::Posted,
+            entries: receives,
+            length: receives,
+            fact: None,
+        });
         let entries = u32::try_from(served.visited).unwrap_or(u32::MAX);
-        out.push(Action::Walk { entries, length, fact: None });
+        out.push(Action::Walk { queue: Queue::Unexpected, entries, length, fact: None });
         Ok(SharedReply::Served(served.matched.into()))
     }
 
@@ -388,7 +393,7 @@ impl Shared {
             tag: found.tag,
         });
         self.counts.0.inspected += u64::from(visited);
-        out.push(Action::Walk { entries: visited, length, fact: None });
+        out.push(Action::Walk { queue: Queue::Unexpected, entries: visited, length, fact: None });
         Ok(SharedReply::Peeked(found))
     }
 
