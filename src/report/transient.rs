@@ -31,9 +31,9 @@ fn line(
     share: impl Fn(&Transient) -> Option<i64>,
     words: impl Fn(i64) -> String,
 ) -> Option<String> {
-    let told = |point: &'_ PointResult| point.transient.as_ref().and_then(&share);
+    let of = |point: &'_ PointResult| point.transient.as_ref().and_then(&share);
     let all: Vec<(&PointResult, i64)> =
-        result.points.iter().filter_map(|point| Some((point, told(point)?))).collect();
+        result.points.iter().filter_map(|point| Some((point, of(point)?))).collect();
     let (worst, percent) = all.iter().max_by_key(|(point, percent)| {
         // The first of several that are alike.
         (percent.unsigned_abs(), usize::MAX - point.index)

@@ -17,11 +17,11 @@ fn a_run_without_a_warm_up_names_what_is_paid_once_and_the_key_that_takes_it_out
     let page = std::fs::read_to_string(scratch.path("results/cold/report.html")).unwrap();
     assert!(page.contains("<h2>No steady state</h2>") && page.contains(once), "{page}");
     let json = scratch.run(&["run", "cold.json", "--format", "json"]).check(0, &[half]).json();
-    let told = &json["points"][0]["transient"];
-    let time = |of: &str, at: usize| told[of][at].as_u64().unwrap();
+    let found = &json["points"][0]["transient"];
+    let time = |of: &str, at: usize| found[of][at].as_u64().unwrap();
     // Two rounds each: the first one of the first half pins four buffers.
     let pinned = time("halves_ps", 0) - time("halves_ps", 1);
-    assert_eq!((time("once_ps", 0) * 2, &told["mend"]), (pinned, &"workload.warmup".into()));
+    assert_eq!((time("once_ps", 0) * 2, &found["mend"]), (pinned, &"workload.warmup".into()));
     let warm = ["run", "cold.json", "--set", "workload.warmup=1", "--format", "json", "--out", "w"];
     let warm = scratch.run(&warm).check(0, &[]);
     assert!(!warm.err.contains(half) && warm.json()["points"][0].get("transient").is_none());

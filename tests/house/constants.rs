@@ -131,7 +131,7 @@ const NAMES: &[Row] = &[
     ("workloads/goal/record.rs", &["OF_COLLECTIVE"]),
     ("workloads/halo.rs", &["FREE"]),
     ("workloads/linked_list.rs", &["SERVED"]),
-    ("workloads/marks.rs", &["PARTNER_START", "PARTNER_END"]),
+    ("workloads/marks.rs", &["DRIFTED_START", "HALFWAY", "PARTNER_START", "PARTNER_END"]),
     ("workloads/mutex.rs", &["ENTERED", "LEAVES"]),
     ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
     ("workloads/packing.rs", &["BACK"]),

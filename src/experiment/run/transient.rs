@@ -8,16 +8,16 @@ use runtime::timed::Outcome;
 use units::TimeDelta;
 use workloads::metric::{brackets, halves};
 
-/// The share of a time from which on a difference is told: one in so many.
-const TOLD: u64 = 20;
+/// A difference counts from one part in so many on.
+const PARTS: u64 = 20;
 
 /// Keys that take a start out of the measured time, the best first.
 const MENDS: [&str; 4] = ["warmup", "rounds", "steps", "iterations"];
 
-/// What of the measured time is a start, where that is more than one part in [`TOLD`].
+/// What of the measured time is a start, where that is more than one part in [`PARTS`].
 pub(super) fn of(point: &Point, outcome: &Outcome) -> Option<Transient> {
     let halves = halves(outcome).filter(|&[first, second]| differ(first, second));
-    let once = paid_once(outcome).filter(|&[once, measured]| once > measured.scaled(1, TOLD));
+    let once = paid_once(outcome).filter(|&[once, measured]| once > measured.scaled(1, PARTS));
     if halves.is_none() && once.is_none() {
         return None;
     }
@@ -29,7 +29,7 @@ pub(super) fn of(point: &Point, outcome: &Outcome) -> Option<Transient> {
 
 fn differ(first: TimeDelta, second: TimeDelta) -> bool {
     let (less, more) = (first.min(second), first.max(second));
-    more - less > first.scaled(1, TOLD)
+    more - less > first.scaled(1, PARTS)
 }
 
 /// What the thread that pays most pays once in its measured time, and that time.
