@@ -423,8 +423,9 @@ profile! {
         mem_reg_base: Time = required, "0.1 us" .. "200 us";
         /// Pinning, for each byte.
         mem_reg_per_byte: CostPerByte = required, "0.001 ns/B" .. "1 ns/B";
-        /// Bytes that stay pinned for reuse, of each process; absent: no limit, 0: none.
-        registration_cache: Bytes = optional, "0 B" .. "64 GiB";
+        /// Bytes that stay pinned for reuse, of each process; 0: none. The default is no limit: as much as
+        /// a node may have.
+        registration_cache: Bytes = default("64 GiB"), "0 B" .. "64 GiB";
         /// RDMA reads that one queue pair keeps outstanding.
         max_outstanding_reads_per_qp: Count = required, "1" .. "256";
         /// Rate between two processes of a node through the adapter; absent or 0: no such path.

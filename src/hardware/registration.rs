@@ -28,12 +28,10 @@ pub enum Found {
 /// The pinned buffers of one process; buffers have names of type `K`.
 #[derive(Clone, Debug)]
 pub struct RegistrationCache<K> {
-    /// The most bytes that stay pinned; `None`: no limit.
-    limit: Option<u64>,
+    /// The most bytes that stay pinned.
+    limit: u64,
     used: u64,
     buffers: BTreeMap<K, Buffer>,
-    /// Pinned buffers by their last use: the first is the oldest.
-    ages: BTreeMap<u64, K>,
     clock: u64,
 }
 
@@ -42,7 +40,7 @@ struct Buffer {
     pinned: Parts,
     /// What was ever pinned.
     ever: Parts,
-    /// Its last use, where some of it is pinned.
+    /// Its last use.
     age: u64,
 }
 
@@ -88,38 +86,34 @@ impl Parts {
 
 impl<K: Copy + Ord> RegistrationCache<K> {
     /// Nothing is pinned yet.
-    pub fn new(limit: Option<Bytes>) -> Self {
-        let (buffers, ages) = (BTreeMap::new(), BTreeMap::new());
-        Self { limit: limit.map(Bytes::as_u64), used: 0, buffers, ages, clock: 0 }
+    pub const fn new(limit: Bytes) -> Self {
+        Self { limit: limit.as_u64(), used: 0, buffers: BTreeMap::new(), clock: 0 }
     }
 
     /// Bytes of a buffer are needed: they are pinned afterwards, and stay so where the limit allows it.
     pub fn register(&mut self, name: K, bytes: &Range<u64>) -> Found {
-        let buffer = self.buffers.entry(name).or_default();
-        let found = if buffer.pinned.hold(bytes) {
-            Found::Pinned
-        } else if buffer.ever.hold(bytes) {
-            Found::Left
-        } else {
-            Found::New
-        };
-        self.ages.remove(&buffer.age);
         self.clock += 1;
+        let buffer = self.buffers.entry(name).or_default();
         buffer.age = self.clock;
-        buffer.ever.add(bytes);
+        if buffer.pinned.hold(bytes) {
+            return Found::Pinned;
+        }
+        let known = buffer.ever.hold(bytes);
+        if !known {
+            buffer.ever.add(bytes);
+        }
         self.used += buffer.pinned.add(bytes);
-        self.ages.insert(self.clock, name);
         self.unpin();
-        found
+        if known { Found::Left } else { Found::New }
     }
 
     /// The buffers that were used longest ago make room.
     fn unpin(&mut self) {
-        while self.limit.is_some_and(|limit| self.used > limit) {
-            let Some((_, oldest)) = self.ages.pop_first() else { return };
-            let buffer = self.buffers.get_mut(&oldest).expect("what has an age is known");
-            self.used -= buffer.pinned.length();
-            (buffer.pinned, buffer.age) = (Parts::default(), 0);
+        while self.used > self.limit {
+            let pinned = self.buffers.values_mut().filter(|buffer| !buffer.pinned.0.is_empty());
+            let Some(oldest) = pinned.min_by_key(|buffer| buffer.age) else { return };
+            self.used -= oldest.pinned.length();
+            oldest.pinned = Parts::default();
         }
     }
 }
@@ -131,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_buffer_that_was_used_longest_ago_makes_room() {
-        let mut cache = RegistrationCache::new(Some(Bytes::new(300)));
+        let mut cache = RegistrationCache::new(Bytes::new(300));
         let mut uses = |name, bytes| cache.register(name, &(0..bytes));
         assert_eq!([uses('a', 100), uses('b', 200), uses('a', 50)], [New, New, Pinned]);
         // One byte too many: `b` leaves, which was used before `a`.
@@ -140,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_buffer_pins_its_own_bytes() {
-        let mut cache = RegistrationCache::new(Some(Bytes::new(60)));
+        let mut cache = RegistrationCache::new(Bytes::new(60));
         let mut uses = |bytes| cache.register((), &bytes);
         assert_eq!([uses(40..50), uses(40..50), uses(50..60)], [New, Pinned, New]);
         assert_eq!(uses(45..60), Pinned, "parts that touch are one");
@@ -150,11 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_without_room_and_everything_without_a_limit() {
-        let mut none = RegistrationCache::new(Some(Bytes::new(0)));
+    fn nothing_stays_without_room() {
+        let mut none = RegistrationCache::new(Bytes::new(0));
         assert_eq!([(); 3].map(|()| none.register((), &(0..8))), [New, Left, Left]);
-        let mut all = RegistrationCache::new(None);
-        let huge = 0..u64::MAX / 4;
-        assert_eq!([0, 1, 2, 0].map(|name| all.register(name, &huge)), [New, New, New, Pinned]);
     }
 }

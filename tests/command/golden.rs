@@ -18,7 +18,8 @@ const POINTS: usize = 4;
 /// Events after which a point is too long for a debug build, and is left to `.ci/run figures`.
 const EVENTS: u64 = 100_000;
 /// Scenarios of which no point is short.
-const LONG: [&str; 12] = [
+const LONG: [&str; 13] = [
+    "coop/ext_load_counters",
     "coop/fig17_work",
     "coop/fig17b_copies",
     "coop/fig18_graph500",

@@ -21,7 +21,8 @@ fn a_run_without_a_warm_up_names_what_is_paid_once_and_the_key_that_takes_it_out
     let time = |of: &str, at: usize| found[of][at].as_u64().unwrap();
     // Two rounds each: the first one of the first half pins four buffers.
     let pinned = time("halves_ps", 0) - time("halves_ps", 1);
-    assert_eq!((time("once_ps", 0) * 2, &found["mend"]), (pinned, &"workload.warmup".into()));
+    assert!(pinned.abs_diff(time("once_ps", 0) * 2) * 1_000 < pinned, "{found}");
+    assert_eq!(found["mend"], "workload.warmup");
     let warm = ["run", "cold.json", "--set", "workload.warmup=1", "--format", "json", "--out", "w"];
     let warm = scratch.run(&warm).check(0, &[]);
     assert!(!warm.err.contains(half) && warm.json()["points"][0].get("transient").is_none());
@@ -47,7 +48,8 @@ fn steps_behind_a_warm_up_are_timed_without_a_barrier() {
     };
     let [three, seven] = ["workload.steps=3", "workload.steps=7"].map(|steps| time(&[steps]));
     let behind = time(&["workload.steps=4", "workload.warmup=3"]);
-    // The moment at which the last rank has made three steps, in both runs.
-    assert!((behind - (seven - three)).abs() < 1e-5, "{behind}: {seven} - {three}");
+    // Ranks that are ahead send already while the last one makes its third step.
+    let difference = seven - three;
+    assert!((behind / difference - 1.0).abs() < 0.02, "{behind}: {seven} - {three}");
     assert!(behind < time(&["workload.steps=4"]), "the first step pins the buffers");
 }

@@ -231,6 +231,7 @@ fn every_model_is_a_whole_machine() {
         "pcie.p2p_read_bw",
         "pcie.p2p_write_bw",
         "pcie.bidirectional_bw",
+        "hca.registration_cache",
         "hca.rdma",
         "hca.matching_on_nic",
         "mpi.rma_target_handler",
