@@ -18,13 +18,15 @@ const POINTS: usize = 4;
 /// Events after which a point is too long for a debug build, and is left to `.ci/run figures`.
 const EVENTS: u64 = 100_000;
 /// Scenarios of which no point is short.
-const LONG: [&str; 13] = [
+const LONG: [&str; 15] = [
     "coop/ext_load_counters",
+    "coop/fig17_stencil",
     "coop/fig17_work",
     "coop/fig17b_copies",
     "coop/fig18_graph500",
     "coop/fig18_graph500_strong",
     "coop/fig18_seconds",
+    "coop/fig19_comd_strong",
     "coop/fig20_minighost",
     "endpoints/ext_bounds",
     "endpoints/ext_sharing",
