@@ -10,7 +10,7 @@ pub const PARTNER_START: u32 = 4;
 /// Mark at the end of that part.
 pub const PARTNER_END: u32 = 5;
 /// Mark at the start of the measured time of a thread that comes to it from a warm-up without a barrier: the
-/// measured time begins when the last one does, and ends when the last one is at its end.
+/// measured time is the mean of what each thread takes.
 pub const DRIFTED_START: u32 = 7;
 /// Mark of a thread between two measured rounds, after the first half of them and before the second; it comes
 /// twice around the middle one of an odd number, and not at all where there is one round.

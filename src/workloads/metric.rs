@@ -1,6 +1,6 @@
 //! Metrics: what a workload measures, and how a run is turned into it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::job::AnyProgram;
 use super::marks::{DRIFTED_START, END, HALFWAY, PARTNER_END, PARTNER_START, START};
@@ -151,18 +151,29 @@ pub fn marks(outcome: &Outcome, number: u32) -> impl Iterator<Item = &Mark> {
     outcome.marks.iter().filter(move |mark| mark.number == number)
 }
 
-/// Time of the first and of the second half of the measured rounds, each until the last thread whose clock
-/// measures has come to its end; `None` where no such thread marks the half.
+/// Time of the first and of the second half of the measured rounds; `None` where no thread whose clock
+/// measures marks the half.
+///
+/// Threads that begin together have a half behind them when the last one has; of those that have drifted
+/// apart it is the mean of what each takes.
 pub fn halves(outcome: &Outcome) -> Option<[TimeDelta; 2]> {
     let name = |mark: &Mark| (mark.process, mark.thread);
-    let starts = [START, DRIFTED_START].map(|number| marks(outcome, number));
-    let measures: BTreeSet<_> = starts.into_iter().flatten().map(name).collect();
     let mut middles: BTreeMap<_, [Time; 2]> = BTreeMap::new();
-    for mark in marks(outcome, HALFWAY).filter(|mark| measures.contains(&name(mark))) {
+    for mark in marks(outcome, HALFWAY) {
         middles.entry(name(mark)).or_insert([mark.at; 2])[1] = mark.at;
     }
+    let measures = |(start, _): &(&Mark, &Mark)| start.number != PARTNER_START;
+    let threads = brackets(outcome).filter(measures);
+    let threads =
+        threads.filter_map(|(start, end)| Some((start, *middles.get(&name(start))?, end)));
+    let threads: Vec<(&Mark, [Time; 2], &Mark)> = threads.collect();
+    if threads.iter().any(|(start, ..)| start.number == DRIFTED_START) {
+        let first = mean(threads.iter().map(|(start, [first, _], _)| first.since(start.at)));
+        let second = mean(threads.iter().map(|(_, [_, second], end)| end.at.since(*second)));
+        return Some([first, second]);
+    }
     let (begun, ended) = between_marks(outcome);
-    let [first, second] = [0, 1].map(|of| middles.values().map(|middle| middle[of]).max());
+    let [first, second] = [0, 1].map(|of| threads.iter().map(|(_, middle, _)| middle[of]).max());
     Some([first?.since(begun), ended.since(second?)])
 }
 
@@ -183,14 +194,20 @@ pub fn inside(outcome: &Outcome) -> TimeDelta {
     mean(spent)
 }
 
-/// When the measured time begins.
+/// When the measured time begins: with the first start mark; where threads have drifted apart in a
+/// warm-up, so long before the last end mark as they take in the mean.
 pub fn begin(outcome: &Outcome) -> Option<Time> {
-    let of = |number| marks(outcome, number).map(|mark| mark.at);
-    of(START).min().or_else(|| of(DRIFTED_START).max())
+    let together = marks(outcome, START).map(|mark| mark.at).min();
+    let drifted = || {
+        let ended = marks(outcome, END).map(|mark| mark.at).max()?;
+        marks(outcome, DRIFTED_START).next()?;
+        let spent = brackets(outcome).map(|(start, end)| end.at.since(start.at));
+        Some(Time::ZERO + (ended.since(Time::ZERO) - mean(spent)))
+    };
+    together.or_else(drifted)
 }
 
-/// From the first start mark, or the last one of threads that have drifted apart in a warm-up, to the last end
-/// mark; the whole run where no thread marks both, in this order.
+/// From [`begin`] to the last end mark; the whole run where no thread marks both, in this order.
 pub fn between_marks(outcome: &Outcome) -> (Time, Time) {
     let ended = marks(outcome, END).map(|mark| mark.at).max();
     match (begin(outcome), ended) {
