@@ -1,6 +1,7 @@
 //! What `run` says of a measured time that is in part that of a start.
 
 use crate::binary::Scratch;
+use serde_json::Value;
 
 const PING_PONG: &str = r#"{ "schema": 1, "title": "t", "machine": "broadwell-edr", "nodes": 2,
   "workload": { "kind": "ping_pong", "size": "1 MiB", "rounds": 4 } }"#;
@@ -39,17 +40,22 @@ fn steps_behind_a_warm_up_are_timed_without_a_barrier() {
             &format!(r#"{step}, "steps": 4"#),
         ),
     );
-    let time = |sets: &[&str]| {
+    let point = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> =
             ["run", "stencil.json", "--format", "json"].into_iter().chain(sets).collect();
-        let json = scratch.run(&args).check(0, &[]).json();
-        json["points"][0]["metrics"]["time"]["value"].as_f64().unwrap()
+        scratch.run(&args).check(0, &[]).json()["points"][0].clone()
     };
-    let [three, seven] = ["workload.steps=3", "workload.steps=7"].map(|steps| time(&[steps]));
-    let behind = time(&["workload.steps=4", "workload.warmup=3"]);
-    // Ranks that are ahead send already while the last one makes its third step.
-    let difference = seven - three;
-    assert!((behind / difference - 1.0).abs() < 0.02, "{behind}: {seven} - {three}");
-    assert!(behind < time(&["workload.steps=4"]), "the first step pins the buffers");
+    let of = |point: &Value, metric: &str| point["metrics"][metric]["value"].as_f64().unwrap();
+    let cold = point(&["workload.steps=7"]);
+    let warm = point(&["workload.steps=4", "workload.warmup=3"]);
+    let warmer = point(&["workload.steps=2", "workload.warmup=5"]);
+    // Seven steps each, and nothing but the marks between them differs.
+    assert_eq!([&warm["digest"], &warmer["digest"]], [&cold["digest"]; 2]);
+    assert!(of(&warmer, "time") < of(&warm, "time") && of(&warm, "time") < of(&cold, "time"));
+    for one in [warm, warmer] {
+        // Ranks do nothing else, and no rank waits for another one before its clock starts.
+        let (communication, step) = (of(&one, "communication_time"), of(&one, "step_time"));
+        assert!((communication / step - 1.0).abs() < 1e-9, "{communication} of {step}");
+    }
 }
