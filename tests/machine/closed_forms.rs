@@ -293,6 +293,15 @@ fn an_unexpected_message_costs_one_copy_and_one_entry_more() {
 }
 
 #[test]
+fn a_large_message_of_a_process_to_itself_is_copied_once() {
+    let busy = |bytes: u64| {
+        let script = vec![isend(0, 0, 0, bytes), recv(0, 0, bytes), wait_all(0, 1)];
+        play(ideal(&[]), vec![script]).accounts[0].working().as_ps()
+    };
+    assert_eq!(busy(2 * MIB) - busy(MIB), copy(MIB));
+}
+
+#[test]
 fn a_core_that_computes_takes_no_packet() {
     let compute = 50 * US;
     let receiver = |calls: Vec<Next<Call>>| {
