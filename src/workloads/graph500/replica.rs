@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   clear the bitmaps
-//!   level   scan; is anything new? (allreduce of a word); if so, everybody's part of the new frontier,
-//!           then everybody's summary of it (two allgathers of equal blocks)
+//!   level   scan; is anything new? (allreduce of a word); if so, each rank's part of the new frontier,
+//!           then each rank's summary of it (two allgathers of equal blocks)
 //! ```
 //!
 //! A message of the first allgather is the queue of a process: hundreds of KiB at the sizes of `coop`
