@@ -276,6 +276,12 @@ pub enum StatementError {
     StillHeld,
     /// `cancel` of a request that is not a receive's.
     CancelsSend,
+    /// `request_free` of a request that is no message's.
+    FreesNoMessage,
+    /// A statement needs a request, and the name stands for `MPI_REQUEST_NULL`.
+    NoRequest,
+    /// The name of a request that was freed is used again.
+    WasFreed,
     /// The condition of `assert` does not hold.
     Asserted,
     /// So many statements followed each other without a call.
@@ -302,6 +308,8 @@ pub enum ReturnValue {
     Flag,
     /// The index that `MPI_Waitany` returns.
     Index,
+    /// How many requests `MPI_Waitsome` and `MPI_Testsome` have ended.
+    OutCount,
     /// What `MPI_Test_cancelled` says of the status: 1 or 0.
     Cancelled,
 }
@@ -315,6 +323,7 @@ impl ReturnValue {
             Self::Count => "count",
             Self::Flag => "flag",
             Self::Index => "index",
+            Self::OutCount => "outcount",
             Self::Cancelled => "cancelled",
         }
     }

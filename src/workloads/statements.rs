@@ -35,8 +35,8 @@ use mpi::envelope::{Rank, TAG_UB};
 use named::{Buffers, Types};
 use one_sided::OneSided;
 use pieces::Place;
-use protocols::call::{Call, Peer, Requests, SendMode};
-use protocols::contract::Handle;
+use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
+use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
@@ -227,6 +227,9 @@ impl Reader<'_> {
             }
             "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
             "irecv" | "recv" => self.receive(op, node, named, path),
+            "sendrecv" | "sendrecv_replace" | "isendrecv" | "isendrecv_replace" => {
+                self.exchange(op, node, named, path)
+            }
             "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
             "mrecv" | "imrecv" => self.matched_receive(op, node, path),
             _ => self.completion(op, node, path),
@@ -282,7 +285,7 @@ impl Reader<'_> {
     fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let to = self.peer(node, "to", named, path, false);
-        let tag = self.tag(node, path, false).unwrap_or(0);
+        let tag = self.tag(node, (path, Key::Tag), false).unwrap_or(0);
         let Place { buffer, elements } = self.place(node, path, "size");
         let mode = match op.trim_start_matches('i') {
             "ssend" => SendMode::Synchronous,
@@ -336,7 +339,7 @@ impl Reader<'_> {
     fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, path, true);
+        let tag = self.tag(node, (path, Key::Tag), true);
         let Place { buffer, elements } = self.place(node, path, "max");
         let call = if op == "irecv" {
             let request = self.open(node, "req", path);
@@ -347,10 +350,45 @@ impl Reader<'_> {
         pieces::typed(call, elements)
     }
 
+    /// A send and a receive of one call, with a buffer for each, or one for both.
+    fn exchange(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let to = self.peer(node, "to", named, path, false);
+        let send_tag = self.tag(node, (path, Key::SendTag), false).unwrap_or(0);
+        let source = self.peer(node, "src", named, path, true);
+        let tag = self.tag(node, (path, Key::RecvTag), true);
+        let replaces = op.ends_with("replace");
+        let bytes = self.bytes(node, path, "size");
+        let first = if replaces { "buf" } else { "sendbuf" };
+        let buffer = self.own_buffer(node, path, (first, bytes));
+        let into = if replaces {
+            buffer
+        } else {
+            let room = self.bytes(node, path, "max");
+            self.own_buffer(node, path, ("recvbuf", room))
+        };
+        let request = op.starts_with('i').then(|| self.open(node, "req", path));
+        let mode = SendMode::Standard;
+        Call::Exchange(Arc::new(Exchange {
+            send: Call::Send { to, tag: send_tag, comm, buffer, mode },
+            receive: Call::Recv { source, tag, comm, buffer: into },
+            request,
+            replaces,
+        }))
+    }
+
+    fn own_buffer(&mut self, node: &Node, path: &str, of: (&str, u64)) -> Buffer {
+        let Region { space: Space::User(id), len: bytes, .. } = self.buffer_of(node, path, of)
+        else {
+            unreachable!("buffers of messages are the program's")
+        };
+        Buffer { id, bytes }
+    }
+
     fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, path, true);
+        let tag = self.tag(node, (path, Key::Tag), true);
         match op {
             "probe" => Call::Probe { source, tag, comm },
             "iprobe" => Call::Iprobe { source, tag, comm },
@@ -380,6 +418,14 @@ impl Reader<'_> {
         match op {
             "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
             "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
+            "request_get_status" => Call::OfRequest {
+                does: OfRequest::GetStatus,
+                request: self.close(node, "req", path, Open::Perhaps),
+            },
+            "request_free" => Call::OfRequest {
+                does: OfRequest::Free,
+                request: self.close(node, "req", path, Open::No),
+            },
             "cancel" => {
                 self.must_be_a_receive(node, path);
                 Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
@@ -389,6 +435,14 @@ impl Reader<'_> {
             }
             "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
             "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
+            "waitsome" | "testany" | "testsome" => Call::Ask {
+                asks: match op {
+                    "waitsome" => Asked::WaitSome,
+                    "testany" => Asked::TestAny,
+                    _ => Asked::TestSome,
+                },
+                requests: self.close_all(node, path, Open::Perhaps),
+            },
             other => unreachable!("`{other}` passed the check of its word"),
         }
     }
@@ -399,7 +453,7 @@ impl Reader<'_> {
         let value = node.get("req").expect("the key is required");
         let Some(name) = value.text() else { return };
         let Some((op, true)) = self.begun.get(name) else { return };
-        if op.ends_with("recv") {
+        if matches!(&**op, "irecv" | "imrecv") {
             return;
         }
         let found = format!("`{}` is a request of `{op}`", quote(name));
@@ -456,9 +510,9 @@ impl Reader<'_> {
     }
 
     /// The tag; `None` for the wildcard.
-    fn tag(&mut self, node: &Node, path: &str, receiving: bool) -> Option<i32> {
-        let Some(value) = node.get("tag") else { return Some(0) };
-        if self.computes(node, (Key::Tag, Type::Integer), (0, i64::from(TAG_UB)), path) {
+    fn tag(&mut self, node: &Node, (path, key): (&str, Key), receiving: bool) -> Option<i32> {
+        let Some(value) = node.get(key.name()) else { return Some(0) };
+        if self.computes(node, (key, Type::Integer), (0, i64::from(TAG_UB)), path) {
             return Some(0);
         }
         if let Value::Text(_) = value.value {
@@ -467,7 +521,7 @@ impl Reader<'_> {
                     Diagnostic::error(
                         &codes::WILDCARD,
                         value.span,
-                        format!("{path}.tag"),
+                        format!("{path}.{}", key.name()),
                         "a send with the tag `any`",
                         "the wildcard is allowed in receives and probes only",
                     )

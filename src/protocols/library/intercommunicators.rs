@@ -113,6 +113,10 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::WaitAny { .. }
         | Call::Test { .. }
         | Call::TestAll { .. }
+        | Call::Ask { .. }
+        | Call::OfRequest { .. }
+        | Call::Exchange(_)
+        | Call::Finalize
         | Call::Mrecv { .. }
         | Call::Imrecv { .. }
         | Call::Cancel { .. }

@@ -74,6 +74,17 @@ fn words(error: StatementError) -> (&'static str, String) {
         StatementError::CancelsSend => {
             ("`cancel` is for receives", "the request is not that of a receive".to_owned())
         }
+        StatementError::FreesNoMessage => (
+            "`request_free` is for messages",
+            "the request is that of a collective or of a one-sided operation".to_owned(),
+        ),
+        StatementError::NoRequest => {
+            ("the request exists", "it is MPI_REQUEST_NULL (MPI_ERR_REQUEST)".to_owned())
+        }
+        StatementError::WasFreed => (
+            "the name of a request that was freed is not used again",
+            "its operation may be under way still".to_owned(),
+        ),
         StatementError::Asserted => {
             ("what a program asserts holds", "the condition of `assert` does not hold".to_owned())
         }
@@ -89,6 +100,8 @@ fn shown(value: ReturnValue, number: i64) -> String {
         _ if number == UNDEFINED => "undefined".to_owned(),
         ReturnValue::Flag | ReturnValue::Cancelled => (number != 0).to_string(),
         ReturnValue::Count => format!("{number} B"),
-        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index => number.to_string(),
+        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index | ReturnValue::OutCount => {
+            number.to_string()
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::job::duplicate;
 use mpi::communicator::Communicators;
-use protocols::call::{Buffer, Call, Comm, CommCall, Over, Reply, Requests, TypedCall};
+use protocols::call::{Buffer, Call, Comm, CommCall, Exchange, Over, Reply, Requests, TypedCall};
 use protocols::collectives::Collective;
 use protocols::contract::{Handle, Next, Region, Space};
 
@@ -202,11 +202,21 @@ impl Member {
                 self.comm(comm);
                 buffer.id = self.buffer(buffer.id);
             }
-            Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
-                self.handle(request);
+            Call::Wait { request }
+            | Call::Test { request }
+            | Call::OfRequest { request, .. }
+            | Call::Cancel { request } => self.handle(request),
+            Call::Exchange(call) => {
+                let Exchange { send, receive, request, .. } = Arc::make_mut(call);
+                self.number_call(send);
+                self.number_call(receive);
+                if let Some(request) = request {
+                    self.handle(request);
+                }
             }
             Call::WaitAll { requests, .. }
             | Call::WaitAny { requests }
+            | Call::Ask { requests, .. }
             | Call::TestAll { requests } => self.handles(requests),
             Call::Mprobe { message, comm, .. } | Call::Improbe { message, comm, .. } => {
                 self.handle(message);
@@ -246,6 +256,7 @@ impl Member {
             Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init
+            | Call::Finalize
             | Call::Attach { .. }
             | Call::Rma(_)
             | Call::Device(_) => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::control::{Computed, Control, Key};
+use super::control::{Computed, Control};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
 use protocols::call::{Call, Comm, Peer, SendMode};
@@ -100,7 +100,7 @@ impl Extras {
     /// The same where tags end at `most`.
     pub(crate) fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
-        for one in extras.computed.iter_mut().filter(|one| one.key == Key::Tag) {
+        for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
             one.range.1 = most;
         }
         extras

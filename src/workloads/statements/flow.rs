@@ -187,7 +187,9 @@ impl Reader<'_> {
             }
             let op = node.required_word("op");
             let begins = match op {
-                "wait" | "test" | "cancel" | "mrecv" => None,
+                "wait" | "test" | "cancel" | "mrecv" | "request_get_status" | "request_free" => {
+                    None
+                }
                 "imrecv" => node.get("req"),
                 _ => node.get("req").or_else(|| node.get("handle")),
             };

@@ -12,12 +12,13 @@ use mpi::observation::ReturnValue;
 use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
-const VALUES: [ReturnValue; 6] = [
+const VALUES: [ReturnValue; 7] = [
     ReturnValue::Source,
     ReturnValue::Tag,
     ReturnValue::Count,
     ReturnValue::Flag,
     ReturnValue::Index,
+    ReturnValue::OutCount,
     ReturnValue::Cancelled,
 ];
 
@@ -25,9 +26,11 @@ const VALUES: [ReturnValue; 6] = [
 const fn type_of(value: ReturnValue) -> Type {
     match value {
         ReturnValue::Flag | ReturnValue::Cancelled => Type::Truth,
-        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Count | ReturnValue::Index => {
-            Type::Integer
-        }
+        ReturnValue::Source
+        | ReturnValue::Tag
+        | ReturnValue::Count
+        | ReturnValue::Index
+        | ReturnValue::OutCount => Type::Integer,
     }
 }
 

@@ -226,6 +226,10 @@ impl Job {
             | Call::WaitAny { .. }
             | Call::Test { .. }
             | Call::TestAll { .. }
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
             | Call::Mprobe { .. }
@@ -348,6 +352,10 @@ impl Job {
                 (all || self.fault == Fault::OpenBarrier).then_some(Reply::Done)
             }
             Call::Init
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::CreateEndpoints { .. }

@@ -74,6 +74,10 @@ impl Endpoint {
             Call::Typed(typed) if typed.elements.is_one_piece() => self.begin(typed.call.clone()),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Finalize
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Mrecv { .. }
