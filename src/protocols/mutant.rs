@@ -86,6 +86,10 @@ mutants! {
     WrongSide, "wrong-side", "C1", "Recursive doubling combines what comes from above on the wrong side.";
     WrongFold, "wrong-fold", "C1", "What is folded into the core is combined on the wrong side.";
     LetsOneOut, "lets-one-out", "C3", "Rank 0 leaves the barrier without hearing of the last round.";
+    RingStopsShort, "ring-stops-short", "C1", "The last round of a ring allreduce is left out.";
+    BruckKeepsLow, "bruck-keeps-low", "C1", "Bruck's allgather leaves the blocks of lower ranks in scratch space.";
+    FirstSegmentOnly, "first-segment-only", "C1", "A reduction along a chain combines its first segment only.";
+    TreeHearsOne, "tree-hears-one", "C3", "A rank of a barrier's tree waits for one of its children only.";
     EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
     OneNumber, "one-number", "C1", "All collectives under way have one number.";
     CountsByProcess, "counts-by-process", "deadlock", "Collectives that are only begun are counted by process, not by communicator.";
