@@ -36,6 +36,16 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.messages.enter(thread, &call, out)?;
+        self.perform(thread, call, out)
+    }
+
+    /// Does what a call of the program asks for.
+    fn perform(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -89,6 +99,13 @@ impl Library {
                 Ok(())
             }
             Call::Exchange(call) => self.exchange(thread, &call, out),
+            Call::Prepare(_) => {
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Start { operation, .. } => {
+                self.perform(thread, Arc::unwrap_or_clone(operation), out)
+            }
             Call::Finalize => {
                 self.finalize(thread, out);
                 Ok(())

@@ -184,10 +184,13 @@ impl EndpointTable {
             return Caller::Process;
         }
         let request = |key| requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        let call = call.begun();
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
             | Call::Finalize
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Communicators(_)

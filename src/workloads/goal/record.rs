@@ -207,7 +207,8 @@ impl Writer {
                 self.waited.extend(send);
                 Ok(Reply::Outcome(receive.map_or(RECEIVED_NOTHING, |op| self.received(op))))
             }
-            Call::Finalize => Ok(Reply::Done),
+            Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
+            Call::Start { operation, .. } => self.call(operation),
             Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init

@@ -219,6 +219,9 @@ impl Computed {
         if let Call::Rma(call) = call {
             return one_sided::put(self.key, Arc::make_mut(call), value);
         }
+        if let Call::Prepare(operation) = call {
+            return self.put(Arc::make_mut(operation), value, known);
+        }
         if let Call::Exchange(call) = call {
             return self.put_in_exchange(Arc::make_mut(call), value, known);
         }
@@ -313,24 +316,31 @@ impl Computed {
                 }
             }
             (
-                Key::Listed(at, members),
-                Call::WaitAll { requests: Requests::List(list), .. }
-                | Call::WaitAny { requests: Requests::List(list) }
-                | Call::Ask { requests: Requests::List(list), .. }
-                | Call::TestAll { requests: Requests::List(list) },
-            ) => Arc::make_mut(list)[at] = members.at(value),
-            (
-                Key::Requests(members),
+                Key::Listed(..) | Key::Requests(_),
                 Call::WaitAll { requests, .. }
                 | Call::WaitAny { requests }
                 | Call::Ask { requests, .. }
                 | Call::TestAll { requests },
-            ) => *requests = members.up_to(value),
+            ) => self.put_among(requests, value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
     }
 
-    /// The same for a call that sends and receives.
+    /// Puts `value` into a set of requests.
+    pub(super) fn put_among(&self, requests: &mut Requests, value: i64) {
+        match (self.key, requests) {
+            (Key::Listed(at, members), Requests::List(list)) => {
+                Arc::make_mut(list)[at] = members.at(value);
+            }
+            (Key::Request(members), requests) => {
+                *requests = Requests::Range { first: members.at(value), count: 1 };
+            }
+            (Key::Requests(members), requests) => *requests = members.up_to(value),
+            (key, requests) => unreachable!("{requests:?} have no key {key:?}"),
+        }
+    }
+
+    /// The same as [`Self::put`] for a call that sends and receives.
     fn put_in_exchange(&self, call: &mut Exchange, value: i64, known: &[i64]) {
         let Exchange { send, receive, request, replaces } = call;
         if let Key::Request(members) = self.key {

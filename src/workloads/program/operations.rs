@@ -6,7 +6,7 @@ use super::access::Access;
 use super::control::{Computed, Control};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Comm, Peer, SendMode};
+use protocols::call::{Call, Comm, Peer, Requests, SendMode};
 use units::TimeDelta;
 
 /// One operation of a rank, as it stands in the scenario.
@@ -112,6 +112,8 @@ impl Extras {
 pub enum Does {
     /// It calls the library.
     Call(Call),
+    /// It starts the operations that were prepared for these requests: a call for each.
+    Start(Requests),
     /// It spends time outside the library.
     Compute(TimeDelta),
     /// It notes the time under this number.

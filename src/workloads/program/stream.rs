@@ -1,6 +1,6 @@
 //! The program of one rank, as a runtime drives it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -54,6 +54,10 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// The operations that were prepared for requests.
+    prepared: BTreeMap<Handle, Arc<Call>>,
+    /// How many of the requests of its `startall` are started.
+    started: usize,
     /// Requests that it has freed: the library closes them, and nobody knows when.
     freed: BTreeSet<Handle>,
     /// Whether it is in `MPI_Finalize`, which waits for them.
@@ -98,7 +102,7 @@ enum Of {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
-        (&self.freed, self.finalizes).hash(state);
+        (&self.prepared, self.started, &self.freed, self.finalizes).hash(state);
         (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
         if !self.loops() {
             self.calls.hash(state);
@@ -155,6 +159,8 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            prepared: BTreeMap::new(),
+            started: 0,
             freed: BTreeSet::new(),
             finalizes: false,
             probed: Vec::new(),
@@ -270,14 +276,16 @@ impl ProgramStream {
                     let mut call = call.clone();
                     self.compute_keys(step.extras.as_deref(), &mut call)?;
                     if let Some(call) = self.reduced(call)? {
-                        self.check_names(&call)?;
-                        self.lending = lent(&call);
-                        for lent in self.lending.into_iter().flatten() {
-                            self.check_free(lent)?;
-                        }
-                        self.calls_from(self.last());
-                        self.silent = 0;
-                        return Ok(Next::Call(call));
+                        return self.calls(call);
+                    }
+                }
+                Does::Start(requests) => {
+                    let requests = self.computed_set(step.extras.as_deref(), requests)?;
+                    if !requests.is_empty() {
+                        let request = requests.at(self.started);
+                        let operation = self.prepared.get(&request).map(Arc::clone);
+                        let operation = operation.ok_or(StatementError::NoRequest)?;
+                        return self.calls(Call::Start { request, operation });
                     }
                 }
             }
@@ -288,6 +296,36 @@ impl ProgramStream {
         self.finalizes = true;
         self.calls_from(self.last());
         Ok(Next::Call(Call::Finalize))
+    }
+
+    /// The program calls.
+    fn calls(&mut self, call: Call) -> Result<Next<Call>, StatementError> {
+        self.check_names(&call)?;
+        self.lending = lent(&call);
+        for lent in self.lending.into_iter().flatten() {
+            self.check_free(lent)?;
+        }
+        if let Call::Prepare(operation) = &call
+            && let Some(request) = call.begins()
+        {
+            self.prepared.insert(request, Arc::clone(operation));
+        }
+        self.calls_from(self.last());
+        self.silent = 0;
+        Ok(Next::Call(call))
+    }
+
+    /// The requests of a step that starts some.
+    fn computed_set(
+        &self,
+        extras: Option<&Extras>,
+        requests: &Requests,
+    ) -> Result<Requests, StatementError> {
+        let mut requests = requests.clone();
+        for one in extras.map_or(&[][..], |extras| &extras.computed) {
+            one.put_among(&mut requests, one.of(&self.variables)?);
+        }
+        Ok(requests)
     }
 
     /// Changes variables, and where the program goes on.
@@ -406,8 +444,9 @@ impl ProgramStream {
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
     fn check_names(&self, call: &Call) -> Result<(), StatementError> {
-        if let Some(request) = begins(call) {
-            if self.is_open(request) {
+        if let Some(request) = call.begins() {
+            let starts = matches!(call, Call::Start { .. });
+            if self.is_open(request) || !starts && self.prepared.contains_key(&request) {
                 return Err(StatementError::StillOpen);
             }
             if self.freed.contains(&request) {
@@ -464,6 +503,7 @@ impl ProgramStream {
             }
             Does::Control(_)
             | Does::Call(_)
+            | Does::Start(_)
             | Does::Compute(_)
             | Does::Access(_)
             | Does::Mark(_) => None,
@@ -476,8 +516,10 @@ impl ProgramStream {
         if !self.is_idle(&call) {
             return Ok(Some(self.with_open_requests(call)));
         }
-        if let Call::OfRequest { does: OfRequest::Free, .. } = call {
-            return Err(StatementError::NoRequest);
+        if let Call::OfRequest { does: OfRequest::Free, request } = call {
+            // Nothing was begun by it, and the library does not know it.
+            let prepared = self.prepared.remove(&request);
+            return prepared.map(|_| None).ok_or(StatementError::NoRequest);
         }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
@@ -510,6 +552,8 @@ impl ProgramStream {
             | Call::Improbe { .. }
             | Call::Barrier { .. }
             | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -559,13 +603,30 @@ impl ProgramStream {
             return Ok(());
         }
         let steps = Arc::clone(&self.steps);
-        let Step { does: Does::Call(call), extras, .. } = &steps[self.last() as usize] else {
-            panic!("a reply to a computation: {reply:?}")
-        };
+        let Step { does, extras, .. } = &steps[self.last() as usize];
+        if let Does::Start(requests) = does {
+            let requests = self.computed_set(extras.as_deref(), requests)?;
+            self.has_started(&requests);
+            return Ok(());
+        }
+        let Does::Call(call) = does else { panic!("a reply to a computation: {reply:?}") };
         let with_requests = self.with_requests(extras.as_deref(), call)?;
         match self.returned(with_requests.as_ref().unwrap_or(call), reply) {
             Some(returned) => self.record(returned),
             None => Ok(()),
+        }
+    }
+
+    /// One of the operations of a step is started; where others follow, the step comes again.
+    fn has_started(&mut self, requests: &Requests) {
+        let request = requests.at(self.started);
+        let operation = Arc::clone(&self.prepared[&request]);
+        self.begin(request, buffer_of(&operation), of(&operation));
+        self.started += 1;
+        if self.started < requests.len() {
+            self.begun -= 1;
+        } else {
+            self.started = 0;
         }
     }
 
@@ -607,6 +668,7 @@ impl ProgramStream {
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
                 self.open[request.0 as usize] = None;
+                self.prepared.remove(request);
                 self.freed.insert(*request);
                 None
             }
@@ -622,6 +684,7 @@ impl ProgramStream {
             }
             (
                 Call::Cancel { .. }
+                | Call::Prepare(_)
                 | Call::AttachBuffer { .. }
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
@@ -799,28 +862,6 @@ impl ProgramStream {
     }
 }
 
-/// The request that a call begins.
-fn begins(call: &Call) -> Option<Handle> {
-    if let Call::Typed(typed) = call {
-        return begins(&typed.call);
-    }
-    if let Call::Rma(call) = call {
-        let RmaCall::Operate { request, .. } = **call else { return None };
-        return request;
-    }
-    if let Call::Exchange(call) = call {
-        return call.request;
-    }
-    let (Call::Isend { request, .. }
-    | Call::Irecv { request, .. }
-    | Call::Imrecv { request, .. }
-    | Call::Icollective { request, .. }) = call
-    else {
-        return None;
-    };
-    Some(*request)
-}
-
 /// What a call begins that has one buffer, or two of a collective.
 fn of(call: &Call) -> Of {
     if let Call::Typed(typed) = call {
@@ -835,6 +876,9 @@ fn of(call: &Call) -> Of {
 }
 
 fn is_ready(call: &Call) -> bool {
+    if let Call::Prepare(operation) = call {
+        return is_ready(operation);
+    }
     if let Call::Typed(typed) = call {
         return is_ready(&typed.call);
     }
@@ -870,6 +914,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Barrier { .. }
         | Call::OfRequest { does: OfRequest::Free, .. }
         | Call::Exchange(_)
+        | Call::Prepare(_)
+        | Call::Start { .. }
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }

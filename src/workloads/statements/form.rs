@@ -73,7 +73,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 52] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 59] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -163,6 +163,33 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 52] = [
         &[TO, SEND_TAG, SIZE_REPLACED, BUF, SRC, RECV_TAG, COMM_FIELD, REQ],
         "MPI_Isendrecv_replace",
     ),
+    variant(
+        "send_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Send_init",
+    ),
+    variant(
+        "ssend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Ssend_init",
+    ),
+    variant(
+        "bsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Bsend_init",
+    ),
+    variant(
+        "rsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Rsend_init",
+    ),
+    variant(
+        "recv_init",
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Recv_init",
+    ),
+    variant("start", &[REQ], "MPI_Start"),
+    variant("startall", &[REQS], "MPI_Startall: each is started by a call of its own"),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
     variant("waitall", &[REQS, EXPECT_STATUSES], "MPI_Waitall"),
     variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),

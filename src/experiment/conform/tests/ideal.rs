@@ -229,6 +229,8 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
@@ -355,6 +357,8 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

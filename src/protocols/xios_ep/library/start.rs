@@ -77,6 +77,8 @@ impl Endpoint {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Finalize
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
