@@ -75,6 +75,8 @@ pub enum Call {
     Attach { id: u16 },
     /// `MPI_Comm_compare`.
     Compare { a: Comm, b: Comm },
+    /// `MPI_Comm_rank` and `MPI_Comm_size`.
+    Place { comm: Comm },
     /// Communicators are made and freed.
     Communicators(CommCall),
     /// Any collective operation.
@@ -108,6 +110,7 @@ impl Call {
             | Self::Barrier { comm }
             | Self::CreateEndpoints { parent: comm, .. }
             | Self::FreeEndpoint { comm }
+            | Self::Place { comm }
             | Self::Compare { a: comm, .. } => Some(*comm),
             Self::Wait { .. }
             | Self::WaitAll { .. }
@@ -178,6 +181,7 @@ impl Call {
             | Self::FreeEndpoint { .. }
             | Self::Attach { .. }
             | Self::Compare { .. }
+            | Self::Place { .. }
             | Self::Communicators(_)
             | Self::Collective(_)
             | Self::Device(_) => None,
@@ -389,6 +393,6 @@ pub enum Reply {
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),
-    /// The numbers of all ranks, by rank.
+    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size.
     Numbers(Box<[u32]>),
 }

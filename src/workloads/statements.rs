@@ -36,6 +36,7 @@ use named::{Buffers, Types};
 use one_sided::OneSided;
 use pieces::Place;
 use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
+use protocols::collectives::Kind;
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
@@ -221,6 +222,7 @@ impl Reader<'_> {
         }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
+            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
             "start" => {
@@ -245,45 +247,32 @@ impl Reader<'_> {
     }
 
     fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
-        // As on the communicator of every job that it is like; else the call is refused below.
+        // As on the communicator of every job that it is like; else the program asks for its place when it calls.
         let like = named.like().unwrap_or_default();
+        let moved = named.comm != like && like.0 == Duplicates::REVERSED;
+        let asked = named.like().is_none() || moved;
         let mut reader = collectives::Reader {
             diagnostics: self.diagnostics,
             choices: self.choices,
             ranks: self.ranks,
             rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
             body: self.body,
+            asked,
             buffer: self.buffers,
         };
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
-        let reversed = like.0 == Duplicates::REVERSED;
-        self.computes(
-            node,
-            (Key::Root { reversed }, Type::Integer),
-            (0, i64::from(self.ranks) - 1),
-            path,
-        );
+        let asked = asked && chosen.call.kind != Kind::Barrier;
+        self.scope.extras.asked = asked;
+        let reversed = like.0 == Duplicates::REVERSED && !asked;
+        let last = if asked { u32::MAX } else { self.ranks - 1 };
+        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
         let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
-        let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
-        let has_buffers = chosen.call.buffers() != [None, None];
-        if has_buffers && (named.like().is_none() || moved) {
-            self.report(
-                Diagnostic::error(
-                    &codes::COMMUNICATOR,
-                    node.get("comm").map_or(node.span, |value| value.span),
-                    format!("{path}.comm"),
-                    "its ranks are not known before the run",
-                    "a collective with buffers needs a communicator of every job, or a duplicate of 0 or 1",
-                )
-                .help("messages and barriers go over any communicator"),
-            );
-        }
         chosen.call.comm = named.comm;
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)

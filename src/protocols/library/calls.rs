@@ -164,6 +164,7 @@ impl Library {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }
+            | Call::Place { .. }
             | Call::Communicators(_) => self.communicator_call(thread, call, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Icollective { request, call } => {
@@ -229,6 +230,12 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        if let Call::Place { comm } = call {
+            let messages = &self.messages;
+            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            return Ok(());
+        }
         out.emit(|| Action::Work(Step::Query));
         let Self { messages, threads, .. } = self;
         let gives = |comm| threads.give(comm);

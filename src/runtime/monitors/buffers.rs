@@ -110,6 +110,7 @@ impl Lends for Call {
             | Self::OfRequest { .. }
             | Self::Finalize
             | Self::Prepare(_)
+            | Self::Place { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }

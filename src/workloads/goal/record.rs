@@ -209,7 +209,8 @@ impl Writer {
             }
             Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
             Call::Start { operation, .. } => self.call(operation),
-            Call::AttachBuffer { .. }
+            Call::Place { .. }
+            | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init
             | Call::CreateEndpoints { .. }

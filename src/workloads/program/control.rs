@@ -369,6 +369,17 @@ impl Computed {
     }
 }
 
+/// Gives the buffers of a collective the lengths that they have at a rank of its communicator.
+pub(super) fn fit(call: &mut Call, place: (u32, u32)) -> Result<(), StatementError> {
+    if let Call::Prepare(operation) = call {
+        return fit(Arc::make_mut(operation), place);
+    }
+    let (Call::Collective(call) | Call::Icollective { call, .. }) = call else {
+        unreachable!("{call:?} is no collective")
+    };
+    collectives::fit::fit(Arc::make_mut(call), place)
+}
+
 /// Moves the region of a statement to buffer `id`; one with a name stays.
 pub(super) fn move_to(region: &mut Region, id: u32) {
     if matches!(region.space, Space::User(own) if own < Buffer::OWN) {
@@ -407,6 +418,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
@@ -437,6 +449,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Tested(_)
             | Returned::AllTested(_)
             | Returned::WindowTested(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
@@ -451,9 +464,14 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::All(_)
             | Returned::Any(_)
             | Returned::Some(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_) => None,
         },
+        ReturnValue::Rank | ReturnValue::Size => {
+            let Returned::Place([rank, size]) = returned else { return None };
+            Some(i64::from(if value == ReturnValue::Rank { *rank } else { *size }))
+        }
         ReturnValue::OutCount => {
             let Returned::Some(ended) = returned else { return None };
             i64::try_from(ended.as_ref()?.len()).ok()
@@ -480,6 +498,7 @@ fn is_empty(returned: &Returned) -> bool {
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::Probed(_)
         | Returned::MaybeProbed(_) => false,

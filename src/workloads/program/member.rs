@@ -239,6 +239,7 @@ impl Member {
             Call::Probe { comm, .. }
             | Call::Iprobe { comm, .. }
             | Call::Barrier { comm }
+            | Call::Place { comm }
             | Call::FreeEndpoint { comm } => self.comm(comm),
             Call::CreateEndpoints { parent, first, .. } => {
                 self.comm(parent);

@@ -92,6 +92,9 @@ pub(crate) struct Extras {
     pub(crate) expected: Vec<(ReturnValue, Expression)>,
     /// Values of single requests of a call that is about several, by their places there.
     pub(crate) statuses: Vec<(u32, ReturnValue, Expression)>,
+    /// Whether it is a collective whose buffers depend on a rank and a number of ranks that the program
+    /// asks for.
+    pub(crate) asked: bool,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
 }

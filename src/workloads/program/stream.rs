@@ -12,7 +12,9 @@ use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
-use protocols::call::{Asked, Buffer, Call, OfRequest, Outcome, Reply, Requests, SendMode, Status};
+use protocols::call::{
+    Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
+};
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
@@ -54,6 +56,10 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// Its rank in communicators that it has asked for, and their sizes.
+    places: BTreeMap<Comm, [u32; 2]>,
+    /// The communicator that it asks for, before its next step.
+    asking: Option<Comm>,
     /// The operations that were prepared for requests.
     prepared: BTreeMap<Handle, Arc<Call>>,
     /// How many of the requests of its `startall` are started.
@@ -103,6 +109,7 @@ impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
         (&self.prepared, self.started, &self.freed, self.finalizes).hash(state);
+        (&self.places, self.asking).hash(state);
         (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
         if !self.loops() {
             self.calls.hash(state);
@@ -159,6 +166,8 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            places: BTreeMap::new(),
+            asking: None,
             prepared: BTreeMap::new(),
             started: 0,
             freed: BTreeSet::new(),
@@ -273,6 +282,10 @@ impl ProgramStream {
                 }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
+                    if let Some(comm) = self.unknown(step, call) {
+                        self.asking = Some(comm);
+                        return self.calls(Call::Place { comm });
+                    }
                     let mut call = call.clone();
                     self.compute_keys(step.extras.as_deref(), &mut call)?;
                     if let Some(call) = self.reduced(call)? {
@@ -296,6 +309,13 @@ impl ProgramStream {
         self.finalizes = true;
         self.calls_from(self.last());
         Ok(Next::Call(Call::Finalize))
+    }
+
+    /// The communicator that a program must ask for before the step: the buffers depend on it.
+    fn unknown(&self, step: &Step, call: &Call) -> Option<Comm> {
+        let asked = step.extras.as_ref().is_some_and(|extras| extras.asked);
+        let comm = call.comm().filter(|_| asked)?;
+        (!self.places.contains_key(&comm)).then_some(comm)
     }
 
     /// The program calls.
@@ -396,10 +416,18 @@ impl ProgramStream {
     }
 
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
+        let asked = extras.is_some_and(|extras| extras.asked);
+        let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
+        let known = place.map(|place| place.map(i64::from));
+        let known = known.as_ref().map_or(&self.variables[..], |known| known);
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?, &self.variables);
+            one.put(call, one.of(&self.variables)?, known);
         }
-        if extras.is_some_and(|extras| !extras.computed.is_empty()) && !self.buffers.is_empty() {
+        if let Some([me, ranks]) = place {
+            control::fit(call, (me, ranks))?;
+        }
+        let computes = asked || extras.is_some_and(|extras| !extras.computed.is_empty());
+        if computes && !self.buffers.is_empty() {
             return self.check_buffers(call);
         }
         Ok(())
@@ -554,6 +582,7 @@ impl ProgramStream {
             | Call::Exchange(_)
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Place { .. }
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -600,6 +629,11 @@ impl ProgramStream {
     /// The last call returned.
     fn take(&mut self, reply: Reply) -> Result<(), StatementError> {
         if self.finalizes {
+            return Ok(());
+        }
+        if let (Some(comm), Reply::Numbers(place)) = (self.asking.take(), &reply) {
+            self.places.insert(comm, [place[0], place[1]]);
+            self.begun -= 1;
             return Ok(());
         }
         let steps = Arc::clone(&self.steps);
@@ -682,6 +716,16 @@ impl ProgramStream {
                 self.begin(*request, buffer_of(call), of(call));
                 None
             }
+            (Call::Place { .. }, Reply::Numbers(place)) => {
+                Some(Returned::Place([place[0], place[1]]))
+            }
+            (
+                Call::FreeEndpoint { comm } | Call::Communicators(CommCall::Free { comm }),
+                Reply::Done,
+            ) => {
+                self.places.remove(comm);
+                None
+            }
             (
                 Call::Cancel { .. }
                 | Call::Prepare(_)
@@ -690,8 +734,7 @@ impl ProgramStream {
                 | Call::Barrier { .. }
                 | Call::Collective(_)
                 | Call::Communicators(_)
-                | Call::CreateEndpoints { .. }
-                | Call::FreeEndpoint { .. },
+                | Call::CreateEndpoints { .. },
                 Reply::Done,
             ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
@@ -916,6 +959,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Exchange(_)
         | Call::Prepare(_)
         | Call::Start { .. }
+        | Call::Place { .. }
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }

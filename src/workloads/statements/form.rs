@@ -15,8 +15,9 @@ use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
     EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_INDEXED_FLAGGED,
-    EXPECT_RECEIVED, EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED,
-    INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_RECEIVED, INTO_SOME, INTO_TESTED,
+    EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED,
+    INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER,
+    INTO_RANK, INTO_RECEIVED, INTO_SOME, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -73,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 59] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 61] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -224,6 +225,16 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 59] = [
     variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, BUF, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+    variant(
+        "comm_rank",
+        &[COMM_FIELD, EXPECT_RANK, INTO_RANK],
+        "MPI_Comm_rank; of an intercommunicator in the own group",
+    ),
+    variant(
+        "comm_size",
+        &[COMM_FIELD, EXPECT_NUMBER, INTO_NUMBER],
+        "MPI_Comm_size; of an intercommunicator that of the own group",
+    ),
     communicators::DUP,
     communicators::SPLIT,
     communicators::CREATE_GROUP,

@@ -229,6 +229,7 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Finalize
@@ -357,6 +358,7 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Finalize
