@@ -15,6 +15,7 @@ const METHOD: &[Row] = &[
     ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "PAST", "STEP", "WHOLE", "WINDOW"]),
     ("hardware/fabric/solve.rs", &["LARGE"]),
     ("hardware/fabric/spec.rs", &["STILL"]),
+    ("hardware/fabric/streams.rs", &["MOST"]),
     ("hardware/fabric/watch.rs", &["TRIES"]),
     ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
     ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
