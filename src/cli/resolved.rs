@@ -9,6 +9,7 @@ use super::machines;
 use experiment::claim::figures::Figure;
 use experiment::overrides::{self, Spelling};
 use experiment::plan::assumed::{self, Assumption};
+use experiment::plan::collectives;
 use experiment::plan::connections::{self, Choice};
 use experiment::plan::{MpiOptions, Plan};
 use experiment::schema::SCENARIO;
@@ -64,6 +65,7 @@ fn resolve(plan: &Plan) -> Map<String, Value> {
         out.insert("sweep".to_owned(), Value::Object(axes.collect()));
     }
     put_choices_of_the_machine(plan, &mut out);
+    leave_to_preset(&tree, &mut out);
     keep_sources_that_hold(plan, &mut out);
     put_chosen(plan, &mut out);
     put_assumed(plan, &mut out);
@@ -114,6 +116,20 @@ fn put_choices_of_the_machine(plan: &Plan, out: &mut Map<String, Value>) {
     }
 }
 
+/// Where a preset chooses the algorithm of an operation, no default holds.
+fn leave_to_preset(tree: &Node, out: &mut Map<String, Value>) {
+    let given = tree.get("mpi").and_then(|mpi| mpi.get("collectives"));
+    let Some((given, preset)) = given.and_then(|given| Some((given, given.word("preset")?))) else {
+        return;
+    };
+    let shown = out.get_mut("mpi").and_then(|mpi| mpi.get_mut("collectives"));
+    if let Some(Value::Object(shown)) = shown {
+        for operation in collectives::of_preset(preset).filter(|one| given.get(one).is_none()) {
+            shown.remove(operation);
+        }
+    }
+}
+
 /// A number that the command line set has no source any more.
 fn keep_sources_that_hold(plan: &Plan, out: &mut Map<String, Value>) {
     let holds = |path: &str| plan.sourced.iter().any(|one| one.number.path == path);
@@ -122,10 +138,10 @@ fn keep_sources_that_hold(plan: &Plan, out: &mut Map<String, Value>) {
     }
 }
 
-/// Where it stands what the machine chose, and why.
+/// Where it stands what the machine and the rules of collectives chose, and why.
 const CHOSEN: &str = "chosen";
 
-/// The choices of a machine, once for each value.
+/// The choices of a machine and of rules, once for each value.
 fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
     let as_json = |one: &Choice<'_>| {
         let number = one.number();
@@ -134,9 +150,17 @@ fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
             "confidence": number.confidence.word(), "source": number.source,
         })
     };
-    let all = connections::chosen(plan);
+    let by_rule = |one: collectives::Choice| {
+        json!({
+            "path": one.path, "value": one.algorithm, "reason": one.reason,
+            "confidence": one.confidence.word(), "source": one.source,
+        })
+    };
+    let of_machines = connections::chosen(plan);
+    let by_rules = collectives::chosen(plan).into_iter().map(by_rule);
+    let all: Vec<Value> = of_machines.iter().map(as_json).chain(by_rules).collect();
     if !all.is_empty() {
-        out.insert(CHOSEN.to_owned(), all.iter().map(as_json).collect());
+        out.insert(CHOSEN.to_owned(), Value::Array(all));
     }
 }
 

@@ -25,6 +25,7 @@ pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrde
 
 mod addressing;
 pub mod assumed;
+pub mod collectives;
 pub mod connections;
 mod cooperation;
 mod goal;

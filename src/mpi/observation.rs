@@ -270,6 +270,13 @@ pub enum StatementError {
         /// The repetitions.
         times: i64,
     },
+    /// A list of a collective has not one entry for each rank of the communicator.
+    OneForEach {
+        /// Entries of the list.
+        found: usize,
+        /// Ranks of the communicator.
+        ranks: u32,
+    },
     /// A request was begun again before it ended.
     StillOpen,
     /// A matched probe into a handle whose message was not received.
@@ -308,6 +315,10 @@ pub enum ReturnValue {
     Flag,
     /// The index that `MPI_Waitany` returns.
     Index,
+    /// The rank of the caller in a communicator.
+    Rank,
+    /// How many ranks a communicator has.
+    Size,
     /// How many requests `MPI_Waitsome` and `MPI_Testsome` have ended.
     OutCount,
     /// What `MPI_Test_cancelled` says of the status: 1 or 0.
@@ -324,6 +335,8 @@ impl ReturnValue {
             Self::Flag => "flag",
             Self::Index => "index",
             Self::OutCount => "outcount",
+            Self::Rank => "rank",
+            Self::Size => "size",
             Self::Cancelled => "cancelled",
         }
     }

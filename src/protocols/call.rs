@@ -75,6 +75,8 @@ pub enum Call {
     Attach { id: u16 },
     /// `MPI_Comm_compare`.
     Compare { a: Comm, b: Comm },
+    /// `MPI_Comm_rank` and `MPI_Comm_size`.
+    Place { comm: Comm },
     /// Communicators are made and freed.
     Communicators(CommCall),
     /// Any collective operation.
@@ -87,6 +89,10 @@ pub enum Call {
     Device(Arc<DeviceExchange>),
     /// A send or a receive of elements of a datatype: made by [`Self::typed`].
     Typed(Arc<TypedCall>),
+    /// `MPI_Start` of the operation that was prepared for the request; `MPI_Startall` is one for each.
+    Start { request: Handle, operation: Arc<Self> },
+    /// `MPI_Send_init`, `MPI_Recv_init` and their like: the operation that its request will begin.
+    Prepare(Arc<Self>),
 }
 
 impl Call {
@@ -104,6 +110,7 @@ impl Call {
             | Self::Barrier { comm }
             | Self::CreateEndpoints { parent: comm, .. }
             | Self::FreeEndpoint { comm }
+            | Self::Place { comm }
             | Self::Compare { a: comm, .. } => Some(*comm),
             Self::Wait { .. }
             | Self::WaitAll { .. }
@@ -124,13 +131,68 @@ impl Call {
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
             Self::Device(call) => Some(call.comm),
             Self::Exchange(call) => call.receive.comm(),
+            Self::Prepare(operation) | Self::Start { operation, .. } => operation.comm(),
             Self::Typed(typed) => typed.call.comm(),
             Self::Communicators(call) => Some(call.comm()),
         }
     }
 
+    /// The call that is begun by this one: that of a request which was prepared for it, or itself.
+    pub fn begun(&self) -> &Self {
+        if let Self::Start { operation, .. } = self { operation } else { self }
+    }
+
+    /// The request that the call begins, or prepares.
+    pub fn begins(&self) -> Option<Handle> {
+        match self {
+            Self::Isend { request, .. }
+            | Self::Irecv { request, .. }
+            | Self::Imrecv { request, .. }
+            | Self::Icollective { request, .. }
+            | Self::Start { request, .. } => Some(*request),
+            Self::Exchange(call) => call.request,
+            Self::Prepare(operation) => operation.begins(),
+            Self::Typed(typed) => typed.call.begins(),
+            Self::Rma(call) => {
+                let RmaCall::Operate { request, .. } = **call else { return None };
+                request
+            }
+            Self::Send { .. }
+            | Self::Recv { .. }
+            | Self::Wait { .. }
+            | Self::WaitAll { .. }
+            | Self::WaitAny { .. }
+            | Self::Test { .. }
+            | Self::TestAll { .. }
+            | Self::Ask { .. }
+            | Self::OfRequest { .. }
+            | Self::Probe { .. }
+            | Self::Iprobe { .. }
+            | Self::Mprobe { .. }
+            | Self::Improbe { .. }
+            | Self::Mrecv { .. }
+            | Self::Cancel { .. }
+            | Self::AttachBuffer { .. }
+            | Self::DetachBuffer
+            | Self::Barrier { .. }
+            | Self::Finalize
+            | Self::Init
+            | Self::CreateEndpoints { .. }
+            | Self::FreeEndpoint { .. }
+            | Self::Attach { .. }
+            | Self::Compare { .. }
+            | Self::Place { .. }
+            | Self::Communicators(_)
+            | Self::Collective(_)
+            | Self::Device(_) => None,
+        }
+    }
+
     /// The buffer that a send reads, or a receive fills.
     pub fn buffer(&self) -> Option<Buffer> {
+        if let Self::Prepare(operation) | Self::Start { operation, .. } = self {
+            return operation.buffer();
+        }
         if let Self::Typed(typed) = self {
             return typed.call.buffer();
         }
@@ -150,6 +212,9 @@ impl Call {
     pub fn source(&self) -> Option<Peer> {
         if let Self::Exchange(call) = self {
             return call.receive.source();
+        }
+        if let Self::Prepare(operation) = self {
+            return operation.source();
         }
         if let Self::Typed(typed) = self {
             return typed.call.source();
@@ -328,6 +393,6 @@ pub enum Reply {
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),
-    /// The numbers of all ranks, by rank.
+    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size.
     Numbers(Box<[u32]>),
 }

@@ -14,6 +14,7 @@
 mod flawed;
 mod messages;
 mod pieces;
+mod prepared;
 mod windows;
 
 pub use flawed::Flawed;
@@ -86,6 +87,10 @@ mutants! {
     WrongSide, "wrong-side", "C1", "Recursive doubling combines what comes from above on the wrong side.";
     WrongFold, "wrong-fold", "C1", "What is folded into the core is combined on the wrong side.";
     LetsOneOut, "lets-one-out", "C3", "Rank 0 leaves the barrier without hearing of the last round.";
+    RingStopsShort, "ring-stops-short", "C1", "The last round of a ring allreduce is left out.";
+    BruckKeepsLow, "bruck-keeps-low", "C1", "Bruck's allgather leaves the blocks of lower ranks in scratch space.";
+    FirstSegmentOnly, "first-segment-only", "C1", "A reduction along a chain combines its first segment only.";
+    TreeHearsOne, "tree-hears-one", "C3", "A rank of a barrier's tree waits for one of its children only.";
     EqualTags, "equal-tags", "C4", "The tag of a collective's message does not tell its kind.";
     OneNumber, "one-number", "C1", "All collectives under way have one number.";
     CountsByProcess, "counts-by-process", "deadlock", "Collectives that are only begun are counted by process, not by communicator.";
@@ -93,6 +98,8 @@ mutants! {
     ReplacesAtOnce, "replaces-at-once", "V2", "A send and a receive with one buffer send from it, without a copy.";
     EndsWithFirst, "ends-with-first", "S4", "A send and a receive of one request end with the first of them.";
     FreesAtOnce, "frees-at-once", "S4", "A request that is freed is forgotten, though its operation is under way.";
+    StartsWild, "starts-wild", "M2", "A receive that was prepared is started for any tag.";
+    StartsNothing, "starts-nothing", "S4", "The start of a send that was prepared begins nothing.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

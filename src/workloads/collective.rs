@@ -25,7 +25,7 @@ use form::shape::{Field, Shape, joined};
 use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use protocols::call::{Call, Comm, Reply};
-use protocols::collectives::{Algorithm, Collective, Kind as Operation};
+use protocols::collectives::{Collective, Kind as Operation};
 use protocols::contract::{Handle, Machine, Next, Program};
 use units::{Bytes, TimeDelta};
 
@@ -255,16 +255,21 @@ impl Workload for MeasuredCollective {
         Some((self.form.size, calls * 2 * u128::from(processes) * u128::from(threads)))
     }
 
-    /// The segments of a broadcast along a chain.
+    /// The segments of an algorithm that has some.
     fn assumptions(&self) -> Vec<Assumption> {
         let call = &self.chosen.call;
-        if call.algorithm != Algorithm::BcastPipelinedRing {
+        if !call.algorithm.has_segments() {
             return Vec::new();
         }
         let why = "libraries choose by message and ranks; no document states what it took";
         let segment = Bytes::new(call.segment).to_string();
         let range = ("1 KiB", "128 KiB");
-        vec![Assumption::estimate("mpi.collectives.bcast_segment", segment, range, why)]
+        let path = if call.kind == Operation::Reduce {
+            "mpi.collectives.reduce_segment"
+        } else {
+            "mpi.collectives.bcast_segment"
+        };
+        vec![Assumption::estimate(path, segment, range, why)]
     }
 
     fn combines_threads(&self, ranks: &Ranks) -> bool {

@@ -1,50 +1,47 @@
 //! Collectives in a scenario: from checked trees to calls of the library.
 
+pub(crate) mod fit;
+
 use std::sync::Arc;
 
+pub use super::selection::Over;
+use super::selection::{self, Origin, Table, Written, unknown};
 use form::codes;
-use form::diagnostic::{Diagnostic, Diagnostics, Span};
+use form::diagnostic::{Diagnostic, Diagnostics};
 use form::expression::text_of;
 use form::json::Node;
-use form::shape::nearest;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
 use protocols::collectives::hierarchy::Units;
+use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
 use protocols::collectives::{Algorithm, At, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
 use units::Bytes;
 
-/// Which ranks combine among themselves before one of them speaks for them.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Over {
-    /// None: everybody is alike.
-    #[default]
-    Ranks,
-    /// The endpoints of a process.
-    Processes,
-    /// The ranks of a node.
-    Nodes,
-}
-
-impl Over {
-    fn named(word: Option<&str>) -> Self {
-        match word {
-            Some("nodes") => Self::Nodes,
-            Some("processes") => Self::Processes,
-            _ => Self::Ranks,
-        }
-    }
-}
-
 /// What the scenario says about all collectives.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Choices {
-    algorithms: Vec<Algorithm>,
-    over: Over,
-    /// Bytes of a segment, where that is said.
-    segment: Option<u64>,
+    /// How operations choose, those of the scenario before those of its preset.
+    chosen: Vec<(Kind, How)>,
+    /// Which ranks combine first, where that is said.
+    over: Option<Over>,
+    /// Bytes of a segment of a broadcast, where that is said.
+    bcast_segment: Option<u64>,
+    /// Bytes of a segment of a reduction, where that is said.
+    reduce_segment: Option<u64>,
+    /// Pairs of messages under way at once, where that is said.
+    outstanding: Option<u32>,
+}
+
+/// How an operation chooses its algorithm.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum How {
+    /// It always takes this one.
+    Always(Algorithm),
+    /// By the first rule that fits.
+    ByRules(Arc<Table>),
 }
 
 /// A call, and who combines first.
@@ -54,26 +51,61 @@ pub struct Chosen {
     pub call: Collective,
     /// What these are.
     pub over: Over,
+    /// Whether the scenario says so; else a rule may.
+    over_is_stated: bool,
+    /// The rules that choose its algorithm.
+    table: Option<Arc<Table>>,
+}
+
+/// Why a call has its algorithm.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Reason {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The rule, counted from 1; `None` where none fits.
+    pub rule: Option<(usize, Written)>,
+    /// Whose rules they are.
+    pub origin: Origin,
+    /// What the rules looked at.
+    pub facts: Facts,
 }
 
 impl Choices {
-    /// Reads `mpi.collectives` of a checked tree.
-    pub fn read(mpi: Option<&Node>) -> Self {
+    /// Reads `mpi.collectives` of a checked tree; reports rules that no call could follow.
+    pub fn read(diagnostics: &mut Diagnostics, mpi: Option<&Node>) -> Self {
         let Some(node) = mpi.and_then(|mpi| mpi.get("collectives")) else {
             return Self::default();
         };
-        let named = |kind: Kind| Algorithm::named(kind, node.word(kind.name())?);
-        let algorithms = Kind::ALL.into_iter().filter_map(named).collect();
-        let segment = node.bytes("bcast_segment").map(Bytes::as_u64);
-        Self { algorithms, over: Over::named(node.word("over")), segment }
+        let mut how = |kind: Kind| {
+            let given = node.get(kind.name())?;
+            if let Some(rules) = given.elements() {
+                let path = format!("mpi.collectives.{}", kind.name());
+                let table = Table::read(diagnostics, (kind, &path), Origin::Scenario, rules);
+                return Some(How::ByRules(Arc::new(table)));
+            }
+            Some(How::Always(Algorithm::named(kind, given.text()?)?))
+        };
+        let own = Kind::ALL.into_iter().filter_map(|kind| Some((kind, how(kind)?)));
+        let tables = node.word("preset").map_or(&[][..], selection::preset).iter();
+        let preset = tables.map(|(kind, table)| (*kind, How::ByRules(Arc::clone(table))));
+        let segment = |key| node.bytes(key).map(Bytes::as_u64);
+        Self {
+            chosen: own.chain(preset).collect(),
+            over: node.word("over").map(|word| Over::named(Some(word))),
+            bcast_segment: segment("bcast_segment"),
+            reduce_segment: segment("reduce_segment"),
+            outstanding: node.small("alltoall_outstanding"),
+        }
     }
 
-    /// The call by the algorithm that was chosen for its kind, where that can do it.
-    fn by_default(&self, call: Collective) -> Collective {
-        let chosen = self.algorithms.iter().find(|algorithm| algorithm.kind() == call.kind);
-        match chosen.map(|algorithm| call.clone().by(*algorithm)) {
-            Some(Ok(call)) => call,
-            Some(Err(_)) | None => call,
+    /// The call by the algorithm that was chosen for its kind, where that can do it, or the rules for it.
+    fn by_default(&self, call: Collective) -> (Collective, Option<Arc<Table>>) {
+        match self.chosen.iter().find(|(kind, _)| *kind == call.kind) {
+            Some((_, How::Always(algorithm))) => {
+                (call.clone().by(*algorithm).unwrap_or(call), None)
+            }
+            Some((_, How::ByRules(table))) => (call, Some(Arc::clone(table))),
+            None => (call, None),
         }
     }
 
@@ -89,20 +121,31 @@ impl Choices {
         path: &str,
         call: Collective,
     ) -> Chosen {
-        let call = Collective { segment: self.segment.unwrap_or(call.segment), ..call };
+        let segment =
+            if call.kind == Kind::Reduce { self.reduce_segment } else { self.bcast_segment };
+        let call = Collective {
+            segment: segment.unwrap_or(call.segment),
+            outstanding: self.outstanding.unwrap_or(call.outstanding),
+            ..call
+        };
         let own = node.word("over");
         let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
             || (call.kind == Kind::Barrier && own.is_some());
-        let by_default = if steps { self.over } else { Over::Ranks };
-        let over = own.map_or(by_default, |own| Over::named(Some(own)));
+        let stated = own.map(|own| Over::named(Some(own))).or(self.over.filter(|_| steps));
+        let chosen = |(call, table)| Chosen {
+            call,
+            over: stated.unwrap_or_default(),
+            over_is_stated: stated.is_some(),
+            table,
+        };
         let Some(named) = node.get("algorithm") else {
-            return Chosen { call: self.by_default(call), over };
+            return chosen(self.by_default(call));
         };
         let name = named.text().expect("the tree was checked against its shape");
         let at = format!("{path}.algorithm");
         let Some(algorithm) = Algorithm::named(call.kind, name) else {
             diagnostics.push(unknown(named.span, at, call.kind, name));
-            return Chosen { call, over };
+            return chosen((call, None));
         };
         let kept = call.clone();
         let call = call.by(algorithm).unwrap_or_else(|why| {
@@ -115,28 +158,53 @@ impl Choices {
             ));
             kept
         });
-        Chosen { call, over }
+        chosen((call, None))
     }
 }
 
-fn unknown(span: Span, path: String, kind: Kind, name: &str) -> Diagnostic {
-    let names: Vec<&str> = Algorithm::of(kind).map(Algorithm::name).collect();
-    let one = Diagnostic::error(
-        &codes::UNKNOWN_WORD,
-        span,
-        path,
-        format!("`{name}` is no algorithm of `{}`", kind.name()),
-        format!("allowed are {}", names.join(", ")),
-    );
-    match nearest(name, names.iter().copied()) {
-        Some(near) => one.help(format!("did you mean `{near}`?")),
-        None => one,
+/// Where the ranks of a call are.
+struct Places<N> {
+    processes: u32,
+    /// Ranks of a process.
+    each: u32,
+    /// Whether they are counted from the last one.
+    reversed: bool,
+    /// The node of a process.
+    node_of: N,
+}
+
+impl<N: Fn(u32) -> u32> Places<N> {
+    const fn ranks(&self) -> u32 {
+        self.processes * self.each
+    }
+
+    const fn process(&self, rank: u32) -> u32 {
+        (if self.reversed { self.ranks() - 1 - rank } else { rank }) / self.each
+    }
+
+    fn node(&self, rank: u32) -> u32 {
+        (self.node_of)(self.process(rank))
+    }
+
+    /// The groups of ranks that combine first.
+    fn units(&self, over: Over) -> Option<Arc<Units>> {
+        let units = match over {
+            Over::Ranks => return None,
+            Over::Processes => Units::new(self.ranks(), |rank| self.process(rank)),
+            Over::Nodes => Units::new(self.ranks(), |rank| self.node(rank)),
+        };
+        Some(Arc::new(units))
     }
 }
 
 impl Chosen {
-    /// The call with its units, where it is in steps: for `processes` processes of `each` ranks, on
-    /// the nodes that `node_of` knows.
+    fn places<N>(&self, processes: u32, each: u16, node_of: N) -> Places<N> {
+        let reversed = self.call.comm.0 == Communicators::REVERSED;
+        Places { processes, each: each.into(), reversed, node_of }
+    }
+
+    /// The call with its units, where it is in steps, and with the algorithm that its rules choose: for `processes`
+    /// processes of `each` ranks, on the nodes that `node_of` knows.
     ///
     /// # Errors
     ///
@@ -147,16 +215,63 @@ impl Chosen {
         each: u16,
         node_of: impl Fn(u32) -> u32,
     ) -> Result<Collective, String> {
-        let each = u32::from(each);
-        let ranks = processes * each;
-        let reversed = self.call.comm.0 == Communicators::REVERSED;
-        let process = |rank: u32| if reversed { ranks - 1 - rank } else { rank } / each;
-        let units = match self.over {
-            Over::Ranks => return Ok(self.call.clone()),
-            Over::Processes => Units::new(ranks, process),
-            Over::Nodes => Units::new(ranks, |rank| node_of(process(rank))),
+        let places = self.places(processes, each, node_of);
+        let call = match places.units(self.over) {
+            Some(units) => self.call.clone().over(units).map_err(|why| why.to_string())?,
+            None => self.call.clone(),
         };
-        self.call.clone().over(Arc::new(units)).map_err(|why| why.to_string())
+        Ok(match &self.table {
+            Some(table) => call.selecting(Arc::new(self.selection(table, &places))),
+            None => call,
+        })
+    }
+
+    /// The rules where they are used: what fits nowhere takes the default, as the call stands.
+    fn selection<N: Fn(u32) -> u32>(&self, table: &Table, places: &Places<N>) -> Selection {
+        let call = &self.call;
+        let made = [Over::Processes, Over::Nodes].map(|over| (over, places.units(over)));
+        let units = |over: Option<Over>| {
+            let over = over.filter(|_| !self.over_is_stated).unwrap_or(self.over);
+            made.iter().find(|(one, _)| *one == over).and_then(|(_, units)| units.clone())
+        };
+        let rule = |written: &Written| Rule {
+            bounds: written.bounds,
+            algorithm: written.algorithm,
+            units: units(written.over),
+            segment: written.segment.unwrap_or(call.segment),
+            outstanding: written.outstanding.unwrap_or(call.outstanding),
+        };
+        let otherwise = Rule {
+            bounds: Bounds::default(),
+            algorithm: call.algorithm,
+            units: units(None),
+            segment: call.segment,
+            outstanding: call.outstanding,
+        };
+        let on_nodes = Units::new(places.ranks(), |rank| places.node(rank));
+        Selection {
+            rules: table.rules.iter().map(rule).chain([otherwise]).collect(),
+            ranks: places.ranks(),
+            ranks_per_node: on_nodes.largest(),
+        }
+    }
+
+    /// Why it has its algorithm there, where rules choose.
+    pub fn reason(
+        &self,
+        processes: u32,
+        each: u16,
+        node_of: impl Fn(u32) -> u32,
+    ) -> Option<Reason> {
+        let table = self.table.as_ref()?;
+        let selection = self.selection(table, &self.places(processes, each, node_of));
+        let (number, call) = self.call.chosen_by(&selection)?;
+        Some(Reason {
+            algorithm: call.algorithm,
+            rule: table.rules.get(number).map(|written| (number + 1, written.clone())),
+            origin: table.origin.clone(),
+            facts: call.facts(selection.ranks, selection.ranks_per_node),
+        })
     }
 }
 
@@ -209,6 +324,8 @@ pub struct Reader<'a> {
     pub rank: u32,
     /// Whether every rank executes the statement.
     pub body: bool,
+    /// Whether the program asks at run time for its rank and for the number of ranks.
+    pub asked: bool,
     /// The next free buffer of the rank; a collective takes two.
     pub buffer: u32,
 }
@@ -262,7 +379,26 @@ impl Reader<'_> {
             _ => self.combining(op, node, comm, (me, path))?,
         };
         self.buffer += 2;
-        Some(self.choices.choose(self.diagnostics, node, path, call))
+        let mut chosen = self.choices.choose(self.diagnostics, node, path, call);
+        if self.asked {
+            self.whole_ranks(&mut chosen, node, path);
+        }
+        Some(chosen)
+    }
+
+    /// Units of ranks that combine first are those of all ranks of the job.
+    fn whole_ranks(&mut self, chosen: &mut Chosen, node: &Node, path: &str) {
+        if let Some(over) = node.get("over").filter(|_| chosen.over != Over::Ranks) {
+            let found = "the ranks of the communicator are those of the run";
+            let allowed = "only `ranks` is possible there";
+            let at = format!("{path}.over");
+            let one = Diagnostic::error(&codes::CONTRADICTION, over.span, at, found, allowed);
+            self.diagnostics.push(one);
+        }
+        chosen.over = Over::Ranks;
+        if fit::has_blocks(chosen.call.kind) {
+            (chosen.call.input.len, chosen.call.output.len) = (0, 0);
+        }
     }
 
     fn combining(
@@ -308,7 +444,7 @@ impl Reader<'_> {
     fn root(&mut self, node: &Node, path: &str) -> Rank {
         let written = node.get("root").filter(|root| root.text().is_none());
         let root = if written.is_some() { node.small("root").unwrap_or(0) } else { 0 };
-        if root >= self.ranks {
+        if root >= self.ranks && !self.asked {
             let span = node.get("root").map_or(node.span, |root| root.span);
             let last = self.ranks - 1;
             self.diagnostics.push(
@@ -338,7 +474,7 @@ impl Reader<'_> {
     }
 
     fn one_for_each(&mut self, node: &Node, key: &str, found: usize, path: &str) {
-        if found != self.ranks as usize {
+        if found != self.ranks as usize && !self.asked {
             self.diagnostics.push(Diagnostic::error(
                 &codes::CONTRADICTION,
                 node.get(key).map_or(node.span, |list| list.span),
@@ -392,6 +528,9 @@ pub(crate) fn put(call: &mut Collective, argument: Argument, (me, ranks): (u32, 
         | Kind::Alltoall
         | Kind::Scan
         | Kind::Exscan => {}
+    }
+    if call.selection.is_some() {
+        *call = call.clone().chosen_again();
     }
 }
 

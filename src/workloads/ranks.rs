@@ -5,7 +5,7 @@ use hardware::core::Pinning;
 use protocols::collectives::Collective;
 use protocols::library::{Progress, Queues, Threading};
 
-use super::collectives::Chosen;
+use super::collectives::{Chosen, Reason};
 
 /// The ranks of one point of a sweep.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,6 +40,12 @@ impl Ranks {
         let node_of = |process| self.placement.node_of(process, self.nodes);
         let placed = chosen.placed(self.placement.processes, self.of_a_process(), node_of);
         placed.expect("the plan was checked for it")
+    }
+
+    /// Why a collective call has its algorithm, where rules choose it.
+    pub fn reason(&self, chosen: &Chosen) -> Option<Reason> {
+        let node_of = |process| self.placement.node_of(process, self.nodes);
+        chosen.reason(self.placement.processes, self.of_a_process(), node_of)
     }
 }
 

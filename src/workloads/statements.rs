@@ -36,6 +36,7 @@ use named::{Buffers, Types};
 use one_sided::OneSided;
 use pieces::Place;
 use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
+use protocols::collectives::Kind;
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
@@ -49,6 +50,7 @@ pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usiz
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
         | Step::Begun(..)
+        | Step::Start(_)
         | Step::Compute(_)
         | Step::Timer(_)
         | Step::Access(_)
@@ -220,13 +222,20 @@ impl Reader<'_> {
         }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
+            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
-            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
+            "start" => {
+                let request = self.close(node, "req", path, Open::Perhaps);
+                return Step::Start(Requests::List([request].into()));
+            }
+            "startall" => return Step::Start(self.close_all(node, path, Open::Perhaps)),
+            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend"
+            | "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => {
                 self.send(op, node, named, path)
             }
             "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
-            "irecv" | "recv" => self.receive(op, node, named, path),
+            "irecv" | "recv" | "recv_init" => self.receive(op, node, named, path),
             "sendrecv" | "sendrecv_replace" | "isendrecv" | "isendrecv_replace" => {
                 self.exchange(op, node, named, path)
             }
@@ -238,45 +247,32 @@ impl Reader<'_> {
     }
 
     fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
-        // As on the communicator of every job that it is like; else the call is refused below.
+        // As on the communicator of every job that it is like; else the program asks for its place when it calls.
         let like = named.like().unwrap_or_default();
+        let moved = named.comm != like && like.0 == Duplicates::REVERSED;
+        let asked = named.like().is_none() || moved;
         let mut reader = collectives::Reader {
             diagnostics: self.diagnostics,
             choices: self.choices,
             ranks: self.ranks,
             rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
             body: self.body,
+            asked,
             buffer: self.buffers,
         };
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
-        let reversed = like.0 == Duplicates::REVERSED;
-        self.computes(
-            node,
-            (Key::Root { reversed }, Type::Integer),
-            (0, i64::from(self.ranks) - 1),
-            path,
-        );
+        let asked = asked && chosen.call.kind != Kind::Barrier;
+        self.scope.extras.asked = asked;
+        let reversed = like.0 == Duplicates::REVERSED && !asked;
+        let last = if asked { u32::MAX } else { self.ranks - 1 };
+        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
         let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
-        let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
-        let has_buffers = chosen.call.buffers() != [None, None];
-        if has_buffers && (named.like().is_none() || moved) {
-            self.report(
-                Diagnostic::error(
-                    &codes::COMMUNICATOR,
-                    node.get("comm").map_or(node.span, |value| value.span),
-                    format!("{path}.comm"),
-                    "its ranks are not known before the run",
-                    "a collective with buffers needs a communicator of every job, or a duplicate of 0 or 1",
-                )
-                .help("messages and barriers go over any communicator"),
-            );
-        }
         chosen.call.comm = named.comm;
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)
@@ -287,7 +283,8 @@ impl Reader<'_> {
         let to = self.peer(node, "to", named, path, false);
         let tag = self.tag(node, (path, Key::Tag), false).unwrap_or(0);
         let Place { buffer, elements } = self.place(node, path, "size");
-        let mode = match op.trim_start_matches('i') {
+        let prepares = op.ends_with("_init");
+        let mode = match op.trim_start_matches('i').trim_end_matches("_init") {
             "ssend" => SendMode::Synchronous,
             "bsend" => SendMode::Buffered,
             "rsend" => SendMode::Ready,
@@ -296,13 +293,14 @@ impl Reader<'_> {
         if mode == SendMode::Buffered && self.attached.is_none() {
             self.no_buffer(node, path);
         }
-        let call = if op.starts_with('i') {
+        let call = if op.starts_with('i') || prepares {
             let request = self.open(node, "req", path);
             Call::Isend { request, to, tag, comm, buffer, mode }
         } else {
             Call::Send { to, tag, comm, buffer, mode }
         };
-        pieces::typed(call, elements)
+        let call = pieces::typed(call, elements);
+        if prepares { self.prepare(node, call) } else { call }
     }
 
     /// `buffer_attach` and `buffer_detach`, which come in turn.
@@ -341,13 +339,21 @@ impl Reader<'_> {
         let source = self.peer(node, "src", named, path, true);
         let tag = self.tag(node, (path, Key::Tag), true);
         let Place { buffer, elements } = self.place(node, path, "max");
-        let call = if op == "irecv" {
+        let prepares = op == "recv_init";
+        let call = if op == "irecv" || prepares {
             let request = self.open(node, "req", path);
             Call::Irecv { request, source, tag, comm, buffer }
         } else {
             Call::Recv { source, tag, comm, buffer }
         };
-        pieces::typed(call, elements)
+        let call = pieces::typed(call, elements);
+        if prepares { self.prepare(node, call) } else { call }
+    }
+
+    /// The request of the statement keeps the operation, which other statements start.
+    fn prepare(&mut self, node: &Node, operation: Call) -> Call {
+        self.mark(node, "req", Open::Prepared);
+        Call::Prepare(Arc::new(operation))
     }
 
     /// A send and a receive of one call, with a buffer for each, or one for both.
@@ -424,7 +430,11 @@ impl Reader<'_> {
             },
             "request_free" => Call::OfRequest {
                 does: OfRequest::Free,
-                request: self.close(node, "req", path, Open::No),
+                request: {
+                    let request = self.close(node, "req", path, Open::No);
+                    self.mark(node, "req", Open::No);
+                    request
+                },
             },
             "cancel" => {
                 self.must_be_a_receive(node, path);
@@ -453,7 +463,7 @@ impl Reader<'_> {
         let value = node.get("req").expect("the key is required");
         let Some(name) = value.text() else { return };
         let Some((op, true)) = self.begun.get(name) else { return };
-        if matches!(&**op, "irecv" | "imrecv") {
+        if matches!(&**op, "irecv" | "imrecv" | "recv_init") {
             return;
         }
         let found = format!("`{}` is a request of `{op}`", quote(name));
@@ -547,7 +557,7 @@ impl Reader<'_> {
         let name = value.text().expect("the tree was checked against its shape").to_owned();
         let handle = self.number(&name);
         let known = self.handles.get(&name).copied();
-        if let Some((_, Open::Yes, first)) = known {
+        if let Some((_, Open::Yes | Open::Prepared, first)) = known {
             self.report(
                 Diagnostic::error(
                     &codes::REQUEST,
@@ -573,7 +583,8 @@ impl Reader<'_> {
     }
 
     fn mark(&mut self, node: &Node, key: &str, open: Open) {
-        if let Some(entry) = node.word(key).and_then(|name| self.handles.get_mut(name)) {
+        let name = node.get(key).and_then(Node::text);
+        if let Some(entry) = name.and_then(|name| self.handles.get_mut(name)) {
             entry.1 = open;
         }
     }
@@ -607,7 +618,9 @@ impl Reader<'_> {
         let name = value.text().expect("the tree was checked against its shape");
         match self.handles.get_mut(name) {
             Some(entry) if entry.1 != Open::No => {
-                entry.1 = after;
+                if entry.1 != Open::Prepared {
+                    entry.1 = after;
+                }
                 entry.0
             }
             known => {

@@ -226,3 +226,60 @@ fn the_shape_of_measured_collectives_is_that_of_their_algorithms() {
         assert!(short > 0.0 && (short < long || operation == "barrier"), "{operation}");
     }
 }
+
+/// Three ranks that broadcast so much, and a scenario's choices.
+fn broadcast(collectives: &str, size: &str) -> String {
+    let statement = format!("{{ \"op\": \"bcast\", \"size\": {size} }}");
+    let mpi = format!(", \"collectives\": {{ {collectives} }}");
+    program(&mpi, &[&statement, &statement, &statement])
+}
+
+const RULES: &str = r#""bcast": [ { "algorithm": "linear", "up_to": "1 KiB" },
+    { "algorithm": "chain", "ranks_up_to": 2 },
+    { "algorithm": "pipelined_ring", "segment": "16 KiB", "source": "a test" } ]"#;
+
+#[test]
+fn the_first_rule_that_fits_chooses_the_algorithm() {
+    let scratch = Scratch::new("collectives-rules");
+    let time = |collectives: &str, size: &str| {
+        scratch.write("b.json", &broadcast(collectives, size));
+        scratch
+            .run(&["run", "b.json", "--format", "csv", "--out", "r", "--force"])
+            .check(0, &[])
+            .out
+    };
+    let by = |name: &str, segment: &str| {
+        format!("\"bcast\": \"{name}\", \"bcast_segment\": \"{segment}\"")
+    };
+    // Known when the scenario is read, and computed when it is called.
+    for (size, computed) in [("\"1 KiB\"", "\"= 1024\""), ("\"100 KiB\"", "\"= 102400\"")] {
+        let (linear, ring) = (by("linear", "8 KiB"), by("pipelined_ring", "16 KiB"));
+        let chosen = if size == "\"1 KiB\"" { &linear } else { &ring };
+        let other = if size == "\"1 KiB\"" { &ring } else { &linear };
+        assert_eq!(time(RULES, size), time(chosen, size), "{size}");
+        assert_ne!(time(RULES, size), time(other, size), "{size}");
+        assert_eq!(time(RULES, computed), time(chosen, computed), "{computed}");
+        assert_ne!(time(RULES, computed), time(other, computed), "{computed}");
+    }
+}
+
+#[test]
+fn the_resolved_scenario_says_which_rule_chose_and_where_it_stands() {
+    let scratch = Scratch::new("collectives-resolved");
+    let shown = |collectives: &str, size: &str| {
+        scratch.write("b.json", &broadcast(collectives, size));
+        scratch.run(&["show", "b.json", "--resolved"]).check(0, &[]).out
+    };
+    let text = shown(RULES, "\"100 KiB\"");
+    let chosen = "\"path\": \"mpi.collectives.bcast\", \"value\": \"pipelined_ring\", \
+        \"confidence\": \"chosen\", \"source\": \"a test\", \"reason\": \"rule 3 of mpi.collectives (always): \
+        100 KiB, 3 ranks, 2 of a node at most\"";
+    assert!(text.contains(chosen), "{text}");
+    let text = shown("\"preset\": \"openmpi-4.1\"", "\"512 B\"");
+    let chosen = "\"value\": \"knomial\", \"confidence\": \"spec\", \"source\": \"OMPITUNED\", \
+        \"reason\": \"rule 4 of openmpi-4.1 (up to 1023 B, up to 3 ranks): 512 B, 3 ranks, 2 of a node at most\"";
+    assert!(text.contains(chosen), "{text}");
+    assert!(!text.contains("\"bcast\": \"binomial\""), "no default holds: {text}");
+    assert!(text.contains("\"scan\": \"recursive_doubling\""), "the preset knows none: {text}");
+    assert!(!shown("\"bcast\": \"linear\"", "\"8 B\"").contains("mpi.collectives.bcast"));
+}

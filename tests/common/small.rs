@@ -269,6 +269,12 @@ pub(crate) fn exchange(
     }
 }
 
+/// The start of an operation that was prepared.
+pub(crate) fn started(operation: Call) -> Call {
+    let request = operation.begins().expect("it has a request");
+    Call::Start { request, operation: Arc::new(operation) }
+}
+
 pub(crate) fn iprobe(comm: Comm) -> Call {
     Call::Iprobe { source: Peer::Any, tag: None, comm }
 }

@@ -15,6 +15,7 @@ const METHOD: &[Row] = &[
     ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "PAST", "STEP", "WHOLE", "WINDOW"]),
     ("hardware/fabric/solve.rs", &["LARGE"]),
     ("hardware/fabric/spec.rs", &["STILL"]),
+    ("hardware/fabric/streams.rs", &["MOST"]),
     ("hardware/fabric/watch.rs", &["TRIES"]),
     ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
     ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
@@ -70,6 +71,7 @@ const LIMITS: &[Row] = &[
     ("workloads/incast.rs", &["MOST_RECEIVES"]),
     ("workloads/graph500.rs", &["MOST_LEVELS", "MOST_PROCESSES", "MOST_SCALE"]),
     ("workloads/tiles.rs", &["MOST"]),
+    ("workloads/statements/form/collectives.rs", &["MOST_RULES"]),
 ];
 
 /// The whole of which a share is counted.
@@ -87,6 +89,8 @@ const PARTS: &[Row] = &[
 const STATED: &[Row] = &[
     ("hardware/reliable/settings.rs", &["PSN_BITS"]),
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
+    ("protocols/collectives/algorithms/bcast_chain.rs", &["CHAINS"]),
+    ("protocols/collectives/algorithms/bcast_knomial.rs", &["RADIX"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
     ("protocols/library/agreements.rs", &["WORDS"]),
     ("protocols/windows/packet.rs", &["DERIVED_BYTES"]),
@@ -105,6 +109,7 @@ const STATED: &[Row] = &[
 
 /// What holds where a scenario does not choose: each has its key, and is shown as assumed.
 const DEFAULTS: &[Row] = &[
+    ("protocols/collectives/algorithms/alltoall_scattered.rs", &["OUTSTANDING"]),
     ("protocols/collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
     ("protocols/device.rs", &["AHEAD"]),
 ];

@@ -186,7 +186,21 @@ fn drawn_exchanges(draw: &mut Draw, processes: u32) -> Vec<Script> {
             let receive =
                 Call::Recv { source, tag: Some(tag), comm, buffer: Buffer { id, bytes: most } };
             let to = peer(to, process);
-            let send = Call::Send { to, tag, comm, buffer, mode: SendMode::Standard };
+            let mode = SendMode::Standard;
+            if let Some(request) = request.filter(|_| !replaces && draw.one_in(3)) {
+                // The same as two operations that were prepared.
+                let (buffer, into) = (buffer, Buffer { id, bytes: most });
+                let of_send = Handle(100 + round);
+                let send = Call::Isend { request: of_send, to, tag, comm, buffer, mode };
+                let receive = Call::Irecv { request, source, tag: Some(tag), comm, buffer: into };
+                for (request, operation) in [(of_send, send), (request, receive)] {
+                    let operation = Arc::new(operation);
+                    steps[process as usize].push(Next::Call(Call::Start { request, operation }));
+                    open[process as usize].push(request);
+                }
+                continue;
+            }
+            let send = Call::Send { to, tag, comm, buffer, mode };
             let steps = &mut steps[process as usize];
             if draw.one_in(3) {
                 steps.push(Next::Compute(u64::from(draw.below(20_000_000))));

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
-use mpisim::mpi::operator::{Operator, Reduction};
+use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::collectives::hierarchy::Units;
+use mpisim::protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
 use mpisim::protocols::collectives::{
     Algorithm, At, BEGUN_AT_ONCE, Collective, Kind, Move, Round, Unfit, Work,
 };
@@ -15,12 +16,13 @@ use mpisim::protocols::contract::{Region, Space};
 
 const SCRATCH: Space = Space::Scratch(0);
 
-/// Messages of a run, and how many went from one unit to another.
+/// Messages of a run, how many went from one unit to another, and of whose entry each rank has heard.
 #[derive(Default)]
 struct Traffic {
-    wires: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
+    wires: BTreeMap<(u32, u32), VecDeque<(Vec<u8>, u64)>>,
     sent: u32,
     between: u32,
+    heard: Vec<u64>,
 }
 
 struct Place {
@@ -71,7 +73,8 @@ impl Place {
 #[track_caller]
 fn run(example: &Example, unit: impl Fn(u32) -> u32) -> Traffic {
     let size = u32::try_from(example.calls.len()).unwrap();
-    let mut traffic = Traffic::default();
+    let mut traffic =
+        Traffic { heard: (0..size).map(|rank| 1 << rank).collect(), ..Traffic::default() };
     let mut places: Vec<Place> = (0..size as usize)
         .map(|rank| Place {
             at: At::default(),
@@ -134,7 +137,11 @@ fn step(
         Move::Send { to, region, .. } => {
             assert!(to.0 < size && to.0 != rank, "rank {rank} sends to {to:?}");
             let bytes = place.read(region);
-            traffic.wires.entry((rank, to.0)).or_default().push_back(bytes);
+            traffic
+                .wires
+                .entry((rank, to.0))
+                .or_default()
+                .push_back((bytes, traffic.heard[rank as usize]));
             traffic.sent += 1;
             traffic.between += u32::from(unit(rank) != unit(to.0));
         }
@@ -147,7 +154,8 @@ fn step(
                 return true;
             }
             let wire = traffic.wires.entry((from.0, rank)).or_default();
-            let Some(bytes) = wire.pop_front() else { return false };
+            let Some((bytes, heard)) = wire.pop_front() else { return false };
+            traffic.heard[rank as usize] |= heard;
             assert_eq!(bytes.len() as u64, region.len, "{call:?}: {from:?} to {rank}");
             place.write(region, &bytes);
         }
@@ -188,6 +196,75 @@ fn bytes_come_where_they_belong_for_any_number_of_ranks_and_any_root() {
         }
     }
     assert!(runs > 3000, "{runs} runs");
+}
+
+/// C3: who ends a barrier knows that everybody has begun it.
+#[test]
+fn after_a_barrier_everybody_has_heard_of_everybody() {
+    for size in 1..=33_u32 {
+        let flat = Example::moving(Kind::Barrier, size, 0, 0, false);
+        for algorithm in Algorithm::of(Kind::Barrier) {
+            for per_unit in [1, 3, size] {
+                let units = Arc::new(Units::new(size, |rank| rank / per_unit));
+                let by = flat.by(|call| call.by(algorithm).unwrap());
+                let stepped = by.by(|call| call.over(Arc::clone(&units)).unwrap());
+                for example in [by, stepped] {
+                    let heard = run(&example, |rank| rank).heard;
+                    let all = (1 << size) - 1;
+                    assert!(heard.iter().all(|&set| set == all), "{algorithm:?} of {size}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn so_many_pairs_are_under_way_as_the_call_says() {
+    for size in 1..=9_u32 {
+        for outstanding in 1..=size {
+            for lists in [false, true] {
+                let example = Example::moving(Kind::Alltoall, size, 0, 3, lists).by(|call| {
+                    let call = call.by(Algorithm::AlltoallScattered).unwrap();
+                    Collective { outstanding, ..call }
+                });
+                run(&example, |rank| rank);
+                let mut most = 0;
+                let mut at = At::default();
+                let mut round = Round::default();
+                while example.calls[0].round((0, size), SCRATCH, at, &mut round) {
+                    most = most.max(round.moves.len());
+                    round.clear();
+                    at.round += 1;
+                }
+                assert!(most <= 2 * outstanding as usize, "{size} ranks, {outstanding} pairs");
+            }
+        }
+    }
+}
+
+fn int32_sum() -> Reduction {
+    Reduction::new(Operator::Sum, Datatype::Int32).unwrap()
+}
+
+#[test]
+fn segments_of_any_size_come_down_every_tree() {
+    for size in 1..=12_u32 {
+        for &algorithm in Algorithm::ALL.iter().filter(|one| one.has_segments()) {
+            // A reduction sends whole elements of 4 B, so many as fit, and one at least.
+            for (segment, of_bytes, of_elements) in [(1, 28, 7), (8, 4, 4), (13, 3, 3), (100, 1, 1)]
+            {
+                let root = size / 2;
+                let (example, segments) = if algorithm.kind() == Kind::Bcast {
+                    (Example::moving(Kind::Bcast, size, root, 28, false), of_bytes)
+                } else {
+                    (Example::combining(Kind::Reduce, size, root, 7, int32_sum()), of_elements)
+                };
+                let cut = |call: Collective| Collective { segment, ..call.by(algorithm).unwrap() };
+                let sent = run(&example.by(cut), |rank| rank).sent;
+                assert_eq!(sent, segments * (size - 1), "{algorithm:?} of {size}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -286,11 +363,33 @@ fn message_counts_are_those_of_the_literature() {
     let moving = |kind| Example::moving(kind, 8, 3, 2, false);
     let combining = |kind, size| Example::combining(kind, size, 2, 16, sum);
     assert_eq!(sent(moving(Kind::Barrier), "dissemination"), 8 * 3);
-    assert_eq!(sent(moving(Kind::Bcast), "binomial"), 7);
+    assert_eq!(sent(moving(Kind::Barrier), "recursive_doubling"), 8 * 3);
+    assert_eq!(sent(moving(Kind::Barrier), "tree"), 2 * 7);
+    assert_eq!(sent(moving(Kind::Barrier), "linear"), 2 * 7);
+    for name in ["binomial", "linear", "knomial", "binary_tree", "chain", "pipelined_ring"] {
+        assert_eq!(sent(moving(Kind::Bcast), name), 7, "{name}");
+    }
+    for name in ["linear", "binary_tree", "pipelined_ring"] {
+        assert_eq!(sent(combining(Kind::Reduce, 8), name), 7, "{name}");
+    }
+    let long = || Example::moving(Kind::Bcast, 8, 3, 8, false);
+    assert_eq!(sent(long(), "scatter_ring_allgather"), 7 + 8 * 7);
+    assert_eq!(sent(long(), "scatter_recursive_doubling_allgather"), 7 + 8 * 3);
     assert_eq!(sent(moving(Kind::Scatter), "binomial"), 7);
     assert_eq!(sent(moving(Kind::Allgather), "ring"), 8 * 7);
     assert_eq!(sent(moving(Kind::Allgather), "recursive_doubling"), 8 * 3);
+    assert_eq!(sent(moving(Kind::Allgather), "bruck"), 8 * 3);
+    assert_eq!(sent(moving(Kind::Allgather), "neighbour_exchange"), 8 * 4);
+    assert_eq!(sent(Example::moving(Kind::Allgather, 7, 0, 2, false), "neighbour_exchange"), 7 * 6);
+    assert_eq!(sent(Example::moving(Kind::Allgather, 11, 0, 2, false), "bruck"), 11 * 4);
     assert_eq!(sent(moving(Kind::Alltoall), "pairwise"), 8 * 7);
+    assert_eq!(sent(moving(Kind::Alltoall), "scattered"), 8 * 7);
+    assert_eq!(sent(moving(Kind::Alltoall), "bruck"), 8 * 3);
+    assert_eq!(sent(Example::moving(Kind::Alltoall, 11, 0, 2, false), "bruck"), 11 * 4);
+    assert_eq!(sent(combining(Kind::Allreduce, 8), "ring"), 8 * 7 * 2);
+    assert_eq!(sent(combining(Kind::Allreduce, 11), "ring"), 11 * 10 * 2);
+    assert_eq!(sent(combining(Kind::Allreduce, 11), "reduce_bcast"), 2 * 10);
+    assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "ring"), 8 * 7);
     assert_eq!(sent(combining(Kind::Allreduce, 8), "recursive_doubling"), 8 * 3);
     assert_eq!(sent(combining(Kind::Allreduce, 11), "recursive_doubling"), 8 * 3 + 2 * 3);
     assert_eq!(sent(combining(Kind::Allreduce, 8), "reduce_scatter_allgather"), 8 * 6);
@@ -335,4 +434,66 @@ fn names_are_found_and_told_apart() {
             }
         }
     }
+}
+
+#[test]
+fn a_call_takes_the_first_rule_whose_bounds_hold_and_whose_algorithm_can_do_it() {
+    let rule = |bounds: Bounds, algorithm: Algorithm| Rule {
+        bounds,
+        algorithm,
+        units: None,
+        segment: 64,
+        outstanding: 1,
+    };
+    let everywhere = Bounds::default();
+    let rules = vec![
+        rule(Bounds { up_to: Some(16), ..everywhere }, Algorithm::AllreduceReduceBcast),
+        rule(
+            Bounds { ranks_up_to: Some(3), ..everywhere },
+            Algorithm::AllreduceReduceScatterAllgather,
+        ),
+        rule(Bounds { ranks_per_node_up_to: Some(1), ..everywhere }, Algorithm::AllreduceRing),
+        rule(Bounds { power_of_two: Some(false), ..everywhere }, Algorithm::AllreduceRing),
+        rule(
+            Bounds { enough_elements: Some(false), ..everywhere },
+            Algorithm::AllreduceReduceBcast,
+        ),
+        rule(
+            Bounds { commutative: Some(false), ..everywhere },
+            Algorithm::AllreduceReduceScatterAllgather,
+        ),
+    ];
+    let chosen = |(ranks, ranks_per_node): (u32, u32), count: u64, reduction: Reduction| {
+        let call = Example::combining(Kind::Allreduce, ranks, 0, count, reduction).calls[0].clone();
+        let selection = Selection { rules: rules.clone(), ranks, ranks_per_node };
+        call.chosen_by(&selection).map(|(number, call)| {
+            assert_eq!((call.algorithm, call.segment), (rules[number].algorithm, 64));
+            number
+        })
+    };
+    let sum = int32_sum();
+    let affine = reductions().into_iter().find(|one| !one.operator().commutes()).unwrap();
+    assert_eq!(chosen((8, 8), 4, sum), Some(0), "16 B");
+    assert_eq!(chosen((3, 3), 5, sum), Some(1), "20 B, 3 ranks");
+    assert_eq!(chosen((8, 1), 5, sum), Some(2), "1 of a node");
+    assert_eq!(chosen((6, 6), 5, sum), Some(3), "6 is no power of two");
+    assert_eq!(chosen((6, 6), 5, affine), Some(5), "a ring needs an operator that commutes");
+    assert_eq!(chosen((8, 8), 7, sum), Some(4), "7 elements among 8 ranks");
+    assert_eq!(chosen((8, 8), 8, sum), None, "no rule fits");
+}
+
+/// All ranks look at what all of them know, so that they choose alike.
+#[test]
+fn what_not_everybody_knows_is_within_no_bound() {
+    let facts = |kind, lists| Example::moving(kind, 4, 1, 3, lists).calls[2].facts(4, 2);
+    let known = |facts: Facts| (facts.bytes, facts.total);
+    assert_eq!(known(facts(Kind::Alltoall, false)), (Some(3), Some(12)));
+    assert_eq!(known(facts(Kind::Alltoall, true)), (None, None));
+    assert_eq!(known(facts(Kind::Scatter, true)), (None, None));
+    assert_eq!(facts(Kind::Allgather, true).bytes, None);
+    assert!(facts(Kind::Allgather, true).total.is_some(), "all ranks have all counts");
+    let bounds = Bounds { up_to: Some(u64::MAX), ..Bounds::default() };
+    assert!(
+        bounds.hold(&facts(Kind::Alltoall, false)) && !bounds.hold(&facts(Kind::Alltoall, true))
+    );
 }

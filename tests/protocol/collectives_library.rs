@@ -10,7 +10,7 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
 use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, Blocks, Collective};
+use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;
@@ -305,9 +305,10 @@ fn nobody_leaves_a_barrier_before_the_last_enters() {
     };
     let probe = Call::Iprobe { source: Peer::Any, tag: None, comm: Comm(0) };
     let units = Arc::new(Units::new(3, |rank| rank / 2));
-    let flat = Collective::barrier(Comm(0));
-    let stepped = flat.clone().over(units).unwrap();
-    for barrier in [flat, stepped] {
+    let flat = Algorithm::of(Kind::Barrier).map(|one| Collective::barrier(Comm(0)).by(one));
+    let flat: Vec<Collective> = flat.map(Result::unwrap).collect();
+    let stepped = flat.clone().into_iter().map(|flat| flat.over(Arc::clone(&units)).unwrap());
+    for barrier in flat.iter().cloned().chain(stepped) {
         let barrier = Call::Collective(Arc::new(barrier));
         // What is sent after the barrier cannot be there before it: the probe never finds it.
         let calls = vec![

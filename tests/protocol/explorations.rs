@@ -297,9 +297,10 @@ fn collectives_of_two_and_three_ranks_end_with_the_sequential_result_in_every_or
 fn collectives_of_four_ranks_end_with_the_sequential_result() {
     let eager = explore_collectives(4, 8, 1, FEW, 0);
     assert_eq!(eager, Algorithm::ALL.len());
-    // By rendezvous one of them has half a million states or more: `MPI_Alltoall` all at once.
+    // By rendezvous two of them have half a million states or more: `MPI_Alltoall` all at once, and
+    // scattered, which is the same among so few.
     let large = explore_collectives(4, 24, 2, FEW, 100);
-    assert!(large + 1 >= Algorithm::ALL.len(), "{large} were explored whole");
+    assert!(large + 2 >= Algorithm::ALL.len(), "{large} were explored whole");
 }
 
 /// C2: in steps over two nodes of two ranks the result is the same, in every order.
@@ -319,7 +320,7 @@ fn collectives_in_steps_of_four_ranks_end_with_the_sequential_result() {
         assert!(survey.is_clean() && survey.finals == 1, "{:?}: {survey:#?}", example.calls[0]);
         whole += 1;
     }
-    assert_eq!(whole, 8, "barrier, two broadcasts, three reduces, two allreduces");
+    assert_eq!(whole, 22, "four barriers, eight broadcasts, six reduces, four allreduces");
 }
 
 /// `cargo test --release --test protocol explorations -- --ignored --nocapture`

@@ -54,6 +54,7 @@ pub(super) fn read(
     let nodes = tree.small("nodes").unwrap_or(2);
     let rma = one_sided::settings(tree);
     let own = addressing(tree, threads);
+    let choices = Choices::read(diagnostics, tree.get("mpi"));
     let mut reading = Reading {
         diagnostics,
         schedules: &mut known.files,
@@ -66,7 +67,7 @@ pub(super) fn read(
         addressing: own,
         swept: &params,
         rma: &rma,
-        choices: &Choices::read(tree.get("mpi")),
+        choices: &choices,
         machine: machine.as_deref(),
     };
     let kind = workloads::kind_named(reading.node.required_word("kind"));

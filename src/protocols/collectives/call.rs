@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::algorithms::bcast_pipelined_ring;
+use super::algorithms::{alltoall_scattered, bcast_pipelined_ring};
 use super::hierarchy::{self, Units};
+use super::selection::{Facts, Rule, Selection};
 use super::{Algorithm, At, Blocks, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
@@ -38,6 +39,10 @@ pub struct Collective {
     pub reduction: Option<Reduction>,
     /// Bytes of a segment, where the algorithm cuts messages; at least 1.
     pub segment: u64,
+    /// Pairs of messages under way at once, where the algorithm limits them; at least 1.
+    pub outstanding: u32,
+    /// The rules that chose its algorithm, and choose again where its arguments change.
+    pub selection: Option<Arc<Selection>>,
 }
 
 /// Why an algorithm, or a hierarchy, does not fit an operation.
@@ -82,6 +87,8 @@ impl Collective {
             receives: Blocks::Equal(0),
             reduction: None,
             segment: bcast_pipelined_ring::SEGMENT,
+            outstanding: alltoall_scattered::OUTSTANDING,
+            selection: None,
         }
     }
 
@@ -202,6 +209,59 @@ impl Collective {
         Ok(Self { units: Some(units), ..self })
     }
 
+    /// The same by the first of some rules that fits, which it keeps.
+    pub fn selecting(self, selection: Arc<Selection>) -> Self {
+        Self { selection: Some(selection), ..self }.chosen_again()
+    }
+
+    /// The same, where its rules have looked at its arguments again.
+    pub fn chosen_again(self) -> Self {
+        let chosen = self.selection.as_ref().and_then(|selection| self.chosen_by(selection));
+        chosen.map_or(self, |(_, chosen)| chosen)
+    }
+
+    /// The number of the first rule that fits, and the call by it.
+    pub fn chosen_by(&self, selection: &Selection) -> Option<(usize, Self)> {
+        let facts = self.facts(selection.ranks, selection.ranks_per_node);
+        let by = |rule: &Rule| {
+            let flat = Self { units: None, ..self.clone() }.by(rule.algorithm).ok()?;
+            let call = match &rule.units {
+                Some(units) => flat.over(Arc::clone(units)).ok()?,
+                None => flat,
+            };
+            let (segment, outstanding) = (rule.segment, rule.outstanding);
+            Some(Self { segment, outstanding, ..call })
+        };
+        let mut rules = selection.rules.iter().enumerate();
+        rules.find_map(
+            |(number, rule)| {
+                if rule.bounds.hold(&facts) { Some((number, by(rule)?)) } else { None }
+            },
+        )
+    }
+
+    /// What all of so many ranks know of the call.
+    pub fn facts(&self, ranks: u32, ranks_per_node: u32) -> Facts {
+        let bytes = self.bytes_of_each();
+        let total = match self.kind {
+            Kind::Allgather => Some(self.receives.sum(0, ranks)),
+            Kind::ReduceScatter | Kind::ReduceScatterBlock => Some(self.sends.sum(0, ranks)),
+            Kind::Scatter | Kind::Gather | Kind::Alltoall => {
+                bytes.map(|bytes| bytes * u64::from(ranks))
+            }
+            Kind::Barrier
+            | Kind::Bcast
+            | Kind::Reduce
+            | Kind::Allreduce
+            | Kind::Scan
+            | Kind::Exscan => bytes,
+        };
+        let width = self.reduction.map(|reduction| reduction.datatype().width());
+        let elements = width.and_then(|width| Some(total? / width));
+        let commutative = self.commutes();
+        Facts { bytes, total, elements, ranks, ranks_per_node, commutative }
+    }
+
     /// Whether its operator, if it has one, commutes.
     pub fn commutes(&self) -> bool {
         self.reduction.is_none_or(|reduction| reduction.operator().commutes())
@@ -303,6 +363,7 @@ impl Collective {
             receives: &self.receives,
             reduction: self.reduction,
             segment: self.segment,
+            outstanding: self.outstanding,
         };
         match &self.units {
             None => self.algorithm.round(&task, at.round, round),

@@ -14,64 +14,10 @@
 //! Source: `xios-ep` (collectives in three steps). Left out: hierarchical scatter, gather and the
 //! like, which move as many bytes either way.
 
+use super::algorithms::barrier_linear;
+pub use super::units::Units;
 use super::{Algorithm, At, Collective, Kind, Round, Task};
 use crate::space::Region;
-
-/// Which rank is of which unit.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct Units {
-    /// The unit of each rank; units are numbered by their lowest ranks.
-    unit_of: Vec<u32>,
-    /// The ranks of each unit, rising.
-    members: Vec<Vec<u32>>,
-}
-
-impl Units {
-    /// The units of `size` ranks, where `unit` names that of a rank: its process, its node.
-    ///
-    /// # Panics
-    ///
-    /// Never: there are no more units than ranks.
-    pub fn new(size: u32, unit: impl Fn(u32) -> u32) -> Self {
-        let mut names: Vec<(u32, u32)> = Vec::new();
-        let mut members: Vec<Vec<u32>> = Vec::new();
-        let mut unit_of = Vec::new();
-        for rank in 0..size {
-            let name = unit(rank);
-            let number = match names.binary_search_by_key(&name, |(name, _)| *name) {
-                Ok(place) => names[place].1,
-                Err(place) => {
-                    let number = u32::try_from(members.len()).expect("no more units than ranks");
-                    names.insert(place, (name, number));
-                    members.push(Vec::new());
-                    number
-                }
-            };
-            members[number as usize].push(rank);
-            unit_of.push(number);
-        }
-        Self { unit_of, members }
-    }
-
-    /// How many there are.
-    ///
-    /// # Panics
-    ///
-    /// Never: there are no more units than ranks.
-    pub fn count(&self) -> u32 {
-        u32::try_from(self.members.len()).expect("no more units than ranks")
-    }
-
-    /// Whether the ranks of each unit follow each other.
-    pub fn are_contiguous(&self) -> bool {
-        self.unit_of.is_sorted()
-    }
-
-    fn leader(&self, unit: u32, root: Option<u32>) -> u32 {
-        let lowest = self.members[unit as usize][0];
-        root.filter(|root| self.unit_of[*root as usize] == unit).unwrap_or(lowest)
-    }
-}
 
 /// Where in the steps a phase is.
 #[derive(Clone, Copy)]
@@ -82,7 +28,7 @@ enum Step {
 }
 
 /// How many steps an operation has; `None` where there is no such version of it.
-pub(super) const fn phases(kind: Kind) -> Option<u8> {
+pub const fn phases(kind: Kind) -> Option<u8> {
     match kind {
         Kind::Barrier | Kind::Allreduce => Some(3),
         Kind::Bcast | Kind::Reduce => Some(2),
@@ -146,8 +92,11 @@ pub(super) fn round(
         ..*flat
     };
     let more = match (step, call.kind) {
-        (Step::Collect, Kind::Barrier) => tell(&inside, at.round, round, true),
-        (Step::Distribute, Kind::Barrier) => tell(&inside, at.round, round, false),
+        (Step::Collect | Step::Distribute, Kind::Barrier) if at.round > 0 => false,
+        (Step::Collect | Step::Distribute, Kind::Barrier) => {
+            barrier_linear::tell(&inside, matches!(step, Step::Collect), round);
+            true
+        }
         (Step::Collect, _) => Algorithm::ReduceBinomial.round(&inside, at.round, round),
         (Step::Leaders | Step::Distribute, _) => {
             let inside = Task { output: flat.output.part(0, partial(call, flat).len), ..inside };
@@ -173,22 +122,4 @@ fn partial(call: &Collective, flat: &Task<'_>) -> Region {
 /// Scratch space that [`partial`] takes.
 const fn kept(call: &Collective) -> u64 {
     if matches!(call.kind, Kind::Reduce) { call.input.len } else { 0 }
-}
-
-/// The members tell their leader that they are there, or it tells them to go on.
-fn tell(task: &Task<'_>, k: u32, round: &mut Round, up: bool) -> bool {
-    let Task { rank, size, root, .. } = *task;
-    if k > 0 {
-        return false;
-    }
-    let leads = rank == root;
-    let others = (0..size).filter(|other| if leads { *other != root } else { *other == root });
-    for other in others {
-        if leads == up {
-            round.hear(other, 0, task.nothing());
-        } else {
-            round.signal(other, 0, task.nothing());
-        }
-    }
-    true
 }

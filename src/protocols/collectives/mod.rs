@@ -23,7 +23,9 @@ mod call;
 pub mod coupling;
 pub mod hierarchy;
 mod round;
+pub mod selection;
 mod task;
+mod units;
 
 pub use algorithms::{Algorithm, Needs};
 pub use call::{Collective, Unfit};

@@ -253,6 +253,8 @@ pub struct Task<'a> {
     pub reduction: Option<Reduction>,
     /// Bytes of a segment.
     pub segment: u64,
+    /// Pairs of messages under way at once, at least 1.
+    pub outstanding: u32,
 }
 
 impl Task<'_> {

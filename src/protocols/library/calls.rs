@@ -36,6 +36,16 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.messages.enter(thread, &call, out)?;
+        self.perform(thread, call, out)
+    }
+
+    /// Does what a call of the program asks for.
+    fn perform(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -89,6 +99,13 @@ impl Library {
                 Ok(())
             }
             Call::Exchange(call) => self.exchange(thread, &call, out),
+            Call::Prepare(_) => {
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Start { operation, .. } => {
+                self.perform(thread, Arc::unwrap_or_clone(operation), out)
+            }
             Call::Finalize => {
                 self.finalize(thread, out);
                 Ok(())
@@ -147,6 +164,7 @@ impl Library {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }
+            | Call::Place { .. }
             | Call::Communicators(_) => self.communicator_call(thread, call, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Icollective { request, call } => {
@@ -212,6 +230,12 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        if let Call::Place { comm } = call {
+            let messages = &self.messages;
+            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            return Ok(());
+        }
         out.emit(|| Action::Work(Step::Query));
         let Self { messages, threads, .. } = self;
         let gives = |comm| threads.give(comm);

@@ -184,10 +184,13 @@ impl EndpointTable {
             return Caller::Process;
         }
         let request = |key| requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        let call = call.begun();
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
             | Call::Finalize
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Communicators(_)
@@ -220,6 +223,7 @@ impl EndpointTable {
             | Call::Icollective { .. }
             | Call::Device(_)
             | Call::Exchange(_)
+            | Call::Place { .. }
             | Call::Compare { .. } => {
                 let own = call.comm().and_then(|comm| self.own(thread, comm));
                 own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))

@@ -116,6 +116,9 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::Ask { .. }
         | Call::OfRequest { .. }
         | Call::Exchange(_)
+        | Call::Place { .. }
+        | Call::Prepare(_)
+        | Call::Start { .. }
         | Call::Finalize
         | Call::Mrecv { .. }
         | Call::Imrecv { .. }

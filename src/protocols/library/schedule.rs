@@ -20,6 +20,15 @@ impl Standing {
         self.algorithm == Algorithm::BarrierDissemination
     }
 
+    /// Whether the round is the last one of a ring allreduce.
+    fn ends_a_ring(self) -> bool {
+        self.algorithm == Algorithm::AllreduceRing && self.round == 2 * (self.size - 1)
+    }
+
+    fn is_reduced_along_a_chain(self) -> bool {
+        self.algorithm == Algorithm::ReducePipelinedRing
+    }
+
     /// Whether the round is the last one of a barrier.
     fn ends_a_barrier(self) -> bool {
         self.is_barrier() && 2_u64 << self.round.min(32) >= u64::from(self.size)
@@ -27,7 +36,7 @@ impl Standing {
 }
 
 /// Changes what a rank does in a round.
-#[expect(clippy::wildcard_enum_match_arm, reason = "six bugs of many bend a round")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "ten bugs of many bend a round")]
 pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
     let receives = |one: &Move| matches!(one, Move::Receive { .. });
     let doubling = standing.algorithm == Algorithm::AllreduceRecursiveDoubling;
@@ -41,6 +50,19 @@ pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
         }
         Mutant::HearsFirst if standing.is_barrier() => round.moves.reverse(),
         Mutant::WrongFold if doubling && standing.round == 1 => combine_on(Side::After, round),
+        Mutant::RingStopsShort if standing.ends_a_ring() => round.clear(),
+        Mutant::BruckKeepsLow if standing.algorithm == Algorithm::AllgatherBruck => {
+            // Only the last round copies twice.
+            round.work.truncate(1);
+        }
+        Mutant::FirstSegmentOnly if standing.is_reduced_along_a_chain() && standing.round > 0 => {
+            round.work.retain(|one| matches!(one, Work::Copy { .. }));
+        }
+        Mutant::TreeHearsOne if standing.algorithm == Algorithm::BarrierTree => {
+            if standing.round == 0 {
+                round.moves.truncate(1);
+            }
+        }
         Mutant::WrongSide if doubling && standing.round > 1 => combine_on(Side::Before, round),
         _ => {}
     }

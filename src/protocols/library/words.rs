@@ -55,6 +55,17 @@ pub(super) fn call(call: &Call) -> String {
         Call::Ask { asks, requests } => format!("{}({})", asks.function(), set(requests)),
         Call::OfRequest { does, request } => format!("{}(request {})", does.function(), request.0),
         Call::Exchange(call) => exchange(call),
+        Call::Prepare(operation) => {
+            let call = self::call(operation);
+            let (function, arguments) = call.split_once('(').unwrap_or((&call, ")"));
+            let function = function.replacen("MPI_I", "MPI_", 1);
+            let (prefix, name) = function.split_at("MPI_".len());
+            let (first, rest) = name.split_at(usize::from(!name.is_empty()));
+            format!("{prefix}{}{rest}_init({arguments}", first.to_uppercase())
+        }
+        Call::Start { request, operation } => {
+            format!("MPI_Start(request {}: {})", request.0, self::call(operation))
+        }
         Call::Finalize => "MPI_Finalize()".to_owned(),
         Call::Probe { source, tag, comm } => {
             format!("MPI_Probe({})", selection(*source, *tag, *comm))
@@ -79,6 +90,7 @@ pub(super) fn call(call: &Call) -> String {
         Call::Init => "MPI_Init()".to_owned(),
         Call::Attach { id } => format!("MPI_Endpoint_attach(endpoint {id})"),
         Call::Compare { a, b } => format!("MPI_Comm_compare({}, {})", named(*a), named(*b)),
+        Call::Place { comm } => format!("MPI_Comm_rank({})", named(*comm)),
         Call::Communicators(call) => format!("{}({})", call.function(), named(call.comm())),
         Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),
         Call::DetachBuffer => "MPI_Buffer_detach()".to_owned(),

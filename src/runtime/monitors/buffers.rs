@@ -109,6 +109,8 @@ impl Lends for Call {
             | Self::Ask { .. }
             | Self::OfRequest { .. }
             | Self::Finalize
+            | Self::Prepare(_)
+            | Self::Place { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }
@@ -125,6 +127,7 @@ impl Lends for Call {
             | Self::Device(_)
             | Self::Compare { .. } => None,
             Self::Typed(typed) => typed_lent(typed),
+            Self::Start { operation, .. } => operation.lends(),
             Self::Exchange(call) => match call.replaced() {
                 Some(buffer) => lent(&buffer, UseAs::Replaced),
                 None => call.send.lends(),
@@ -146,6 +149,9 @@ impl Lends for Call {
     }
 
     fn lends_also(&self) -> Option<Lent> {
+        if let Self::Start { operation, .. } = self {
+            return operation.lends_also();
+        }
         if let Self::Exchange(call) = self {
             return if call.replaced().is_some() { None } else { call.receive.lends() };
         }
@@ -161,8 +167,14 @@ impl Lends for Call {
 
     #[inline]
     fn elements(&self) -> Option<&Arc<Elements>> {
-        if let Self::Typed(typed) = self { Some(&typed.elements) } else { None }
+        if matches!(self, Self::Typed(_) | Self::Start { .. }) { stated(self) } else { None }
     }
+}
+
+/// What the buffer of a call holds that begins a message of a datatype.
+#[inline(never)]
+fn stated(call: &Call) -> Option<&Arc<Elements>> {
+    if let Call::Typed(typed) = call.begun() { Some(&typed.elements) } else { None }
 }
 
 /// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.

@@ -63,6 +63,10 @@ fn words(error: StatementError) -> (&'static str, String) {
         StatementError::NeverHeld { times } => {
             ("`until` ends", format!("its condition did not hold after {times} repetitions"))
         }
+        StatementError::OneForEach { found, ranks } => (
+            "the list of a collective has an entry for each rank of its communicator",
+            format!("the list has {found}, and the communicator {ranks} ranks"),
+        ),
         StatementError::StillOpen => (
             "a request ends before its name is used again",
             "the request of the statement is still open".to_owned(),
@@ -100,8 +104,11 @@ fn shown(value: ReturnValue, number: i64) -> String {
         _ if number == UNDEFINED => "undefined".to_owned(),
         ReturnValue::Flag | ReturnValue::Cancelled => (number != 0).to_string(),
         ReturnValue::Count => format!("{number} B"),
-        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index | ReturnValue::OutCount => {
-            number.to_string()
-        }
+        ReturnValue::Source
+        | ReturnValue::Tag
+        | ReturnValue::Index
+        | ReturnValue::OutCount
+        | ReturnValue::Rank
+        | ReturnValue::Size => number.to_string(),
     }
 }

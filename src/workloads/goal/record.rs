@@ -207,8 +207,10 @@ impl Writer {
                 self.waited.extend(send);
                 Ok(Reply::Outcome(receive.map_or(RECEIVED_NOTHING, |op| self.received(op))))
             }
-            Call::Finalize => Ok(Reply::Done),
-            Call::AttachBuffer { .. }
+            Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
+            Call::Start { operation, .. } => self.call(operation),
+            Call::Place { .. }
+            | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init
             | Call::CreateEndpoints { .. }

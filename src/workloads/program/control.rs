@@ -219,6 +219,9 @@ impl Computed {
         if let Call::Rma(call) = call {
             return one_sided::put(self.key, Arc::make_mut(call), value);
         }
+        if let Call::Prepare(operation) = call {
+            return self.put(Arc::make_mut(operation), value, known);
+        }
         if let Call::Exchange(call) = call {
             return self.put_in_exchange(Arc::make_mut(call), value, known);
         }
@@ -313,24 +316,31 @@ impl Computed {
                 }
             }
             (
-                Key::Listed(at, members),
-                Call::WaitAll { requests: Requests::List(list), .. }
-                | Call::WaitAny { requests: Requests::List(list) }
-                | Call::Ask { requests: Requests::List(list), .. }
-                | Call::TestAll { requests: Requests::List(list) },
-            ) => Arc::make_mut(list)[at] = members.at(value),
-            (
-                Key::Requests(members),
+                Key::Listed(..) | Key::Requests(_),
                 Call::WaitAll { requests, .. }
                 | Call::WaitAny { requests }
                 | Call::Ask { requests, .. }
                 | Call::TestAll { requests },
-            ) => *requests = members.up_to(value),
+            ) => self.put_among(requests, value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
     }
 
-    /// The same for a call that sends and receives.
+    /// Puts `value` into a set of requests.
+    pub(super) fn put_among(&self, requests: &mut Requests, value: i64) {
+        match (self.key, requests) {
+            (Key::Listed(at, members), Requests::List(list)) => {
+                Arc::make_mut(list)[at] = members.at(value);
+            }
+            (Key::Request(members), requests) => {
+                *requests = Requests::Range { first: members.at(value), count: 1 };
+            }
+            (Key::Requests(members), requests) => *requests = members.up_to(value),
+            (key, requests) => unreachable!("{requests:?} have no key {key:?}"),
+        }
+    }
+
+    /// The same as [`Self::put`] for a call that sends and receives.
     fn put_in_exchange(&self, call: &mut Exchange, value: i64, known: &[i64]) {
         let Exchange { send, receive, request, replaces } = call;
         if let Key::Request(members) = self.key {
@@ -357,6 +367,17 @@ impl Computed {
             half.put(receive, value, known);
         }
     }
+}
+
+/// Gives the buffers of a collective the lengths that they have at a rank of its communicator.
+pub(super) fn fit(call: &mut Call, place: (u32, u32)) -> Result<(), StatementError> {
+    if let Call::Prepare(operation) = call {
+        return fit(Arc::make_mut(operation), place);
+    }
+    let (Call::Collective(call) | Call::Icollective { call, .. }) = call else {
+        unreachable!("{call:?} is no collective")
+    };
+    collectives::fit::fit(Arc::make_mut(call), place)
 }
 
 /// Moves the region of a statement to buffer `id`; one with a name stays.
@@ -397,6 +418,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
@@ -427,6 +449,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Tested(_)
             | Returned::AllTested(_)
             | Returned::WindowTested(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
@@ -441,9 +464,14 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::All(_)
             | Returned::Any(_)
             | Returned::Some(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_) => None,
         },
+        ReturnValue::Rank | ReturnValue::Size => {
+            let Returned::Place([rank, size]) = returned else { return None };
+            Some(i64::from(if value == ReturnValue::Rank { *rank } else { *size }))
+        }
         ReturnValue::OutCount => {
             let Returned::Some(ended) = returned else { return None };
             i64::try_from(ended.as_ref()?.len()).ok()
@@ -470,6 +498,7 @@ fn is_empty(returned: &Returned) -> bool {
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::Probed(_)
         | Returned::MaybeProbed(_) => false,

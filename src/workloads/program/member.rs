@@ -206,6 +206,11 @@ impl Member {
             | Call::Test { request }
             | Call::OfRequest { request, .. }
             | Call::Cancel { request } => self.handle(request),
+            Call::Prepare(operation) => self.number_call(Arc::make_mut(operation)),
+            Call::Start { request, operation } => {
+                self.handle(request);
+                self.number_call(Arc::make_mut(operation));
+            }
             Call::Exchange(call) => {
                 let Exchange { send, receive, request, .. } = Arc::make_mut(call);
                 self.number_call(send);
@@ -234,6 +239,7 @@ impl Member {
             Call::Probe { comm, .. }
             | Call::Iprobe { comm, .. }
             | Call::Barrier { comm }
+            | Call::Place { comm }
             | Call::FreeEndpoint { comm } => self.comm(comm),
             Call::CreateEndpoints { parent, first, .. } => {
                 self.comm(parent);

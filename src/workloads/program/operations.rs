@@ -6,7 +6,7 @@ use super::access::Access;
 use super::control::{Computed, Control};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Comm, Peer, SendMode};
+use protocols::call::{Call, Comm, Peer, Requests, SendMode};
 use units::TimeDelta;
 
 /// One operation of a rank, as it stands in the scenario.
@@ -92,6 +92,9 @@ pub(crate) struct Extras {
     pub(crate) expected: Vec<(ReturnValue, Expression)>,
     /// Values of single requests of a call that is about several, by their places there.
     pub(crate) statuses: Vec<(u32, ReturnValue, Expression)>,
+    /// Whether it is a collective whose buffers depend on a rank and a number of ranks that the program
+    /// asks for.
+    pub(crate) asked: bool,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
 }
@@ -112,6 +115,8 @@ impl Extras {
 pub enum Does {
     /// It calls the library.
     Call(Call),
+    /// It starts the operations that were prepared for these requests: a call for each.
+    Start(Requests),
     /// It spends time outside the library.
     Compute(TimeDelta),
     /// It notes the time under this number.

@@ -48,6 +48,8 @@ pub enum Returned {
     MaybeProbed(Option<Status>),
     /// `win_test`: its flag.
     WindowTested(bool),
+    /// `comm_rank`, `comm_size`: the rank, and the number of ranks.
+    Place([u32; 2]),
     /// `win_shared_query`: where the part lies.
     Part(Region),
 }
@@ -68,6 +70,7 @@ impl Returned {
             | Self::Probed(_)
             | Self::MaybeProbed(_)
             | Self::WindowTested(_)
+            | Self::Place(_)
             | Self::Part(_) => (None, &[]),
         };
         let some = if let Self::Some(Some(ended)) = self { &ended[..] } else { &[] };

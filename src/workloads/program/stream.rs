@@ -1,6 +1,6 @@
 //! The program of one rank, as a runtime drives it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,7 +12,9 @@ use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
-use protocols::call::{Asked, Buffer, Call, OfRequest, Outcome, Reply, Requests, SendMode, Status};
+use protocols::call::{
+    Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
+};
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
@@ -54,6 +56,14 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// Its rank in communicators that it has asked for, and their sizes.
+    places: BTreeMap<Comm, [u32; 2]>,
+    /// The communicator that it asks for, before its next step.
+    asking: Option<Comm>,
+    /// The operations that were prepared for requests.
+    prepared: BTreeMap<Handle, Arc<Call>>,
+    /// How many of the requests of its `startall` are started.
+    started: usize,
     /// Requests that it has freed: the library closes them, and nobody knows when.
     freed: BTreeSet<Handle>,
     /// Whether it is in `MPI_Finalize`, which waits for them.
@@ -98,7 +108,8 @@ enum Of {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
-        (&self.freed, self.finalizes).hash(state);
+        (&self.prepared, self.started, &self.freed, self.finalizes).hash(state);
+        (&self.places, self.asking).hash(state);
         (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
         if !self.loops() {
             self.calls.hash(state);
@@ -155,6 +166,10 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            places: BTreeMap::new(),
+            asking: None,
+            prepared: BTreeMap::new(),
+            started: 0,
             freed: BTreeSet::new(),
             finalizes: false,
             probed: Vec::new(),
@@ -267,17 +282,23 @@ impl ProgramStream {
                 }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
+                    if let Some(comm) = self.unknown(step, call) {
+                        self.asking = Some(comm);
+                        return self.calls(Call::Place { comm });
+                    }
                     let mut call = call.clone();
                     self.compute_keys(step.extras.as_deref(), &mut call)?;
                     if let Some(call) = self.reduced(call)? {
-                        self.check_names(&call)?;
-                        self.lending = lent(&call);
-                        for lent in self.lending.into_iter().flatten() {
-                            self.check_free(lent)?;
-                        }
-                        self.calls_from(self.last());
-                        self.silent = 0;
-                        return Ok(Next::Call(call));
+                        return self.calls(call);
+                    }
+                }
+                Does::Start(requests) => {
+                    let requests = self.computed_set(step.extras.as_deref(), requests)?;
+                    if !requests.is_empty() {
+                        let request = requests.at(self.started);
+                        let operation = self.prepared.get(&request).map(Arc::clone);
+                        let operation = operation.ok_or(StatementError::NoRequest)?;
+                        return self.calls(Call::Start { request, operation });
                     }
                 }
             }
@@ -288,6 +309,43 @@ impl ProgramStream {
         self.finalizes = true;
         self.calls_from(self.last());
         Ok(Next::Call(Call::Finalize))
+    }
+
+    /// The communicator that a program must ask for before the step: the buffers depend on it.
+    fn unknown(&self, step: &Step, call: &Call) -> Option<Comm> {
+        let asked = step.extras.as_ref().is_some_and(|extras| extras.asked);
+        let comm = call.comm().filter(|_| asked)?;
+        (!self.places.contains_key(&comm)).then_some(comm)
+    }
+
+    /// The program calls.
+    fn calls(&mut self, call: Call) -> Result<Next<Call>, StatementError> {
+        self.check_names(&call)?;
+        self.lending = lent(&call);
+        for lent in self.lending.into_iter().flatten() {
+            self.check_free(lent)?;
+        }
+        if let Call::Prepare(operation) = &call
+            && let Some(request) = call.begins()
+        {
+            self.prepared.insert(request, Arc::clone(operation));
+        }
+        self.calls_from(self.last());
+        self.silent = 0;
+        Ok(Next::Call(call))
+    }
+
+    /// The requests of a step that starts some.
+    fn computed_set(
+        &self,
+        extras: Option<&Extras>,
+        requests: &Requests,
+    ) -> Result<Requests, StatementError> {
+        let mut requests = requests.clone();
+        for one in extras.map_or(&[][..], |extras| &extras.computed) {
+            one.put_among(&mut requests, one.of(&self.variables)?);
+        }
+        Ok(requests)
     }
 
     /// Changes variables, and where the program goes on.
@@ -358,10 +416,18 @@ impl ProgramStream {
     }
 
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
+        let asked = extras.is_some_and(|extras| extras.asked);
+        let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
+        let known = place.map(|place| place.map(i64::from));
+        let known = known.as_ref().map_or(&self.variables[..], |known| known);
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?, &self.variables);
+            one.put(call, one.of(&self.variables)?, known);
         }
-        if extras.is_some_and(|extras| !extras.computed.is_empty()) && !self.buffers.is_empty() {
+        if let Some([me, ranks]) = place {
+            control::fit(call, (me, ranks))?;
+        }
+        let computes = asked || extras.is_some_and(|extras| !extras.computed.is_empty());
+        if computes && !self.buffers.is_empty() {
             return self.check_buffers(call);
         }
         Ok(())
@@ -406,8 +472,9 @@ impl ProgramStream {
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
     fn check_names(&self, call: &Call) -> Result<(), StatementError> {
-        if let Some(request) = begins(call) {
-            if self.is_open(request) {
+        if let Some(request) = call.begins() {
+            let starts = matches!(call, Call::Start { .. });
+            if self.is_open(request) || !starts && self.prepared.contains_key(&request) {
                 return Err(StatementError::StillOpen);
             }
             if self.freed.contains(&request) {
@@ -464,6 +531,7 @@ impl ProgramStream {
             }
             Does::Control(_)
             | Does::Call(_)
+            | Does::Start(_)
             | Does::Compute(_)
             | Does::Access(_)
             | Does::Mark(_) => None,
@@ -476,8 +544,10 @@ impl ProgramStream {
         if !self.is_idle(&call) {
             return Ok(Some(self.with_open_requests(call)));
         }
-        if let Call::OfRequest { does: OfRequest::Free, .. } = call {
-            return Err(StatementError::NoRequest);
+        if let Call::OfRequest { does: OfRequest::Free, request } = call {
+            // Nothing was begun by it, and the library does not know it.
+            let prepared = self.prepared.remove(&request);
+            return prepared.map(|_| None).ok_or(StatementError::NoRequest);
         }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
@@ -510,6 +580,9 @@ impl ProgramStream {
             | Call::Improbe { .. }
             | Call::Barrier { .. }
             | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
+            | Call::Place { .. }
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -558,14 +631,36 @@ impl ProgramStream {
         if self.finalizes {
             return Ok(());
         }
+        if let (Some(comm), Reply::Numbers(place)) = (self.asking.take(), &reply) {
+            self.places.insert(comm, [place[0], place[1]]);
+            self.begun -= 1;
+            return Ok(());
+        }
         let steps = Arc::clone(&self.steps);
-        let Step { does: Does::Call(call), extras, .. } = &steps[self.last() as usize] else {
-            panic!("a reply to a computation: {reply:?}")
-        };
+        let Step { does, extras, .. } = &steps[self.last() as usize];
+        if let Does::Start(requests) = does {
+            let requests = self.computed_set(extras.as_deref(), requests)?;
+            self.has_started(&requests);
+            return Ok(());
+        }
+        let Does::Call(call) = does else { panic!("a reply to a computation: {reply:?}") };
         let with_requests = self.with_requests(extras.as_deref(), call)?;
         match self.returned(with_requests.as_ref().unwrap_or(call), reply) {
             Some(returned) => self.record(returned),
             None => Ok(()),
+        }
+    }
+
+    /// One of the operations of a step is started; where others follow, the step comes again.
+    fn has_started(&mut self, requests: &Requests) {
+        let request = requests.at(self.started);
+        let operation = Arc::clone(&self.prepared[&request]);
+        self.begin(request, buffer_of(&operation), of(&operation));
+        self.started += 1;
+        if self.started < requests.len() {
+            self.begun -= 1;
+        } else {
+            self.started = 0;
         }
     }
 
@@ -607,6 +702,7 @@ impl ProgramStream {
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
                 self.open[request.0 as usize] = None;
+                self.prepared.remove(request);
                 self.freed.insert(*request);
                 None
             }
@@ -620,15 +716,25 @@ impl ProgramStream {
                 self.begin(*request, buffer_of(call), of(call));
                 None
             }
+            (Call::Place { .. }, Reply::Numbers(place)) => {
+                Some(Returned::Place([place[0], place[1]]))
+            }
+            (
+                Call::FreeEndpoint { comm } | Call::Communicators(CommCall::Free { comm }),
+                Reply::Done,
+            ) => {
+                self.places.remove(comm);
+                None
+            }
             (
                 Call::Cancel { .. }
+                | Call::Prepare(_)
                 | Call::AttachBuffer { .. }
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
                 | Call::Collective(_)
                 | Call::Communicators(_)
-                | Call::CreateEndpoints { .. }
-                | Call::FreeEndpoint { .. },
+                | Call::CreateEndpoints { .. },
                 Reply::Done,
             ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
@@ -799,28 +905,6 @@ impl ProgramStream {
     }
 }
 
-/// The request that a call begins.
-fn begins(call: &Call) -> Option<Handle> {
-    if let Call::Typed(typed) = call {
-        return begins(&typed.call);
-    }
-    if let Call::Rma(call) = call {
-        let RmaCall::Operate { request, .. } = **call else { return None };
-        return request;
-    }
-    if let Call::Exchange(call) = call {
-        return call.request;
-    }
-    let (Call::Isend { request, .. }
-    | Call::Irecv { request, .. }
-    | Call::Imrecv { request, .. }
-    | Call::Icollective { request, .. }) = call
-    else {
-        return None;
-    };
-    Some(*request)
-}
-
 /// What a call begins that has one buffer, or two of a collective.
 fn of(call: &Call) -> Of {
     if let Call::Typed(typed) = call {
@@ -835,6 +919,9 @@ fn of(call: &Call) -> Of {
 }
 
 fn is_ready(call: &Call) -> bool {
+    if let Call::Prepare(operation) = call {
+        return is_ready(operation);
+    }
     if let Call::Typed(typed) = call {
         return is_ready(&typed.call);
     }
@@ -870,6 +957,9 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Barrier { .. }
         | Call::OfRequest { does: OfRequest::Free, .. }
         | Call::Exchange(_)
+        | Call::Prepare(_)
+        | Call::Start { .. }
+        | Call::Place { .. }
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }

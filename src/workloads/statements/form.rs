@@ -15,8 +15,9 @@ use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
     EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_INDEXED_FLAGGED,
-    EXPECT_RECEIVED, EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED,
-    INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_RECEIVED, INTO_SOME, INTO_TESTED,
+    EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED,
+    INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER,
+    INTO_RANK, INTO_RECEIVED, INTO_SOME, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -73,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 52] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 61] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -163,6 +164,33 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 52] = [
         &[TO, SEND_TAG, SIZE_REPLACED, BUF, SRC, RECV_TAG, COMM_FIELD, REQ],
         "MPI_Isendrecv_replace",
     ),
+    variant(
+        "send_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Send_init",
+    ),
+    variant(
+        "ssend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Ssend_init",
+    ),
+    variant(
+        "bsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Bsend_init",
+    ),
+    variant(
+        "rsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Rsend_init",
+    ),
+    variant(
+        "recv_init",
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Recv_init",
+    ),
+    variant("start", &[REQ], "MPI_Start"),
+    variant("startall", &[REQS], "MPI_Startall: each is started by a call of its own"),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
     variant("waitall", &[REQS, EXPECT_STATUSES], "MPI_Waitall"),
     variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),
@@ -197,6 +225,16 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 52] = [
     variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, BUF, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+    variant(
+        "comm_rank",
+        &[COMM_FIELD, EXPECT_RANK, INTO_RANK],
+        "MPI_Comm_rank; of an intercommunicator in the own group",
+    ),
+    variant(
+        "comm_size",
+        &[COMM_FIELD, EXPECT_NUMBER, INTO_NUMBER],
+        "MPI_Comm_size; of an intercommunicator that of the own group",
+    ),
     communicators::DUP,
     communicators::SPLIT,
     communicators::CREATE_GROUP,

@@ -12,13 +12,15 @@ use mpi::observation::ReturnValue;
 use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
-const VALUES: [ReturnValue; 7] = [
+const VALUES: [ReturnValue; 9] = [
     ReturnValue::Source,
     ReturnValue::Tag,
     ReturnValue::Count,
     ReturnValue::Flag,
     ReturnValue::Index,
     ReturnValue::OutCount,
+    ReturnValue::Rank,
+    ReturnValue::Size,
     ReturnValue::Cancelled,
 ];
 
@@ -30,6 +32,8 @@ const fn type_of(value: ReturnValue) -> Type {
         | ReturnValue::Tag
         | ReturnValue::Count
         | ReturnValue::Index
+        | ReturnValue::Rank
+        | ReturnValue::Size
         | ReturnValue::OutCount => Type::Integer,
     }
 }

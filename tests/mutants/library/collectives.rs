@@ -27,6 +27,23 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("3 ranks, allreduce, any order", {
             passes(allreduce(3, sum()), &[Mutant::WrongSide, Mutant::WrongFold])
         }),
+        ("3 ranks, allreduce round a ring", {
+            let ring = by(Kind::Allreduce, "ring", |call| call);
+            passes(finds(ring, &[(Mutant::RingStopsShort, "C1")]), &[Mutant::WrongSide])
+        }),
+        ("3 ranks, allgather by Bruck", {
+            let bruck = by(Kind::Allgather, "bruck", |call| call);
+            passes(finds(bruck, &[(Mutant::BruckKeepsLow, "C1")]), &[Mutant::RingStopsShort])
+        }),
+        ("3 ranks, reduce along a chain", {
+            let chain =
+                by(Kind::Reduce, "pipelined_ring", |call| Collective { segment: 8, ..call });
+            passes(finds(chain, &[(Mutant::FirstSegmentOnly, "C1")]), &[Mutant::BruckKeepsLow])
+        }),
+        ("3 ranks, a barrier up and down a tree", {
+            let tree = by(Kind::Barrier, "tree", |call| call);
+            passes(finds(tree, &[(Mutant::TreeHearsOne, "C3")]), &[Mutant::SkipsRound])
+        }),
         ("3 ranks, a probe before a barrier", a_probe_before_a_barrier()),
         ("2 ranks, a gather meets a broadcast", a_gather_meets_a_broadcast()),
         ("3 ranks, two broadcasts under way", two_broadcasts_under_way()),
@@ -38,6 +55,20 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
 fn allreduce(size: u32, reduction: Reduction) -> Case {
     let example = Example::combining(Kind::Allreduce, size, 0, 1, reduction);
     let example = example.by(|call| call.by(Algorithm::AllreduceRecursiveDoubling).unwrap());
+    let world = Small::collective(&example);
+    Case::new(world)
+        .judged("C1", "a result is the sequential one", move |world| gives(&example, world))
+}
+
+/// Three ranks call an operation of two elements or blocks by one algorithm, with a change to the call.
+fn by(kind: Kind, name: &str, change: impl Fn(Collective) -> Collective) -> Case {
+    let example = if kind.reduces() {
+        Example::combining(kind, 3, 1, 4, sum())
+    } else {
+        Example::moving(kind, 3, 1, 4, false)
+    };
+    let algorithm = Algorithm::named(kind, name).unwrap();
+    let example = example.by(|call| change(call.by(algorithm).unwrap()));
     let world = Small::collective(&example);
     Case::new(world)
         .judged("C1", "a result is the sequential one", move |world| gives(&example, world))

@@ -229,6 +229,9 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Place { .. }
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
@@ -355,6 +358,9 @@ impl Job {
             | Call::Ask { .. }
             | Call::OfRequest { .. }
             | Call::Exchange(_)
+            | Call::Place { .. }
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

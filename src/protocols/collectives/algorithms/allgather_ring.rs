@@ -2,20 +2,17 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.1.
 
+use super::ring;
 use crate::collectives::{Round, Task};
 
 /// Round k > 0 receives the block of rank - k from the left and sends the one before to the right.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let Task { rank, size, input, output, .. } = *task;
-    let block = |back: u32| task.receives.of(output, (rank + size - back % size) % size);
+    let block = |rank: u32| task.receives.of(output, rank);
     if k == 0 {
-        round.copy(input.part(0, block(0).len), block(0));
+        let own = block(rank);
+        round.copy(input.part(0, own.len), own);
         return true;
     }
-    if k >= size {
-        return false;
-    }
-    round.receive((rank + size - 1) % size, block(k));
-    round.send((rank + 1) % size, block(k - 1));
-    true
+    ring::collect((rank, size), k, block, round)
 }

@@ -13,8 +13,8 @@
 
 use super::allreduce_recursive_doubling::{begin, fold_in, unfold};
 use super::fold::{Fold, kept};
+use super::parts::parts;
 use crate::collectives::{Round, Task};
-use crate::space::Region;
 use mpi::operator::Side;
 
 /// Own value; fold; halve; double; unfold.
@@ -30,17 +30,6 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
         _ => return false,
     }
     true
-}
-
-/// The elements of the parts `[low, high)`, where all parts are as nearly equal as elements allow.
-pub(super) fn parts(task: &Task<'_>, core: u32, (low, high): (u32, u32), buffer: Region) -> Region {
-    let width = task.reduction.map_or(1, |reduction| reduction.datatype().width());
-    let elements = task.input.len / width;
-    let start = |part: u32| {
-        let before = u128::from(elements) * u128::from(part) / u128::from(core);
-        u64::try_from(before).expect("at most all elements") * width
-    };
-    buffer.part(start(low), start(high) - start(low))
 }
 
 /// What is on this rank's side of a halving is combined with what its partner has of it.

@@ -5,22 +5,10 @@
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.6 (medium messages).
 
+use super::alltoall_scattered;
 use crate::collectives::{Round, Task};
 
-/// One round.
+/// One round: every pair is under way.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
-    let Task { rank, size, input, output, .. } = *task;
-    if k > 0 {
-        return false;
-    }
-    for distance in 1..size {
-        let from = (rank + size - distance) % size;
-        round.receive(from, task.receives.of(output, from));
-    }
-    for distance in 1..size {
-        let to = (rank + distance) % size;
-        round.send(to, task.sends.of(input, to));
-    }
-    round.copy(task.sends.of(input, rank), task.receives.of(output, rank));
-    true
+    alltoall_scattered::round(&Task { outstanding: u32::MAX, ..*task }, k, round)
 }

@@ -16,30 +16,18 @@
 //! Left out: a segment size that follows message and ranks, as in libraries; here a scenario gives one
 //! for all (`mpi.collectives.bcast_segment`).
 
-use super::tree::{turned, unturned};
+use super::pipeline::{self, Place};
 use crate::collectives::{Round, Task};
-use crate::space::Region;
 
 /// Bytes of a segment where nobody chooses. The source measures several and states none.
 pub(in crate::collectives) const SEGMENT: u64 = 8192;
 
 /// Round k receives segment k and passes segment k - 1 on; the root sends segment k.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
-    let Task { rank, size, root, output, segment: each, .. } = *task;
-    let me = turned(rank, root, size);
-    let segments = output.len.div_ceil(each);
-    let k = u64::from(k);
-    let sends = if me == 0 { Some(k) } else { k.checked_sub(1) };
-    if me > 0 && k < segments {
-        round.receive(unturned(me - 1, root, size), segment(output, each, k));
-    }
-    if let Some(number) = sends.filter(|&number| number < segments && me + 1 < size) {
-        round.send(unturned(me + 1, root, size), segment(output, each, number));
-    }
-    k < segments + u64::from(me > 0)
+    pipeline::down(task, k, place, round)
 }
 
-fn segment(buffer: Region, each: u64, number: u64) -> Region {
-    let offset = number * each;
-    buffer.part(offset, each.min(buffer.len - offset))
+/// The ranks before and after one, where the root is turned to be 0.
+pub(super) fn place(me: u32) -> Place<impl Iterator<Item = u32>> {
+    Place { parent: me.checked_sub(1), children: [me + 1].into_iter() }
 }

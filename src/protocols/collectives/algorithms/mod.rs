@@ -1,22 +1,47 @@
 //! The algorithms of collectives by their published names: a file and two lines for each.
 
+mod all;
+mod allgather_bruck;
+mod allgather_neighbour_exchange;
 mod allgather_recursive_doubling;
 mod allgather_ring;
 mod allreduce_recursive_doubling;
+mod allreduce_reduce_bcast;
 mod allreduce_reduce_scatter_allgather;
+mod allreduce_ring;
+mod alltoall_bruck;
 mod alltoall_linear;
 mod alltoall_pairwise;
+pub(super) mod alltoall_scattered;
 mod barrier;
+pub(super) mod barrier_linear;
+mod barrier_recursive_doubling;
+mod barrier_tree;
+mod bcast_binary_tree;
 mod bcast_binomial;
+mod bcast_chain;
+mod bcast_knomial;
+mod bcast_linear;
 pub(super) mod bcast_pipelined_ring;
+mod bcast_scatter;
+mod bcast_scatter_recursive_doubling_allgather;
+mod bcast_scatter_ring_allgather;
+mod doubling;
 mod fold;
 mod gather_binomial;
 mod gather_linear;
+mod parts;
+mod pipeline;
+mod reduce_binary_tree;
 mod reduce_binomial;
+mod reduce_linear;
+mod reduce_pipelined_ring;
 mod reduce_reduce_scatter_gather;
 mod reduce_reduce_scatter_linear_gather;
 mod reduce_scatter_halving;
 mod reduce_scatter_pairwise;
+mod reduce_scatter_ring;
+mod ring;
 mod scan_linear;
 mod scan_recursive_doubling;
 mod scatter_binomial;
@@ -84,10 +109,28 @@ macro_rules! algorithms {
 algorithms! {
     BarrierDissemination => barrier::round, Barrier, "dissemination", needs: Nothing,
         "each rank notifies the one at distance 1, 2, 4, ...";
+    BarrierRecursiveDoubling => barrier_recursive_doubling::round, Barrier, "recursive_doubling", needs: Nothing,
+        "partners at distance 1, 2, 4, ... tell each other";
+    BarrierTree => barrier_tree::round, Barrier, "tree", needs: Nothing,
+        "up and down a binomial tree";
+    BarrierLinear => barrier_linear::round, Barrier, "linear", needs: Nothing,
+        "all ranks tell rank 0, and it tells all";
     BcastBinomial => bcast_binomial::round, Bcast, "binomial", needs: Nothing,
         "down a binomial tree";
     BcastPipelinedRing => bcast_pipelined_ring::round, Bcast, "pipelined_ring", needs: Nothing,
         "in segments along a chain";
+    BcastChain => bcast_chain::round, Bcast, "chain", needs: Nothing,
+        "in segments along four chains";
+    BcastBinaryTree => bcast_binary_tree::round, Bcast, "binary_tree", needs: Nothing,
+        "in segments down a binary tree";
+    BcastScatterRecursiveDoublingAllgather => bcast_scatter_recursive_doubling_allgather::round, Bcast, "scatter_recursive_doubling_allgather", needs: Nothing,
+        "parts are scattered, then collected by recursive doubling";
+    BcastScatterRingAllgather => bcast_scatter_ring_allgather::round, Bcast, "scatter_ring_allgather", needs: Nothing,
+        "parts are scattered, then collected round a ring (van de Geijn)";
+    BcastKnomial => bcast_knomial::round, Bcast, "knomial", needs: Nothing,
+        "in segments down a tree of radix 4";
+    BcastLinear => bcast_linear::round, Bcast, "linear", needs: Nothing,
+        "the root sends to each, all at once";
     ScatterBinomial => scatter_binomial::round, Scatter, "binomial", needs: EqualBlocks,
         "down a binomial tree, halving what is carried";
     ScatterLinear => scatter_linear::round, Scatter, "linear", needs: Nothing,
@@ -100,28 +143,50 @@ algorithms! {
         "each block goes round a ring";
     AllgatherRecursiveDoubling => allgather_recursive_doubling::round, Allgather, "recursive_doubling", needs: Nothing,
         "partners at distance 1, 2, 4, ... exchange all they have";
+    AllgatherBruck => allgather_bruck::round, Allgather, "bruck", needs: Nothing,
+        "all blocks of a rank go to the ranks at distance 1, 2, 4, ... before it";
+    AllgatherNeighbourExchange => allgather_neighbour_exchange::round, Allgather, "neighbour_exchange", needs: Nothing,
+        "two blocks at a time go to both neighbours in turn; among an odd number of ranks as `ring`";
     ReduceBinomial => reduce_binomial::round, Reduce, "binomial", needs: Nothing,
         "up a binomial tree, in the order of ranks where it matters";
     ReduceReduceScatterGather => reduce_reduce_scatter_gather::round, Reduce, "reduce_scatter_gather", needs: Nothing,
         "halves are combined, then gathered (Rabenseifner)";
     ReduceReduceScatterLinearGather => reduce_reduce_scatter_linear_gather::round, Reduce, "reduce_scatter_linear_gather", needs: Nothing,
         "the same, and each rank sends its part to the root";
+    ReducePipelinedRing => reduce_pipelined_ring::round, Reduce, "pipelined_ring", needs: Commuting,
+        "in segments along a chain; the operator must commute";
+    ReduceBinaryTree => reduce_binary_tree::round, Reduce, "binary_tree", needs: Commuting,
+        "in segments up a binary tree; the operator must commute";
+    ReduceLinear => reduce_linear::round, Reduce, "linear", needs: Nothing,
+        "each rank sends to the root, which combines one after the other";
     AllreduceRecursiveDoubling => allreduce_recursive_doubling::round, Allreduce, "recursive_doubling", needs: Nothing,
         "partners at distance 1, 2, 4, ... exchange whole vectors";
     AllreduceReduceScatterAllgather => allreduce_reduce_scatter_allgather::round, Allreduce, "reduce_scatter_allgather", needs: Nothing,
         "halves are combined, then collected (Rabenseifner)";
+    AllreduceRing => allreduce_ring::round, Allreduce, "ring", needs: Commuting,
+        "parts are combined round a ring, then collected round it; the operator must commute";
+    AllreduceReduceBcast => allreduce_reduce_bcast::round, Allreduce, "reduce_bcast", needs: Nothing,
+        "a reduction to rank 0, then a broadcast, both on binomial trees";
     ReduceScatterHalving => reduce_scatter_halving::round, ReduceScatter, "halving", needs: Nothing,
         "halves of what is left go to partners at distance 1, 2, 4, ...";
     ReduceScatterPairwise => reduce_scatter_pairwise::round, ReduceScatter, "pairwise", needs: Commuting,
         "each pair exchanges its blocks; the operator must commute";
+    ReduceScatterRing => reduce_scatter_ring::round, ReduceScatter, "ring", needs: Commuting,
+        "each block is combined round a ring; the operator must commute";
     ReduceScatterBlockHalving => reduce_scatter_halving::round, ReduceScatterBlock, "halving", needs: Nothing,
         "halves of what is left go to partners at distance 1, 2, 4, ...";
     ReduceScatterBlockPairwise => reduce_scatter_pairwise::round, ReduceScatterBlock, "pairwise", needs: Commuting,
         "each pair exchanges its blocks; the operator must commute";
+    ReduceScatterBlockRing => reduce_scatter_ring::round, ReduceScatterBlock, "ring", needs: Commuting,
+        "each block is combined round a ring; the operator must commute";
     AlltoallPairwise => alltoall_pairwise::round, Alltoall, "pairwise", needs: Nothing,
         "each pair exchanges its blocks in a round of its own";
     AlltoallLinear => alltoall_linear::round, Alltoall, "linear", needs: Nothing,
         "all messages at once";
+    AlltoallScattered => alltoall_scattered::round, Alltoall, "scattered", needs: Nothing,
+        "a limited number of messages at once";
+    AlltoallBruck => alltoall_bruck::round, Alltoall, "bruck", needs: EqualBlocks,
+        "blocks travel in powers of two, together; blocks of one size";
     ScanRecursiveDoubling => scan_recursive_doubling::inclusive, Scan, "recursive_doubling", needs: Nothing,
         "partners at distance 1, 2, 4, ... exchange what they have combined";
     ScanLinear => scan_linear::inclusive, Scan, "linear", needs: Nothing,
@@ -133,6 +198,21 @@ algorithms! {
 }
 
 impl Algorithm {
+    /// Those that cut the message into segments.
+    const IN_SEGMENTS: [Self; 6] = [
+        Self::BcastPipelinedRing,
+        Self::BcastChain,
+        Self::BcastBinaryTree,
+        Self::BcastKnomial,
+        Self::ReducePipelinedRing,
+        Self::ReduceBinaryTree,
+    ];
+
+    /// Whether it cuts the message into segments.
+    pub fn has_segments(self) -> bool {
+        Self::IN_SEGMENTS.contains(&self)
+    }
+
     /// The algorithms of one kind, the default first.
     pub fn of(kind: Kind) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |algorithm| algorithm.kind() == kind)

@@ -14,11 +14,21 @@ use super::tree::{span, turned, unturned};
 use crate::collectives::{Round, Task};
 use mpi::operator::Side;
 
+/// The rank that combines everything, and this rank where that one is turned to be 0.
+fn place(task: &Task<'_>) -> (u32, u32) {
+    let top = if task.commutes() { task.root } else { 0 };
+    (top, turned(task.rank, top, task.size))
+}
+
+/// How many rounds this rank has.
+pub(super) fn rounds(task: &Task<'_>) -> u32 {
+    span(place(task).1, task.size).ilog2() + 3
+}
+
 /// Own value; one child a round; send on; from rank 0 to the root.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let Task { rank, size, root, input, output, .. } = *task;
-    let top = if task.commutes() { root } else { 0 };
-    let me = turned(rank, top, size);
+    let (top, me) = place(task);
     let (span, len) = (span(me, size), input.len);
     let levels = span.ilog2();
     let sum = if me == 0 && rank == root {

@@ -16,8 +16,9 @@
 //! reduce").
 
 use super::allreduce_recursive_doubling::{begin, fold_in};
-use super::allreduce_reduce_scatter_allgather::{halve, parts};
+use super::allreduce_reduce_scatter_allgather::halve;
 use super::fold::{Fold, Part, kept};
+use super::parts::parts;
 use crate::collectives::{Round, Task};
 
 /// Own value; fold; halve; gather; to a root outside the core.

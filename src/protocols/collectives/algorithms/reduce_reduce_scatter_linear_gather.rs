@@ -17,8 +17,9 @@
 //! reduce": reduce-scatter, then gather); that the gather is linear is our reading.
 
 use super::allreduce_recursive_doubling::{begin, fold_in};
-use super::allreduce_reduce_scatter_allgather::{halve, parts};
+use super::allreduce_reduce_scatter_allgather::halve;
 use super::fold::{Fold, kept};
+use super::parts::parts;
 use crate::collectives::{Round, Task};
 
 /// Own value; fold; halve; everything to the root.

@@ -13,7 +13,6 @@ const fn words(kind: Kind) -> Shape {
     Shape::Word(kind.words(false))
 }
 
-static BARRIER: Shape = words(Kind::Barrier);
 static BCAST: Shape = words(Kind::Bcast);
 static SCATTER: Shape = words(Kind::Scatter);
 static GATHER: Shape = words(Kind::Gather);
@@ -27,6 +26,7 @@ static SCAN: Shape = words(Kind::Scan);
 static EXSCAN: Shape = words(Kind::Exscan);
 static SCATTERV: Shape = Shape::Word(Kind::Scatter.words(true));
 static GATHERV: Shape = Shape::Word(Kind::Gather.words(true));
+static ALLTOALLV: Shape = Shape::Word(Kind::Alltoall.words(true));
 
 pub(crate) static OVER: Shape = Shape::Word(&[
     ("ranks", "everybody is alike"),
@@ -74,6 +74,10 @@ pub(crate) static TYPE: Shape = Shape::Word(&[
     ("float", "IEEE 754, 4 bytes"),
 ]);
 static SEGMENT: Shape = bytes(1, 1 << 30);
+/// The most rules of an operation.
+const MOST_RULES: usize = 1024;
+static RANKS: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
+static OUTSTANDING: Shape = Shape::Count { min: 1, max: 1_000_000 };
 static ROOT_RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
 static COUNT: Shape = Shape::Count { min: 0, max: MOST_ELEMENTS };
 static COMPUTED_COUNT: Shape = Shape::Expression(&COUNT);
@@ -145,40 +149,152 @@ pub(super) static STATEMENTS: [Variant; 30] = statements! {
     ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
     ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
     ["alltoall" "ialltoall" [BLOCK, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
-    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoallv" "MPI_Ialltoallv"]
+    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALLV)] "MPI_Alltoallv" "MPI_Ialltoallv"]
     ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
     ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&EXSCAN)] "MPI_Exscan" "MPI_Iexscan"]
 };
 
+/// A rule by which an operation chooses its algorithm. Its reader checks the words of the algorithm.
+static RULE: Shape = Shape::Defined {
+    name: "rule",
+    shape: &Shape::Object(&[
+        required(
+            "algorithm",
+            &Shape::Name,
+            "\"binomial\"",
+            "The algorithm where all bounds of the rule hold: a word of the operation.",
+        ),
+        optional(
+            "up_to",
+            &SIZE,
+            "The most bytes of the message, of the vector, or of the block of each rank.",
+        ),
+        optional("total_up_to", &SIZE, "The most bytes of the blocks of all ranks together."),
+        optional("ranks_up_to", &RANKS, "The most ranks."),
+        optional("ranks_per_node_up_to", &RANKS, "The most ranks of a node."),
+        optional("power_of_two", &Shape::Flag, "Whether the ranks are a power of two."),
+        optional("commutative", &Shape::Flag, "Whether the operator, if there is one, commutes."),
+        optional(
+            "enough_elements",
+            &Shape::Flag,
+            "Whether there is an element for each rank of the greatest power of two among them.",
+        ),
+        default(
+            "over",
+            &OVER,
+            "as `mpi.collectives.over` says",
+            "Which ranks combine first, where neither the statement nor `mpi.collectives.over` says it.",
+        ),
+        optional("segment", &SEGMENT, "Bytes of a segment, for algorithms in segments."),
+        optional(
+            "outstanding",
+            &OUTSTANDING,
+            "Pairs of messages under way at once, for `scattered`.",
+        ),
+        optional(
+            "stands_for",
+            &Shape::Name,
+            "The algorithm that a library's table names, where this one is the nearest to it.",
+        ),
+        default("guess", &Shape::Flag, "false", "Whether the rule is a guess."),
+        optional("source", &SOURCE, "Where the rule stands."),
+    ]),
+};
+static SOURCE: Shape = Shape::Text(200);
+
+/// An algorithm, or the rules that choose one.
+macro_rules! choices {
+    ($($name:ident $kind:ident)*) => {
+        $(static $name: Shape = Shape::Either(&[
+            words(Kind::$kind),
+            Shape::List { of: &RULE, min: 1, max: MOST_RULES },
+        ]);)*
+    };
+}
+
+choices! {
+    BARRIER_CHOICE Barrier
+    BCAST_CHOICE Bcast
+    SCATTER_CHOICE Scatter
+    GATHER_CHOICE Gather
+    ALLGATHER_CHOICE Allgather
+    REDUCE_CHOICE Reduce
+    ALLREDUCE_CHOICE Allreduce
+    REDUCE_SCATTER_CHOICE ReduceScatter
+    REDUCE_SCATTER_BLOCK_CHOICE ReduceScatterBlock
+    ALLTOALL_CHOICE Alltoall
+    SCAN_CHOICE Scan
+    EXSCAN_CHOICE Exscan
+}
+
+static PRESET: Shape = Shape::Word(&crate::presets::WORDS);
+
 /// The library's choices, by operation.
 pub static CHOICES: Shape = Shape::Object(&[
-    default("barrier", &BARRIER, "dissemination", "The algorithm of MPI_Barrier."),
-    default("bcast", &BCAST, "binomial", "The algorithm of MPI_Bcast."),
-    default("scatter", &SCATTER, "linear", "The algorithm of MPI_Scatter."),
-    default("gather", &GATHER, "linear", "The algorithm of MPI_Gather."),
-    default("allgather", &ALLGATHER, "ring", "The algorithm of MPI_Allgather and MPI_Allgatherv."),
-    default("reduce", &REDUCE, "binomial", "The algorithm of MPI_Reduce."),
-    default("allreduce", &ALLREDUCE, "recursive_doubling", "The algorithm of MPI_Allreduce."),
+    optional(
+        "preset",
+        &PRESET,
+        "The decision tables of a library, for each operation that has no algorithm or rules of its own here.",
+    ),
+    default("barrier", &BARRIER_CHOICE, "dissemination", "The algorithm of MPI_Barrier."),
+    default("bcast", &BCAST_CHOICE, "binomial", "The algorithm of MPI_Bcast."),
+    default("scatter", &SCATTER_CHOICE, "linear", "The algorithm of MPI_Scatter."),
+    default("gather", &GATHER_CHOICE, "linear", "The algorithm of MPI_Gather."),
+    default(
+        "allgather",
+        &ALLGATHER_CHOICE,
+        "ring",
+        "The algorithm of MPI_Allgather and MPI_Allgatherv.",
+    ),
+    default(
+        "reduce",
+        &REDUCE_CHOICE,
+        "binomial",
+        "The algorithm of MPI_Reduce; where it does not fit the operator, `binomial`.",
+    ),
+    default(
+        "allreduce",
+        &ALLREDUCE_CHOICE,
+        "recursive_doubling",
+        "The algorithm of MPI_Allreduce; where it does not fit the operator, `recursive_doubling`.",
+    ),
     default(
         "reduce_scatter",
-        &REDUCE_SCATTER,
+        &REDUCE_SCATTER_CHOICE,
         "halving",
         "The algorithm of MPI_Reduce_scatter; where it does not fit the operator, `halving`.",
     ),
     default(
         "reduce_scatter_block",
-        &REDUCE_SCATTER_BLOCK,
+        &REDUCE_SCATTER_BLOCK_CHOICE,
         "halving",
         "The algorithm of MPI_Reduce_scatter_block; where it does not fit the operator, `halving`.",
     ),
-    default("alltoall", &ALLTOALL, "pairwise", "The algorithm of MPI_Alltoall and MPI_Alltoallv."),
-    default("scan", &SCAN, "recursive_doubling", "The algorithm of MPI_Scan."),
-    default("exscan", &EXSCAN, "recursive_doubling", "The algorithm of MPI_Exscan."),
+    default(
+        "alltoall",
+        &ALLTOALL_CHOICE,
+        "pairwise",
+        "The algorithm of MPI_Alltoall and MPI_Alltoallv; where it does not fit the blocks, `pairwise`.",
+    ),
+    default("scan", &SCAN_CHOICE, "recursive_doubling", "The algorithm of MPI_Scan."),
+    default("exscan", &EXSCAN_CHOICE, "recursive_doubling", "The algorithm of MPI_Exscan."),
     default(
         "bcast_segment",
         &SEGMENT,
         "8 KiB",
-        "Bytes of a segment of `pipelined_ring`; an assumption, since no document states it.",
+        "Bytes of a segment of a broadcast in segments (`pipelined_ring`, `chain`, `binary_tree`, `knomial`); an assumption, since no document states it.",
+    ),
+    default(
+        "reduce_segment",
+        &SEGMENT,
+        "8 KiB",
+        "Bytes of a segment of a reduction in segments (`pipelined_ring`, `binary_tree`); an assumption, too.",
+    ),
+    default(
+        "alltoall_outstanding",
+        &OUTSTANDING,
+        "32",
+        "Pairs of messages that `scattered` has under way at once; the default of MPICH.",
     ),
     default(
         "over",
@@ -191,10 +307,15 @@ pub static CHOICES: Shape = Shape::Object(&[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::presets::PRESETS;
+    use form::diagnostic::Diagnostics;
+    use form::json;
+    use form::shape::check::check;
     use mpi::operator::{Datatype, Operator};
     use protocols::collectives::Algorithm;
 
     fn words_of(shape: &Shape) -> Vec<&'static str> {
+        let shape = if let Shape::Either([words, _]) = shape { words } else { shape };
         let Shape::Word(words) = shape else { panic!("words are needed, not {shape:?}") };
         words.iter().map(|(word, _)| *word).collect()
     }
@@ -213,6 +334,18 @@ mod tests {
                 panic!("every kind has a default")
             };
             assert_eq!(default, kind.default_algorithm().name(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn presets_have_the_form_of_a_scenarios_choices() {
+        for preset in PRESETS {
+            let mut diagnostics = Diagnostics::new();
+            let tree = json::decode(&mut diagnostics, preset.word, preset.text.as_bytes())
+                .and_then(|source| json::parse(&mut diagnostics, source))
+                .unwrap();
+            check(&mut diagnostics, tree.get("collectives").unwrap(), &CHOICES, "collectives");
+            assert!(diagnostics.is_empty(), "{}", diagnostics.human());
         }
     }
 

@@ -43,6 +43,12 @@ const SOME: [Field; 2] = [
     ),
 ];
 
+const RANK: [Field; 1] = [optional("rank", &WHOLE, "The rank.")];
+const NUMBER: [Field; 1] = [optional("size", &WHOLE, "The number of ranks.")];
+const KEPT_RANK: [Field; 1] = [optional("rank", &Shape::Name, "The variable of the rank.")];
+const KEPT_NUMBER: [Field; 1] =
+    [optional("size", &Shape::Name, "The variable of the number of ranks.")];
+
 const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
 
 const KEPT_STATUS: [Field; 3] = [
@@ -100,6 +106,8 @@ returned! {
     EXPECT_SOME INTO_SOME SOME KEPT_SOME: "a wait for, or a test of, those requests that have ended"
     EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED ALL_FLAGGED KEPT_FLAG: "a test of several requests"
     EXPECT_FLAG INTO_FLAG FLAG KEPT_FLAG: "a test of a window"
+    EXPECT_RANK INTO_RANK RANK KEPT_RANK: "MPI_Comm_rank"
+    EXPECT_NUMBER INTO_NUMBER NUMBER KEPT_NUMBER: "MPI_Comm_size"
     EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
 }
 
