@@ -98,6 +98,7 @@ mutants! {
     ReplacesAtOnce, "replaces-at-once", "V2", "A send and a receive with one buffer send from it, without a copy.";
     EndsWithFirst, "ends-with-first", "S4", "A send and a receive of one request end with the first of them.";
     FreesAtOnce, "frees-at-once", "S4", "A request that is freed is forgotten, though its operation is under way.";
+    NeverAside, "never-aside", "C1", "A collective in place puts nothing aside, though it writes over what it reads later.";
     StartsWild, "starts-wild", "M2", "A receive that was prepared is started for any tag.";
     StartsNothing, "starts-nothing", "S4", "The start of a send that was prepared begins nothing.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";

@@ -264,6 +264,7 @@ impl Reader<'_> {
         self.buffers = reader.buffer;
         let asked = asked && chosen.call.kind != Kind::Barrier;
         self.scope.extras.asked = asked;
+        self.in_place(node, &chosen, path);
         let reversed = like.0 == Duplicates::REVERSED && !asked;
         let last = if asked { u32::MAX } else { self.ranks - 1 };
         self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
@@ -276,6 +277,23 @@ impl Reader<'_> {
         chosen.call.comm = named.comm;
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)
+    }
+
+    /// `MPI_IN_PLACE`: every rank has one buffer, or the root where there is one.
+    fn in_place(&mut self, node: &Node, chosen: &Chosen, path: &str) {
+        let value = node.get("in_place").map(|value| &value.value);
+        if !matches!(value, Some(Value::Bool(true))) {
+            return;
+        }
+        self.scope.extras.in_place = true;
+        // The program knows its rank at run time.
+        self.scope.used = true;
+        let key = if chosen.call.kind == Kind::Scatter { "recvbuf" } else { "sendbuf" };
+        let Some(other) = node.get(key).filter(|_| !chosen.call.kind.has_root()) else { return };
+        let found = format!("`{key}` beside `in_place`");
+        let allowed = "the buffer of the result holds what each rank gives";
+        let at = format!("{path}.{key}");
+        self.report(Diagnostic::error(&codes::CONTRADICTION, other.span, at, found, allowed));
     }
 
     fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {

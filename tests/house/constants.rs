@@ -47,8 +47,7 @@ const LIMITS: &[Row] = &[
     ("hardware/topology.rs", &["MOST_LEVELS", "MOST_LINKS"]),
     ("protocols/call.rs", &["GROUP_TAG_MAX"]),
     ("protocols/contract.rs", &["ASKED"]),
-    ("protocols/library/background.rs", &["MOST"]),
-    ("protocols/library/joints.rs", &["MOST"]),
+    ("protocols/library/scratch.rs", &["MOST_BEGUN", "MOST_JOINT"]),
     ("protocols/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
     ("protocols/rma/token.rs", &["MOST_WINDOWS"]),
     ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
@@ -125,7 +124,6 @@ const NAMES: &[Row] = &[
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/rma/token.rs", &["RMA"]),
     ("protocols/rma/facts.rs", &["SHARED"]),
-    ("protocols/library/joints.rs", &["SCRATCH"]),
     (
         "protocols/wire.rs",
         &["BUFFERED", "INNER", "JOINT", "LATER", "OF_JOINT", "PART", "UNDER_WAY"],

@@ -13,15 +13,11 @@
 
 use super::messages::Messages;
 use super::requests::{Body, Wake};
-use super::{Action, Key, LibraryAction, Outcome, ProtocolError, Region, Space, Thread};
+use super::scratch;
+use super::{Action, Key, LibraryAction, Outcome, ProtocolError, Region, Thread};
 use crate::contract::Emit as _;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
-
-/// The most of one process at once.
-const MOST: u16 = 1 << 12;
-/// The scratch space of the first; those of collectives that were only begun have higher numbers.
-const SCRATCH: u16 = u16::MAX - (1 << 10);
 
 /// The requests of several messages of one process.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -44,7 +40,7 @@ struct Joint {
 impl Joints {
     /// The copy of what a call with one buffer sends.
     pub(super) fn copy(slot: u16, from: Region, out: &mut Vec<LibraryAction>) -> Region {
-        let to = Region::new(Space::Scratch(SCRATCH - slot), from.len);
+        let to = Region { space: scratch::of_joint(slot), offset: 0, len: from.len };
         out.emit(|| Action::Copy { from, to });
         to
     }
@@ -58,7 +54,7 @@ impl Joints {
         function: &'static str,
     ) -> Result<u16, ProtocolError> {
         let free = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
-        let Some(slot) = u16::try_from(free).ok().filter(|slot| *slot < MOST) else {
+        let Some(slot) = u16::try_from(free).ok().filter(|slot| *slot < scratch::MOST_JOINT) else {
             let state = "4,096 requests of several messages are the most at once";
             return Err(messages.site().refuse(state, function));
         };

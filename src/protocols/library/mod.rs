@@ -41,6 +41,7 @@ mod requests;
 mod rtr;
 #[cfg(feature = "mutants")]
 mod schedule;
+mod scratch;
 mod site;
 mod threads;
 mod typed;

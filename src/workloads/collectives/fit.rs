@@ -23,8 +23,21 @@ pub(crate) const fn has_blocks(kind: Kind) -> bool {
     }
 }
 
-/// Gives the buffers the lengths that they have at rank `me` of `ranks`.
-pub(crate) fn fit(call: &mut Collective, (me, ranks): (u32, u32)) -> Result<(), StatementError> {
+/// Gives the buffers the lengths that they have at rank `me` of `ranks`, and the places where the call is
+/// `in_place`.
+pub(crate) fn fit(
+    call: &mut Collective,
+    place: (u32, u32),
+    in_place: bool,
+) -> Result<(), StatementError> {
+    lengths(call, place)?;
+    if in_place {
+        *call = call.clone().at_its_place(place);
+    }
+    Ok(())
+}
+
+fn lengths(call: &mut Collective, (me, ranks): (u32, u32)) -> Result<(), StatementError> {
     for blocks in [&call.sends, &call.receives] {
         let Blocks::List(list) = blocks else { continue };
         if list.len() != ranks as usize {

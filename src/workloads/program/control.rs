@@ -370,14 +370,18 @@ impl Computed {
 }
 
 /// Gives the buffers of a collective the lengths that they have at a rank of its communicator.
-pub(super) fn fit(call: &mut Call, place: (u32, u32)) -> Result<(), StatementError> {
+pub(super) fn fit(
+    call: &mut Call,
+    place: (u32, u32),
+    in_place: bool,
+) -> Result<(), StatementError> {
     if let Call::Prepare(operation) = call {
-        return fit(Arc::make_mut(operation), place);
+        return fit(Arc::make_mut(operation), place, in_place);
     }
     let (Call::Collective(call) | Call::Icollective { call, .. }) = call else {
         unreachable!("{call:?} is no collective")
     };
-    collectives::fit::fit(Arc::make_mut(call), place)
+    collectives::fit::fit(Arc::make_mut(call), place, in_place)
 }
 
 /// Moves the region of a statement to buffer `id`; one with a name stays.
@@ -480,7 +484,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
 }
 
 /// The rank and the number of ranks in a communicator of all ranks, in their order or in reverse.
-fn place(known: &[i64], reversed: bool) -> (u32, u32) {
+pub(super) fn place(known: &[i64], reversed: bool) -> (u32, u32) {
     let number = |value: i64| u32::try_from(value).expect("ranks have 32-bit numbers");
     let (rank, size) = (number(known[0]), number(known[1]));
     (if reversed { size - 1 - rank } else { rank }, size)

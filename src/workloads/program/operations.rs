@@ -95,6 +95,8 @@ pub(crate) struct Extras {
     /// Whether it is a collective whose buffers depend on a rank and a number of ranks that the program
     /// asks for.
     pub(crate) asked: bool,
+    /// Whether it is a collective in place.
+    pub(crate) in_place: bool,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
 }

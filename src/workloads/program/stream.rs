@@ -11,6 +11,7 @@ use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
+use mpi::communicator::Communicators;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
 use protocols::call::{
     Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
@@ -423,10 +424,16 @@ impl ProgramStream {
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
             one.put(call, one.of(&self.variables)?, known);
         }
-        if let Some([me, ranks]) = place {
-            control::fit(call, (me, ranks))?;
+        let in_place = extras.is_some_and(|extras| extras.in_place);
+        if asked || in_place {
+            // Without a question the communicator has all ranks, in their order or in reverse.
+            let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
+            let all = || control::place(&self.variables, reversed);
+            let place = place.map_or_else(all, |[me, ranks]| (me, ranks));
+            control::fit(call, place, in_place)?;
         }
-        let computes = asked || extras.is_some_and(|extras| !extras.computed.is_empty());
+        let computes =
+            asked || in_place || extras.is_some_and(|extras| !extras.computed.is_empty());
         if computes && !self.buffers.is_empty() {
             return self.check_buffers(call);
         }
