@@ -301,6 +301,11 @@ pub enum CommCall {
     Dup { comm: Comm, new: Comm },
     /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
     Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
+    /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
+    /// is false where the caller says `MPI_UNDEFINED`.
+    SplitShared { comm: Comm, takes_part: bool, key: i32, new: Comm },
+    /// `MPI_Comm_create`: all ranks of `comm` call it; `new` stays free at those that are not in the group.
+    Create { comm: Comm, group: Arc<[Rank]>, new: Comm },
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
     CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
@@ -326,6 +331,8 @@ impl CommCall {
         match self {
             Self::Dup { comm, .. }
             | Self::Split { comm, .. }
+            | Self::SplitShared { comm, .. }
+            | Self::Create { comm, .. }
             | Self::CreateGroup { comm, .. }
             | Self::Intercomm { comm, .. }
             | Self::Merge { comm, .. }
@@ -339,11 +346,14 @@ impl CommCall {
     pub const fn makes(&self) -> Option<Comm> {
         match self {
             Self::Split { color: None, .. }
+            | Self::SplitShared { takes_part: false, .. }
             | Self::Free { .. }
             | Self::Couple { .. }
             | Self::Numbers { .. } => None,
             Self::Dup { new, .. }
             | Self::Split { new, .. }
+            | Self::SplitShared { new, .. }
+            | Self::Create { new, .. }
             | Self::CreateGroup { new, .. }
             | Self::Intercomm { new, .. }
             | Self::Merge { new, .. } => Some(*new),
@@ -355,6 +365,8 @@ impl CommCall {
         match self {
             Self::Dup { .. } => "MPI_Comm_dup",
             Self::Split { .. } => "MPI_Comm_split",
+            Self::SplitShared { .. } => "MPI_Comm_split_type",
+            Self::Create { .. } => "MPI_Comm_create",
             Self::CreateGroup { .. } => "MPI_Comm_create_group",
             Self::Intercomm { .. } | Self::Couple { .. } => "MPI_Intercomm_create",
             Self::Merge { .. } => "MPI_Intercomm_merge",

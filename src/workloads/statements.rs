@@ -195,6 +195,9 @@ impl Reader<'_> {
                     self.computes(node, (Key::Color, Type::Integer), (0, most), path);
                     self.computes(node, (Key::Order, Type::Integer), (least, most), path);
                 }
+                "comm_split_type" => {
+                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+                }
                 "intercomm_create" => {
                     self.computes(node, (Key::Leader, Type::Integer), ranks, path);
                     self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);

@@ -27,6 +27,8 @@ pub(super) struct Agreeing {
     talk: Talk,
     /// The parent ranks that agree, where they are not all.
     pub(super) among: Option<Arc<[Rank]>>,
+    /// The parent ranks that have the new communicator, where those who agree are more.
+    pub(super) some: Option<Arc<[Rank]>>,
     /// Keeps the messages of agreements apart that several groups of one parent may have at once.
     base: i32,
     pub(super) purpose: Purpose,
@@ -71,6 +73,10 @@ pub(super) enum Purpose {
     Group {
         new: Comm,
     },
+    /// Some of those who agree: None, if the caller is not among them.
+    Some {
+        new: Option<Comm>,
+    },
     Intercomm {
         new: Comm,
     },
@@ -103,7 +109,7 @@ impl Purpose {
             Self::Create { first, count } => {
                 comm.0.checked_sub(first.0).is_some_and(|place| place < count)
             }
-            Self::Split { new } => new == Some(comm),
+            Self::Split { new } | Self::Some { new } => new == Some(comm),
             Self::Dup { new }
             | Self::Group { new }
             | Self::Intercomm { new }
@@ -116,7 +122,7 @@ impl Purpose {
 impl Agreeing {
     /// All members of the parent agree.
     pub(super) fn of_all(parent: Comm, agreement: Agreement, purpose: Purpose) -> Self {
-        Self { parent, talk: Talk::All(agreement), among: None, base: 0, purpose }
+        Self { parent, talk: Talk::All(agreement), among: None, some: None, base: 0, purpose }
     }
 
     /// Some members of the parent free the endpoints that only they have.
@@ -130,7 +136,7 @@ impl Agreeing {
         let of = |context: Context| i32::try_from(context.0 / 2 % (1 << (24 - ROUNDS)));
         let which = if let Purpose::Free { context } = purpose { of(context) } else { Ok(0) };
         let base = FREES | which.expect("masked to 19 bits") << ROUNDS;
-        Self { parent, talk: Talk::All(agreement), among: Some(among), base, purpose }
+        Self { parent, talk: Talk::All(agreement), among: Some(among), some: None, base, purpose }
     }
 
     /// A group makes its communicator, under a tag that is not above [`GROUP_TAG_MAX`].
@@ -141,7 +147,7 @@ impl Agreeing {
         purpose: Purpose,
     ) -> Self {
         let base = GROUPS | tag << ROUNDS;
-        Self { parent, talk: Talk::All(agreement), among: Some(among), base, purpose }
+        Self { parent, talk: Talk::All(agreement), among: Some(among), some: None, base, purpose }
     }
 
     /// Two groups tell each other.
@@ -151,7 +157,14 @@ impl Agreeing {
         peer: Peering,
         purpose: Purpose,
     ) -> Self {
-        Self { parent, talk: Talk::Leaders { coupling, peer }, among: None, base: TOLD, purpose }
+        Self {
+            parent,
+            talk: Talk::Leaders { coupling, peer },
+            among: None,
+            some: None,
+            base: TOLD,
+            purpose,
+        }
     }
 
     pub(super) const fn operation(&self) -> &'static str {
@@ -161,6 +174,7 @@ impl Agreeing {
             Purpose::Dup { .. } => "MPI_Comm_dup",
             Purpose::Split { .. } => "MPI_Comm_split",
             Purpose::Group { .. } => "MPI_Comm_create_group",
+            Purpose::Some { .. } => "MPI_Comm_create",
             Purpose::Intercomm { .. } | Purpose::Couple => "MPI_Intercomm_create",
             Purpose::Merge { .. } => "MPI_Intercomm_merge",
             Purpose::Numbers => "MPI_Allgather",

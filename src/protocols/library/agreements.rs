@@ -3,6 +3,8 @@
 //! ```text
 //!   MPI_Comm_dup              agree on a context                          ─▶ same group
 //!   MPI_Comm_split            agree on a context, gather colors and keys  ─▶ one group a color
+//!   MPI_Comm_split_type       the same by the node                        ─▶ one group a node
+//!   MPI_Comm_create           agree on a context                          ─▶ that group
 //!   MPI_Comm_create_group     the group alone agrees on a context         ─▶ that group
 //!   MPI_Comm_create_endpoints agree on a context, gather counts           ─▶ ranks of all endpoints
 //!   MPI_Intercomm_create      leaders exchange contexts and groups        ─▶ two groups
@@ -13,8 +15,11 @@
 //! Here a call becomes an [`Agreeing`], whose messages `agreeing.rs` exchanges, and its end becomes a
 //! communicator. The parts of one split have one context: no process is in two of them.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2. Left out:
-//! `MPI_Comm_create`, which a split does too.
+//! A communicator between two groups is duplicated and split by both: its messages go over both groups as
+//! one. What is gathered comes in the order of these ranks.
+//!
+//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2. Left out: `MPI_Comm_idup`, whose
+//! messages would go on in the background as those of collectives do.
 
 use std::sync::Arc;
 
@@ -87,6 +92,22 @@ pub(super) fn begin(
             }
             let choice = words(encoded(Choice { color, key }));
             of_all(messages, thread, comm, &choice, Purpose::Split { new })
+        }
+        CommCall::SplitShared { comm, takes_part, key, new } => {
+            let site = messages.site();
+            let node = i32::try_from(site.job.node_of[site.me.0 as usize]);
+            let color = takes_part.then(|| node.expect("fewer than 2^31 nodes"));
+            begin(messages, thread, CommCall::Split { comm, color, key, new }, gives)
+        }
+        CommCall::Create { comm, group, new } => {
+            let own = group_of(messages, comm, &group)?.rank(messages.site().me.0);
+            let new = own.map(|_| new);
+            if let Some(new) = new {
+                check(messages, new)?;
+            }
+            let mut agreeing = of_all(messages, thread, comm, &[], Purpose::Some { new })?;
+            agreeing.some = Some(group);
+            Ok(agreeing)
         }
         CommCall::CreateGroup { comm, group, tag, new } => {
             check(messages, new)?;
@@ -321,13 +342,35 @@ pub(super) fn end(
             push_fact(GroupFact::Closed { context }, out);
         }
         Purpose::Dup { new } => {
+            let context = agreeing.agreement().context();
+            if let Ok(sides) = messages.communicators().sides(messages.site(), parent) {
+                let sides = sides.clone();
+                enter_sides(messages, new, context, sides, out);
+                return Ok(Reply::Done);
+            }
             let group = group(messages)?;
-            enter(messages, new, agreeing.agreement().context(), group, out);
+            enter(messages, new, context, group, out);
+        }
+        Purpose::Some { new } => {
+            let group = agreeing.some.as_ref().expect("a group is some of its parent");
+            let group = group_of(messages, parent, group)?;
+            if let Some(new) = new {
+                enter(messages, new, agreeing.agreement().context(), Arc::new(group), out);
+            }
         }
         Purpose::Split { new } => {
-            let group = group(messages)?;
             let said = numbers(&agreeing.agreement().values());
             let choices: Vec<Choice> = said.chunks_exact(2).map(decoded).collect();
+            if let Ok(sides) = messages.communicators().sides(messages.site(), parent) {
+                let site = messages.site();
+                let parts = sides.split(&choices, site.me.0);
+                let parts = parts.map_err(|error| site.refuse("nothing is split", error))?;
+                if let (Some(new), Some(parts)) = (new, parts) {
+                    enter_sides(messages, new, agreeing.agreement().context(), parts, out);
+                }
+                return Ok(Reply::Done);
+            }
+            let group = group(messages)?;
             let site = messages.site();
             let parts = group.split(&choices);
             let parts = parts.map_err(|error| site.refuse("nothing is split", error))?;
@@ -396,11 +439,21 @@ fn two_groups(
         return Err(site.refuse(state, format!("process {both} is in both")));
     }
     let sides = Sides { local, remote: Arc::new(remote) };
+    enter_sides(messages, new, coupling.context(), sides, out);
+    Ok(())
+}
+
+fn enter_sides(
+    messages: &mut Messages,
+    new: Comm,
+    context: u32,
+    sides: Sides,
+    out: &mut Vec<LibraryAction>,
+) {
     let [first, second] = sides.in_order();
     let both = Arc::new(first.union(second));
-    let communicator = communicator(coupling.context(), both, out);
+    let communicator = communicator(context, both, out);
     messages.communicators_mut().0.add_sides(new, sides, communicator);
-    Ok(())
 }
 
 /// All processes of the parent have told how many endpoints they have.

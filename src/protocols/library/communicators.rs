@@ -292,7 +292,7 @@ impl Communicators {
         if self.between.is_empty() || !self.between.refuses(call) {
             return Ok(());
         }
-        let state = "an intercommunicator has point-to-point messages, a merge and a free only";
+        let state = "an intercommunicator has point-to-point messages, duplicates, splits, a merge and a free only";
         Err(site.refuse(state, call))
     }
 

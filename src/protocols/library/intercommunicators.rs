@@ -8,15 +8,14 @@
 //! In the order of the library's ranks the group comes first whose rank 0 is the lower process; so it
 //! does in a merge where both sides pass the same value of `high`, which MPI leaves open.
 //!
-//! Source: MPI-3.1, Sec. 6.6. Left out: collectives between the groups, duplicates and splits;
-//! refused by name.
+//! Source: MPI-3.1, Sec. 6.6. Left out: collectives between the groups; refused by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::call::{Call, Comm, CommCall};
 use mpi::envelope::Rank;
-use mpi::group::Group;
+use mpi::group::{Choice, Group, Part, SplitError};
 
 /// The groups of an intercommunicator, as one of its processes has them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -44,6 +43,26 @@ impl Sides {
             }
         }
         Ok(if one[0] > other[0] { second.union(first) } else { first.union(second) })
+    }
+}
+
+impl Sides {
+    /// The sides that this process has after a split, by the choices in the order of [`Self::in_order`]: those
+    /// of its color on either side; `None` where the other side has none of them, or it gave no color.
+    pub(super) fn split(&self, choices: &[Choice], me: u32) -> Result<Option<Self>, SplitError> {
+        let [first, second] = self.in_order();
+        let (one, other) = choices.split_at(first.size() as usize);
+        let (one, other) = (first.split(one)?, second.split(other)?);
+        let has_me = |part: &&Part| part.group.rank(me).is_some();
+        let own =
+            one.iter().map(|part| (part, &other)).chain(other.iter().map(|part| (part, &one)));
+        let own = own.into_iter().find(|(part, _)| has_me(part));
+        let sides = own.and_then(|(local, across)| {
+            let remote = across.iter().find(|part| part.color == local.color)?;
+            let [local, remote] = [local, remote].map(|part| Arc::new(part.group.clone()));
+            Some(Self { local, remote })
+        });
+        Ok(sides)
     }
 }
 
@@ -89,7 +108,11 @@ fn is_between_groups(call: &Call) -> bool {
         Call::Communicators(call) => {
             matches!(
                 call,
-                CommCall::Free { .. } | CommCall::Merge { .. } | CommCall::Numbers { .. }
+                CommCall::Free { .. }
+                    | CommCall::Merge { .. }
+                    | CommCall::Dup { .. }
+                    | CommCall::Split { .. }
+                    | CommCall::Numbers { .. }
             )
         }
         Call::Barrier { .. }

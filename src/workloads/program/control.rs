@@ -278,7 +278,12 @@ impl Computed {
                 };
                 collectives::put(Arc::make_mut(call), argument, place(known, reversed));
             }
-            (Key::Order, Call::Communicators(CommCall::Split { key, .. })) => *key = int(),
+            (
+                Key::Order,
+                Call::Communicators(
+                    CommCall::Split { key, .. } | CommCall::SplitShared { key, .. },
+                ),
+            ) => *key = int(),
             (
                 Key::Request(members),
                 Call::Isend { request, .. }

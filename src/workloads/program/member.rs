@@ -274,6 +274,8 @@ impl Member {
             CommCall::Dup { comm, new }
             | CommCall::Split { comm, new, .. }
             | CommCall::CreateGroup { comm, new, .. }
+            | CommCall::Create { comm, new, .. }
+            | CommCall::SplitShared { comm, new, .. }
             | CommCall::Merge { comm, new, .. } => {
                 self.comm(comm);
                 self.comm(new);

@@ -21,9 +21,11 @@ use protocols::call::{Call, Comm, CommCall};
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 8] = [
+pub(super) const STATEMENTS: [&str; 10] = [
     "comm_dup",
     "comm_split",
+    "comm_split_type",
+    "comm_create",
     "comm_create_group",
     "intercomm_create",
     "intercomm_merge",
@@ -136,6 +138,25 @@ impl Communicators {
                     self.end(node.word("new"));
                 }
                 Call::Communicators(CommCall::Split { comm, color, key, new })
+            }
+            "comm_split_type" => {
+                of_processes(out, node, path, old);
+                let key = node.get("key").filter(|value| text_of(value).is_none());
+                let key = i32::try_from(key.map_or(0, Node::as_integer));
+                let key = key.expect("the shape limits the key");
+                let takes_part = node.word("type") != Some("undefined");
+                let new = self.make(out, (node, nested), path, Kind::Processes(None));
+                if !takes_part {
+                    self.end(node.word("new"));
+                }
+                Call::Communicators(CommCall::SplitShared { comm, takes_part, key, new })
+            }
+            "comm_create" => {
+                of_processes(out, node, path, old);
+                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let new = self.make(out, (node, nested), path, Kind::Processes(None));
+                Call::Communicators(CommCall::Create { comm, group, new })
             }
             "comm_create_group" => {
                 of_processes(out, node, path, old);

@@ -74,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 61] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 63] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -237,6 +237,8 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 61] = [
     ),
     communicators::DUP,
     communicators::SPLIT,
+    communicators::SPLIT_TYPE,
+    communicators::CREATE,
     communicators::CREATE_GROUP,
     communicators::INTERCOMM_CREATE,
     communicators::INTERCOMM_MERGE,

@@ -209,8 +209,11 @@ impl Endpoint {
                 return Step::refuse("MPI_Intercomm_merge: it is no intercommunicator");
             }
             CommCall::Merge { high, new, .. } => (Wish::Merge { high }, new),
-            CommCall::CreateGroup { .. } => {
-                return Step::refuse("the endpoint library does not offer MPI_Comm_create_group");
+            CommCall::CreateGroup { .. }
+            | CommCall::Create { .. }
+            | CommCall::SplitShared { .. } => {
+                let function = call.function();
+                return Step::refuse(&format!("the endpoint library does not offer {function}"));
             }
             CommCall::Numbers { .. } | CommCall::Couple { .. } => {
                 return Step::refuse("the endpoint library does not gather numbers");

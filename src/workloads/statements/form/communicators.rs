@@ -28,6 +28,26 @@ static OF_SPLIT: [Field; 4] = [
     default("key", &KEY, "0", "Where it wants to stand there."),
     NEW,
 ];
+static TYPE: Shape = Shape::Word(&[
+    ("shared", "MPI_COMM_TYPE_SHARED: ranks of one node"),
+    ("undefined", "MPI_UNDEFINED: this rank gets no communicator"),
+]);
+static OF_SPLIT_TYPE: [Field; 4] = [
+    COMM_FIELD,
+    default("type", &TYPE, "shared", "Which ranks stay together."),
+    default("key", &KEY, "0", "Where it wants to stand there."),
+    NEW,
+];
+static OF_CREATE: [Field; 3] = [
+    COMM_FIELD,
+    required(
+        "ranks",
+        &RANKS,
+        "[ 0, 1 ]",
+        "The group: ranks of `comm`, in the order of the new ones.",
+    ),
+    NEW,
+];
 static OF_GROUP: [Field; 4] = [
     COMM_FIELD,
     required(
@@ -63,6 +83,13 @@ static OF_ENDPOINTS: [Field; 2] =
 
 pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
 pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
+pub(super) const SPLIT_TYPE: Variant =
+    variant("comm_split_type", &OF_SPLIT_TYPE, "MPI_Comm_split_type");
+pub(super) const CREATE: Variant = variant(
+    "comm_create",
+    &OF_CREATE,
+    "MPI_Comm_create, called by all ranks of `comm`; those in the group have the new one",
+);
 pub(super) const CREATE_GROUP: Variant = variant(
     "comm_create_group",
     &OF_GROUP,
