@@ -22,7 +22,9 @@ impl Spelling {
     }
 }
 
-/// Applies `overrides` to `tree`, in order; diagnostics point into the command line.
+/// Applies `overrides` to `tree`, in order, but a machine before its numbers: `--set machine=NAME`
+/// behind `--set machine.hca.units=4` changes that number of the named one. Diagnostics point into the
+/// command line.
 ///
 /// A swept field keeps its axis with this one value. The paths so narrowed come back, since
 /// claims about the other values cannot be judged then.
@@ -37,7 +39,11 @@ pub fn apply(
     spelling: Spelling,
 ) -> Vec<String> {
     let mut narrowed = Vec::new();
-    for (index, option) in overrides.iter().enumerate() {
+    let names_machine =
+        |option: &str| option.split('=').next().is_some_and(|path| path.trim() == "machine");
+    let (machines, others): (Vec<_>, Vec<_>) =
+        overrides.iter().enumerate().partition(|(_, option)| names_machine(option));
+    for (index, option) in machines.into_iter().chain(others) {
         let flag = spelling.option(index);
         let text = format!("{flag} {option}");
         let begin = flag.len() + 1;

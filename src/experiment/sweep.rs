@@ -155,9 +155,16 @@ impl Sweep {
             .collect()
     }
 
-    /// Sets every axis's field in `tree` to its value at point `index`.
+    /// Sets every axis's field in `tree` to its value at point `index`. Numbers that the scenario or the
+    /// command line changes of its machine are changed of each machine of an axis, and before the
+    /// numbers that are swept.
     pub fn apply(&self, tree: &mut Node, index: usize) {
-        for (axis, at) in self.axes.iter().zip(self.indices(index)) {
+        let values = || self.axes.iter().zip(self.indices(index));
+        let is_machine = |axis: &Axis| axis.path == path::MACHINE;
+        for (axis, at) in values().filter(|(axis, _)| is_machine(axis)) {
+            path::set_machine(tree, axis.values[at].node.clone());
+        }
+        for (axis, at) in values().filter(|(axis, _)| !is_machine(axis)) {
             path::set(tree, &axis.path, axis.values[at].node.clone());
         }
     }

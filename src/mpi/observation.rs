@@ -270,12 +270,25 @@ pub enum StatementError {
         /// The repetitions.
         times: i64,
     },
+    /// A list of a collective has not one entry for each rank of the communicator.
+    OneForEach {
+        /// Entries of the list.
+        found: usize,
+        /// Ranks of the communicator.
+        ranks: u32,
+    },
     /// A request was begun again before it ended.
     StillOpen,
     /// A matched probe into a handle whose message was not received.
     StillHeld,
     /// `cancel` of a request that is not a receive's.
     CancelsSend,
+    /// `request_free` of a request that is no message's.
+    FreesNoMessage,
+    /// A statement needs a request, and the name stands for `MPI_REQUEST_NULL`.
+    NoRequest,
+    /// The name of a request that was freed is used again.
+    WasFreed,
     /// The condition of `assert` does not hold.
     Asserted,
     /// So many statements followed each other without a call.
@@ -302,6 +315,12 @@ pub enum ReturnValue {
     Flag,
     /// The index that `MPI_Waitany` returns.
     Index,
+    /// The rank of the caller in a communicator.
+    Rank,
+    /// How many ranks a communicator has.
+    Size,
+    /// How many requests `MPI_Waitsome` and `MPI_Testsome` have ended.
+    OutCount,
     /// What `MPI_Test_cancelled` says of the status: 1 or 0.
     Cancelled,
 }
@@ -315,6 +334,9 @@ impl ReturnValue {
             Self::Count => "count",
             Self::Flag => "flag",
             Self::Index => "index",
+            Self::OutCount => "outcount",
+            Self::Rank => "rank",
+            Self::Size => "size",
             Self::Cancelled => "cancelled",
         }
     }

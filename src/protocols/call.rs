@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 pub use super::arguments::{Buffer, Comm, Outcome, Peer, Requests, SendMode, Status};
+pub use super::asked::{Asked, OfRequest};
 use super::collectives::Collective;
 use super::device::DeviceExchange;
+pub use super::exchange::Exchange;
 use super::identity::Handle;
 use super::packing::Task;
 use super::space::Region;
@@ -35,6 +37,10 @@ pub enum Call {
     Test { request: Handle },
     /// `MPI_Testall`.
     TestAll { requests: Requests },
+    /// `MPI_Waitsome`, `MPI_Testany`, `MPI_Testsome`.
+    Ask { asks: Asked, requests: Requests },
+    /// `MPI_Request_get_status`, `MPI_Request_free`.
+    OfRequest { does: OfRequest, request: Handle },
     /// `MPI_Probe`.
     Probe { source: Peer, tag: Option<i32>, comm: Comm },
     /// `MPI_Iprobe`.
@@ -47,6 +53,8 @@ pub enum Call {
     Mrecv { message: Handle, buffer: Buffer },
     /// `MPI_Imrecv`.
     Imrecv { message: Handle, request: Handle, buffer: Buffer },
+    /// `MPI_Sendrecv` and its forms: with one buffer, and with a request.
+    Exchange(Arc<Exchange>),
     /// `MPI_Cancel`.
     Cancel { request: Handle },
     /// `MPI_Buffer_attach` of so many bytes, for buffered sends.
@@ -55,6 +63,8 @@ pub enum Call {
     DetachBuffer,
     /// `MPI_Barrier`.
     Barrier { comm: Comm },
+    /// The wait of `MPI_Finalize` for the requests that the program has freed.
+    Finalize,
     /// `MPI_Init`, which a job has behind it: calling it again is an error.
     Init,
     /// `MPI_Comm_create_endpoints`: `count` handles, numbered from `first`; collective over `parent`.
@@ -65,6 +75,8 @@ pub enum Call {
     Attach { id: u16 },
     /// `MPI_Comm_compare`.
     Compare { a: Comm, b: Comm },
+    /// `MPI_Comm_rank` and `MPI_Comm_size`.
+    Place { comm: Comm },
     /// Communicators are made and freed.
     Communicators(CommCall),
     /// Any collective operation.
@@ -77,6 +89,10 @@ pub enum Call {
     Device(Arc<DeviceExchange>),
     /// A send or a receive of elements of a datatype: made by [`Self::typed`].
     Typed(Arc<TypedCall>),
+    /// `MPI_Start` of the operation that was prepared for the request; `MPI_Startall` is one for each.
+    Start { request: Handle, operation: Arc<Self> },
+    /// `MPI_Send_init`, `MPI_Recv_init` and their like: the operation that its request will begin.
+    Prepare(Arc<Self>),
 }
 
 impl Call {
@@ -94,12 +110,16 @@ impl Call {
             | Self::Barrier { comm }
             | Self::CreateEndpoints { parent: comm, .. }
             | Self::FreeEndpoint { comm }
+            | Self::Place { comm }
             | Self::Compare { a: comm, .. } => Some(*comm),
             Self::Wait { .. }
             | Self::WaitAll { .. }
             | Self::WaitAny { .. }
             | Self::Test { .. }
             | Self::TestAll { .. }
+            | Self::Ask { .. }
+            | Self::OfRequest { .. }
+            | Self::Finalize
             | Self::Mrecv { .. }
             | Self::Imrecv { .. }
             | Self::Cancel { .. }
@@ -110,13 +130,69 @@ impl Call {
             | Self::Rma(_) => None,
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
             Self::Device(call) => Some(call.comm),
+            Self::Exchange(call) => call.receive.comm(),
+            Self::Prepare(operation) | Self::Start { operation, .. } => operation.comm(),
             Self::Typed(typed) => typed.call.comm(),
             Self::Communicators(call) => Some(call.comm()),
         }
     }
 
+    /// The call that is begun by this one: that of a request which was prepared for it, or itself.
+    pub fn begun(&self) -> &Self {
+        if let Self::Start { operation, .. } = self { operation } else { self }
+    }
+
+    /// The request that the call begins, or prepares.
+    pub fn begins(&self) -> Option<Handle> {
+        match self {
+            Self::Isend { request, .. }
+            | Self::Irecv { request, .. }
+            | Self::Imrecv { request, .. }
+            | Self::Icollective { request, .. }
+            | Self::Start { request, .. } => Some(*request),
+            Self::Exchange(call) => call.request,
+            Self::Prepare(operation) => operation.begins(),
+            Self::Typed(typed) => typed.call.begins(),
+            Self::Rma(call) => {
+                let RmaCall::Operate { request, .. } = **call else { return None };
+                request
+            }
+            Self::Send { .. }
+            | Self::Recv { .. }
+            | Self::Wait { .. }
+            | Self::WaitAll { .. }
+            | Self::WaitAny { .. }
+            | Self::Test { .. }
+            | Self::TestAll { .. }
+            | Self::Ask { .. }
+            | Self::OfRequest { .. }
+            | Self::Probe { .. }
+            | Self::Iprobe { .. }
+            | Self::Mprobe { .. }
+            | Self::Improbe { .. }
+            | Self::Mrecv { .. }
+            | Self::Cancel { .. }
+            | Self::AttachBuffer { .. }
+            | Self::DetachBuffer
+            | Self::Barrier { .. }
+            | Self::Finalize
+            | Self::Init
+            | Self::CreateEndpoints { .. }
+            | Self::FreeEndpoint { .. }
+            | Self::Attach { .. }
+            | Self::Compare { .. }
+            | Self::Place { .. }
+            | Self::Communicators(_)
+            | Self::Collective(_)
+            | Self::Device(_) => None,
+        }
+    }
+
     /// The buffer that a send reads, or a receive fills.
     pub fn buffer(&self) -> Option<Buffer> {
+        if let Self::Prepare(operation) | Self::Start { operation, .. } = self {
+            return operation.buffer();
+        }
         if let Self::Typed(typed) = self {
             return typed.call.buffer();
         }
@@ -134,6 +210,12 @@ impl Call {
 
     /// The sender that a receive or a probe names.
     pub fn source(&self) -> Option<Peer> {
+        if let Self::Exchange(call) = self {
+            return call.receive.source();
+        }
+        if let Self::Prepare(operation) = self {
+            return operation.source();
+        }
         if let Self::Typed(typed) = self {
             return typed.call.source();
         }
@@ -289,16 +371,20 @@ pub enum Reply {
     /// Nothing: `MPI_Isend`, `MPI_Irecv`, `MPI_Cancel`, collectives and what begins one,
     /// `MPI_Waitall` without statuses.
     Done,
-    /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`.
+    /// `MPI_Wait`, `MPI_Send`, `MPI_Recv`, `MPI_Mrecv`; of `MPI_Sendrecv` that of its receive.
     Outcome(Outcome),
     /// `MPI_Waitall`, in the order of its requests.
     All(Box<[Outcome]>),
     /// `MPI_Waitany`: which of its requests, and how it ended.
     Any { index: u32, outcome: Outcome },
-    /// `MPI_Test`: `None` is a false flag.
+    /// `MPI_Test`, `MPI_Request_get_status`: `None` is a false flag.
     Tested(Option<Outcome>),
     /// `MPI_Testall`: `None` is a false flag.
     AllTested(Option<Box<[Outcome]>>),
+    /// `MPI_Testany`: which of its requests, and how it ended; `None` is a false flag.
+    AnyTested(Option<(u32, Outcome)>),
+    /// `MPI_Waitsome`, `MPI_Testsome`: which of its requests have ended, in their order, and how.
+    Some(Box<[(u32, Outcome)]>),
     /// `MPI_Probe`, `MPI_Mprobe` (always some), `MPI_Iprobe`, `MPI_Improbe` (`None` is a false flag).
     Probed(Option<Status>),
     /// `MPI_Comm_compare`.
@@ -307,6 +393,6 @@ pub enum Reply {
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),
-    /// The numbers of all ranks, by rank.
+    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size.
     Numbers(Box<[u32]>),
 }

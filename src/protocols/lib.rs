@@ -1,11 +1,13 @@
 //! Protocols: what happens. Sans-IO machines; no engine, no hardware, no runtime here.
 
 pub mod arguments;
+pub mod asked;
 pub mod call;
 pub mod collectives;
 pub mod contract;
 pub mod device;
 pub mod eager;
+pub mod exchange;
 pub mod identity;
 pub mod job;
 pub mod library;

@@ -14,6 +14,7 @@
 mod flawed;
 mod messages;
 mod pieces;
+mod prepared;
 mod windows;
 
 pub use flawed::Flawed;
@@ -94,6 +95,12 @@ mutants! {
     OneNumber, "one-number", "C1", "All collectives under way have one number.";
     CountsByProcess, "counts-by-process", "deadlock", "Collectives that are only begun are counted by process, not by communicator.";
     EndsAfterARound, "ends-after-a-round", "C3", "A nonblocking collective does not wait for the messages of its second round.";
+    ReplacesAtOnce, "replaces-at-once", "V2", "A send and a receive with one buffer send from it, without a copy.";
+    EndsWithFirst, "ends-with-first", "S4", "A send and a receive of one request end with the first of them.";
+    FreesAtOnce, "frees-at-once", "S4", "A request that is freed is forgotten, though its operation is under way.";
+    NeverAside, "never-aside", "C1", "A collective in place puts nothing aside, though it writes over what it reads later.";
+    StartsWild, "starts-wild", "M2", "A receive that was prepared is started for any tag.";
+    StartsNothing, "starts-nothing", "S4", "The start of a send that was prepared begins nothing.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

@@ -29,6 +29,8 @@ pub enum Key {
     Buffered(u16),
     /// One message of the round that a collective under way is in: its slot, and its place.
     Later(u16, u16),
+    /// One message of a request that has several: its slot, and its place.
+    Joint(u16, u16),
 }
 
 /// Handles of requests inside a blocking call.
@@ -37,8 +39,11 @@ const INNER: u32 = 1 << 31;
 const BUFFERED: u32 = 1 << 30;
 /// Of these, the handles of collectives under way.
 const UNDER_WAY: u32 = 1 << 29;
+/// Of these, the handles of requests with several messages.
+const JOINT: u32 = 1 << 28;
 const PART: u64 = 1 << 32;
 const LATER: u64 = 1 << 33;
+const OF_JOINT: u64 = 1 << 34;
 
 impl Key {
     /// The handle that stands for this request in markers; inner ones have the highest bit set, and
@@ -49,6 +54,7 @@ impl Key {
             Self::Inner(thread) | Self::Part(thread, _) => Handle(INNER | thread.0 as u32),
             Self::Buffered(slot) => Handle(INNER | BUFFERED | slot as u32),
             Self::Later(slot, _) => Handle(INNER | UNDER_WAY | slot as u32),
+            Self::Joint(slot, _) => Handle(INNER | JOINT | slot as u32),
         }
     }
 
@@ -58,6 +64,7 @@ impl Key {
             Self::User(_) | Self::Inner(_) | Self::Buffered(_) => Token(self.handle().0 as u64),
             Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
             Self::Later(slot, part) => Token(LATER | (part as u64) << 16 | slot as u64),
+            Self::Joint(slot, part) => Token(OF_JOINT | (part as u64) << 16 | slot as u64),
         }
     }
 
@@ -73,6 +80,9 @@ impl Key {
         }
         if token.0 & LATER != 0 {
             return Self::Later(low(token.0), low(token.0 >> 16));
+        }
+        if token.0 & OF_JOINT != 0 {
+            return Self::Joint(low(token.0), low(token.0 >> 16));
         }
         let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {

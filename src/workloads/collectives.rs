@@ -1,5 +1,7 @@
 //! Collectives in a scenario: from checked trees to calls of the library.
 
+pub(crate) mod fit;
+
 use std::sync::Arc;
 
 pub use super::selection::Over;
@@ -329,6 +331,8 @@ pub struct Reader<'a> {
     pub rank: u32,
     /// Whether every rank executes the statement.
     pub body: bool,
+    /// Whether the program asks at run time for its rank and for the number of ranks.
+    pub asked: bool,
     /// The next free buffer of the rank; a collective takes two.
     pub buffer: u32,
 }
@@ -382,7 +386,26 @@ impl Reader<'_> {
             _ => self.combining(op, node, comm, (me, path))?,
         };
         self.buffer += 2;
-        Some(self.choices.choose(self.diagnostics, node, path, call))
+        let mut chosen = self.choices.choose(self.diagnostics, node, path, call);
+        if self.asked {
+            self.whole_ranks(&mut chosen, node, path);
+        }
+        Some(chosen)
+    }
+
+    /// Units of ranks that combine first are those of all ranks of the job.
+    fn whole_ranks(&mut self, chosen: &mut Chosen, node: &Node, path: &str) {
+        if let Some(over) = node.get("over").filter(|_| chosen.over != Over::Ranks) {
+            let found = "the ranks of the communicator are those of the run";
+            let allowed = "only `ranks` is possible there";
+            let at = format!("{path}.over");
+            let one = Diagnostic::error(&codes::CONTRADICTION, over.span, at, found, allowed);
+            self.diagnostics.push(one);
+        }
+        chosen.over = Over::Ranks;
+        if fit::has_blocks(chosen.call.kind) {
+            (chosen.call.input.len, chosen.call.output.len) = (0, 0);
+        }
     }
 
     fn combining(
@@ -428,7 +451,7 @@ impl Reader<'_> {
     fn root(&mut self, node: &Node, path: &str) -> Rank {
         let written = node.get("root").filter(|root| root.text().is_none());
         let root = if written.is_some() { node.small("root").unwrap_or(0) } else { 0 };
-        if root >= self.ranks {
+        if root >= self.ranks && !self.asked {
             let span = node.get("root").map_or(node.span, |root| root.span);
             let last = self.ranks - 1;
             self.diagnostics.push(
@@ -458,7 +481,7 @@ impl Reader<'_> {
     }
 
     fn one_for_each(&mut self, node: &Node, key: &str, found: usize, path: &str) {
-        if found != self.ranks as usize {
+        if found != self.ranks as usize && !self.asked {
             self.diagnostics.push(Diagnostic::error(
                 &codes::CONTRADICTION,
                 node.get(key).map_or(node.span, |list| list.span),

@@ -143,7 +143,11 @@ impl Programs {
     pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
         match &self.ranks[rank][op].does {
             Does::Call(call) => call.buffer(),
-            Does::Compute(_) | Does::Mark(_) | Does::Access(_) | Does::Control(_) => None,
+            Does::Start(_)
+            | Does::Compute(_)
+            | Does::Mark(_)
+            | Does::Access(_)
+            | Does::Control(_) => None,
         }
     }
 

@@ -35,8 +35,9 @@ use mpi::envelope::{Rank, TAG_UB};
 use named::{Buffers, Types};
 use one_sided::OneSided;
 use pieces::Place;
-use protocols::call::{Call, Peer, Requests, SendMode};
-use protocols::contract::Handle;
+use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
+use protocols::collectives::Kind;
+use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
@@ -49,6 +50,7 @@ pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usiz
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
         | Step::Begun(..)
+        | Step::Start(_)
         | Step::Compute(_)
         | Step::Timer(_)
         | Step::Access(_)
@@ -220,13 +222,23 @@ impl Reader<'_> {
         }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
+            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
-            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend" => {
+            "start" => {
+                let request = self.close(node, "req", path, Open::Perhaps);
+                return Step::Start(Requests::List([request].into()));
+            }
+            "startall" => return Step::Start(self.close_all(node, path, Open::Perhaps)),
+            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend"
+            | "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => {
                 self.send(op, node, named, path)
             }
             "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
-            "irecv" | "recv" => self.receive(op, node, named, path),
+            "irecv" | "recv" | "recv_init" => self.receive(op, node, named, path),
+            "sendrecv" | "sendrecv_replace" | "isendrecv" | "isendrecv_replace" => {
+                self.exchange(op, node, named, path)
+            }
             "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
             "mrecv" | "imrecv" => self.matched_receive(op, node, path),
             _ => self.completion(op, node, path),
@@ -235,56 +247,62 @@ impl Reader<'_> {
     }
 
     fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
-        // As on the communicator of every job that it is like; else the call is refused below.
+        // As on the communicator of every job that it is like; else the program asks for its place when it calls.
         let like = named.like().unwrap_or_default();
+        let moved = named.comm != like && like.0 == Duplicates::REVERSED;
+        let asked = named.like().is_none() || moved;
         let mut reader = collectives::Reader {
             diagnostics: self.diagnostics,
             choices: self.choices,
             ranks: self.ranks,
             rank: u32::try_from(self.rank).expect("the shape limits the ranks"),
             body: self.body,
+            asked,
             buffer: self.buffers,
         };
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
-        let reversed = like.0 == Duplicates::REVERSED;
-        self.computes(
-            node,
-            (Key::Root { reversed }, Type::Integer),
-            (0, i64::from(self.ranks) - 1),
-            path,
-        );
+        let asked = asked && chosen.call.kind != Kind::Barrier;
+        self.scope.extras.asked = asked;
+        self.in_place(node, &chosen, path);
+        let reversed = like.0 == Duplicates::REVERSED && !asked;
+        let last = if asked { u32::MAX } else { self.ranks - 1 };
+        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
         let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
-        let moved = named.comm != like && chosen.call.comm.0 == Duplicates::REVERSED;
-        let has_buffers = chosen.call.buffers() != [None, None];
-        if has_buffers && (named.like().is_none() || moved) {
-            self.report(
-                Diagnostic::error(
-                    &codes::COMMUNICATOR,
-                    node.get("comm").map_or(node.span, |value| value.span),
-                    format!("{path}.comm"),
-                    "its ranks are not known before the run",
-                    "a collective with buffers needs a communicator of every job, or a duplicate of 0 or 1",
-                )
-                .help("messages and barriers go over any communicator"),
-            );
-        }
         chosen.call.comm = named.comm;
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)
     }
 
+    /// `MPI_IN_PLACE`: every rank has one buffer, or the root where there is one.
+    fn in_place(&mut self, node: &Node, chosen: &Chosen, path: &str) {
+        let value = node.get("in_place").map(|value| &value.value);
+        if !matches!(value, Some(Value::Bool(true))) {
+            return;
+        }
+        self.scope.extras.in_place = true;
+        // The program knows its rank at run time.
+        self.scope.used = true;
+        let key = if chosen.call.kind == Kind::Scatter { "recvbuf" } else { "sendbuf" };
+        let Some(other) = node.get(key).filter(|_| !chosen.call.kind.has_root()) else { return };
+        let found = format!("`{key}` beside `in_place`");
+        let allowed = "the buffer of the result holds what each rank gives";
+        let at = format!("{path}.{key}");
+        self.report(Diagnostic::error(&codes::CONTRADICTION, other.span, at, found, allowed));
+    }
+
     fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let to = self.peer(node, "to", named, path, false);
-        let tag = self.tag(node, path, false).unwrap_or(0);
+        let tag = self.tag(node, (path, Key::Tag), false).unwrap_or(0);
         let Place { buffer, elements } = self.place(node, path, "size");
-        let mode = match op.trim_start_matches('i') {
+        let prepares = op.ends_with("_init");
+        let mode = match op.trim_start_matches('i').trim_end_matches("_init") {
             "ssend" => SendMode::Synchronous,
             "bsend" => SendMode::Buffered,
             "rsend" => SendMode::Ready,
@@ -293,13 +311,14 @@ impl Reader<'_> {
         if mode == SendMode::Buffered && self.attached.is_none() {
             self.no_buffer(node, path);
         }
-        let call = if op.starts_with('i') {
+        let call = if op.starts_with('i') || prepares {
             let request = self.open(node, "req", path);
             Call::Isend { request, to, tag, comm, buffer, mode }
         } else {
             Call::Send { to, tag, comm, buffer, mode }
         };
-        pieces::typed(call, elements)
+        let call = pieces::typed(call, elements);
+        if prepares { self.prepare(node, call) } else { call }
     }
 
     /// `buffer_attach` and `buffer_detach`, which come in turn.
@@ -336,21 +355,64 @@ impl Reader<'_> {
     fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, path, true);
+        let tag = self.tag(node, (path, Key::Tag), true);
         let Place { buffer, elements } = self.place(node, path, "max");
-        let call = if op == "irecv" {
+        let prepares = op == "recv_init";
+        let call = if op == "irecv" || prepares {
             let request = self.open(node, "req", path);
             Call::Irecv { request, source, tag, comm, buffer }
         } else {
             Call::Recv { source, tag, comm, buffer }
         };
-        pieces::typed(call, elements)
+        let call = pieces::typed(call, elements);
+        if prepares { self.prepare(node, call) } else { call }
+    }
+
+    /// The request of the statement keeps the operation, which other statements start.
+    fn prepare(&mut self, node: &Node, operation: Call) -> Call {
+        self.mark(node, "req", Open::Prepared);
+        Call::Prepare(Arc::new(operation))
+    }
+
+    /// A send and a receive of one call, with a buffer for each, or one for both.
+    fn exchange(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
+        let comm = named.comm;
+        let to = self.peer(node, "to", named, path, false);
+        let send_tag = self.tag(node, (path, Key::SendTag), false).unwrap_or(0);
+        let source = self.peer(node, "src", named, path, true);
+        let tag = self.tag(node, (path, Key::RecvTag), true);
+        let replaces = op.ends_with("replace");
+        let bytes = self.bytes(node, path, "size");
+        let first = if replaces { "buf" } else { "sendbuf" };
+        let buffer = self.own_buffer(node, path, (first, bytes));
+        let into = if replaces {
+            buffer
+        } else {
+            let room = self.bytes(node, path, "max");
+            self.own_buffer(node, path, ("recvbuf", room))
+        };
+        let request = op.starts_with('i').then(|| self.open(node, "req", path));
+        let mode = SendMode::Standard;
+        Call::Exchange(Arc::new(Exchange {
+            send: Call::Send { to, tag: send_tag, comm, buffer, mode },
+            receive: Call::Recv { source, tag, comm, buffer: into },
+            request,
+            replaces,
+        }))
+    }
+
+    fn own_buffer(&mut self, node: &Node, path: &str, of: (&str, u64)) -> Buffer {
+        let Region { space: Space::User(id), len: bytes, .. } = self.buffer_of(node, path, of)
+        else {
+            unreachable!("buffers of messages are the program's")
+        };
+        Buffer { id, bytes }
     }
 
     fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
         let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, path, true);
+        let tag = self.tag(node, (path, Key::Tag), true);
         match op {
             "probe" => Call::Probe { source, tag, comm },
             "iprobe" => Call::Iprobe { source, tag, comm },
@@ -380,6 +442,18 @@ impl Reader<'_> {
         match op {
             "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
             "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
+            "request_get_status" => Call::OfRequest {
+                does: OfRequest::GetStatus,
+                request: self.close(node, "req", path, Open::Perhaps),
+            },
+            "request_free" => Call::OfRequest {
+                does: OfRequest::Free,
+                request: {
+                    let request = self.close(node, "req", path, Open::No);
+                    self.mark(node, "req", Open::No);
+                    request
+                },
+            },
             "cancel" => {
                 self.must_be_a_receive(node, path);
                 Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
@@ -389,6 +463,14 @@ impl Reader<'_> {
             }
             "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
             "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
+            "waitsome" | "testany" | "testsome" => Call::Ask {
+                asks: match op {
+                    "waitsome" => Asked::WaitSome,
+                    "testany" => Asked::TestAny,
+                    _ => Asked::TestSome,
+                },
+                requests: self.close_all(node, path, Open::Perhaps),
+            },
             other => unreachable!("`{other}` passed the check of its word"),
         }
     }
@@ -399,7 +481,7 @@ impl Reader<'_> {
         let value = node.get("req").expect("the key is required");
         let Some(name) = value.text() else { return };
         let Some((op, true)) = self.begun.get(name) else { return };
-        if op.ends_with("recv") {
+        if matches!(&**op, "irecv" | "imrecv" | "recv_init") {
             return;
         }
         let found = format!("`{}` is a request of `{op}`", quote(name));
@@ -456,9 +538,9 @@ impl Reader<'_> {
     }
 
     /// The tag; `None` for the wildcard.
-    fn tag(&mut self, node: &Node, path: &str, receiving: bool) -> Option<i32> {
-        let Some(value) = node.get("tag") else { return Some(0) };
-        if self.computes(node, (Key::Tag, Type::Integer), (0, i64::from(TAG_UB)), path) {
+    fn tag(&mut self, node: &Node, (path, key): (&str, Key), receiving: bool) -> Option<i32> {
+        let Some(value) = node.get(key.name()) else { return Some(0) };
+        if self.computes(node, (key, Type::Integer), (0, i64::from(TAG_UB)), path) {
             return Some(0);
         }
         if let Value::Text(_) = value.value {
@@ -467,7 +549,7 @@ impl Reader<'_> {
                     Diagnostic::error(
                         &codes::WILDCARD,
                         value.span,
-                        format!("{path}.tag"),
+                        format!("{path}.{}", key.name()),
                         "a send with the tag `any`",
                         "the wildcard is allowed in receives and probes only",
                     )
@@ -493,7 +575,7 @@ impl Reader<'_> {
         let name = value.text().expect("the tree was checked against its shape").to_owned();
         let handle = self.number(&name);
         let known = self.handles.get(&name).copied();
-        if let Some((_, Open::Yes, first)) = known {
+        if let Some((_, Open::Yes | Open::Prepared, first)) = known {
             self.report(
                 Diagnostic::error(
                     &codes::REQUEST,
@@ -519,7 +601,8 @@ impl Reader<'_> {
     }
 
     fn mark(&mut self, node: &Node, key: &str, open: Open) {
-        if let Some(entry) = node.word(key).and_then(|name| self.handles.get_mut(name)) {
+        let name = node.get(key).and_then(Node::text);
+        if let Some(entry) = name.and_then(|name| self.handles.get_mut(name)) {
             entry.1 = open;
         }
     }
@@ -553,7 +636,9 @@ impl Reader<'_> {
         let name = value.text().expect("the tree was checked against its shape");
         match self.handles.get_mut(name) {
             Some(entry) if entry.1 != Open::No => {
-                entry.1 = after;
+                if entry.1 != Open::Prepared {
+                    entry.1 = after;
+                }
                 entry.0
             }
             known => {

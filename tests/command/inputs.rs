@@ -1,7 +1,7 @@
 //! Valid scenarios mean what they say.
 
 use mpisim::experiment::claim::{ClaimKind, Trend};
-use mpisim::experiment::plan::{Noise, Plan, Request, Topology, load};
+use mpisim::experiment::plan::{Noise, Plan, Point, Request, Topology, load};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
@@ -30,6 +30,38 @@ fn message_rate(plan: &Plan, point: usize) -> (u32, u64, u32, u64) {
     let point = &plan.points[point];
     let rate = point.workload.downcast_ref::<MessageRate>().expect("no other workload");
     (rate.senders_per_node, rate.form.size.as_u64(), rate.rounds, point.seed)
+}
+
+/// One scenario with an axis of three machines, and what its points say of a number of theirs.
+fn steps_of_machines(overrides: &[&str]) -> Vec<(String, TimeDelta)> {
+    let request = Request {
+        scenario: "coop/ext_modern_latency".to_owned(),
+        overrides: overrides.iter().map(|&text| text.to_owned()).collect(),
+        ..Request::default()
+    };
+    let (plan, diagnostics) = load(&request);
+    assert!(!diagnostics.has_errors(), "{}", diagnostics.human());
+    let points = plan.expect("it has no errors").points.into_iter();
+    let step = |point: Point| (point.params[0].1.clone(), point.machine.profile.mpi.step_control);
+    let mut steps: Vec<_> = points.map(step).collect();
+    steps.dedup();
+    steps
+}
+
+/// A number of `machine` is that of each machine of an axis, and of the one that a later option names.
+#[test]
+fn a_number_of_the_machine_is_changed_of_each_machine_of_an_axis() {
+    let own = steps_of_machines(&[]);
+    assert_eq!(own.len(), 3, "{own:?}");
+    let set = "machine.mpi.step_control=500 ns";
+    let changed = TimeDelta::from_ns(500);
+    let all: Vec<_> = own.iter().map(|(name, _)| (name.clone(), changed)).collect();
+    assert!(own != all);
+    assert_eq!(steps_of_machines(&[set]), all);
+    let one = vec![all[1].clone()];
+    let name = format!("machine={}", one[0].0);
+    assert_eq!(steps_of_machines(&[set, &name]), one);
+    assert_eq!(steps_of_machines(&[&name, set]), one);
 }
 
 #[test]

@@ -302,9 +302,12 @@ fn answer(reply: &Reply) -> String {
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
         Reply::Flag(flag) => flag.to_string(),
         Reply::Part(region) => format!("{} B", region.len),
-        Reply::Any { .. } | Reply::AllTested(_) | Reply::Compared(_) | Reply::Numbers(_) => {
-            unreachable!("no chart asks for {reply:?}")
-        }
+        Reply::Any { .. }
+        | Reply::Some(_)
+        | Reply::AllTested(_)
+        | Reply::AnyTested(_)
+        | Reply::Compared(_)
+        | Reply::Numbers(_) => unreachable!("no chart asks for {reply:?}"),
     }
 }
 

@@ -297,6 +297,37 @@ impl Example {
     }
 
     /// The same by another way to do it, changed on all ranks alike.
+    /// The same where what each rank gives lies where its result goes. Algorithms that write over what they read
+    /// later read it elsewhere, if it `is_aside`: the library does that by itself.
+    pub(crate) fn in_place(&self, is_aside: bool) -> Self {
+        let mut placed = self.clone();
+        let size = self.calls.len() as u32;
+        for (rank, call) in placed.calls.iter_mut().enumerate() {
+            let own = call.input;
+            *call = call.clone().at_its_place((rank as u32, size));
+            if !call.in_place {
+                continue;
+            }
+            if call.kind == Kind::Scatter {
+                // The root keeps its block where it is.
+                placed.results[rank] = Some(placed.outputs[rank].clone());
+                continue;
+            }
+            let given = &self.inputs[rank];
+            let at = call.input.offset as usize;
+            let output = &mut placed.outputs[rank];
+            output.resize(output.len().max(at + given.len()), 0);
+            output[at..at + given.len()].copy_from_slice(given);
+            if call.kind == Kind::Exscan && rank == 0 {
+                placed.results[rank] = Some(placed.outputs[rank].clone());
+            }
+            if is_aside && call.overwrites((rank as u32, size)) {
+                call.input = own;
+            }
+        }
+        placed
+    }
+
     pub(crate) fn by(&self, change: impl Fn(Collective) -> Collective) -> Self {
         Self { calls: self.calls.iter().cloned().map(change).collect(), ..self.clone() }
     }

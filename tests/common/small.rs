@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
-use mpisim::protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::call::{
+    Buffer, Call, Comm, Exchange, Outcome, Peer, Reply, Requests, SendMode,
+};
 use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 #[cfg(not(feature = "mutants"))]
@@ -244,6 +246,35 @@ pub(crate) fn irecv(comm: Comm, from: Option<u32>, tag: Option<i32>, id: u32) ->
     Call::Irecv { request: Handle(id), source: peer(from), tag, comm, buffer }
 }
 
+/// A send of so many bytes to a rank with tag 1, and a receive of so many from one.
+pub(crate) fn exchange(
+    (to, bytes): (u32, u64),
+    (from, room): (u32, u64),
+    request: Option<Handle>,
+    replaces: bool,
+) -> Exchange {
+    let (comm, tag, mode) = (WORLD, 1, SendMode::Standard);
+    let into = Buffer { id: u32::from(!replaces), bytes: room };
+    Exchange {
+        send: Call::Send {
+            to: Peer::Rank(Rank(to)),
+            tag,
+            comm,
+            buffer: Buffer { id: 0, bytes },
+            mode,
+        },
+        receive: Call::Recv { source: Peer::Rank(Rank(from)), tag: Some(tag), comm, buffer: into },
+        request,
+        replaces,
+    }
+}
+
+/// The start of an operation that was prepared.
+pub(crate) fn started(operation: Call) -> Call {
+    let request = operation.begins().expect("it has a request");
+    Call::Start { request, operation: Arc::new(operation) }
+}
+
 pub(crate) fn iprobe(comm: Comm) -> Call {
     Call::Iprobe { source: Peer::Any, tag: None, comm }
 }
@@ -275,6 +306,8 @@ pub(crate) fn received(world: &World, process: u32) -> Vec<(u32, u64)> {
         | Reply::Any { .. }
         | Reply::Tested(_)
         | Reply::AllTested(_)
+        | Reply::AnyTested(_)
+        | Reply::Some(_)
         | Reply::Probed(_)
         | Reply::Compared(_)
         | Reply::Flag(_)

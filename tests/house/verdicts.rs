@@ -209,3 +209,50 @@ fn the_page_of_claims_shows_the_numbers_of_the_baselines() {
     }
     assert!(rows >= 7, "{rows} rows");
 }
+
+/// Each claim that does not hold stands on the page of deviations, with what was measured, its cause
+/// and what it would take; no other claim does.
+#[test]
+fn every_deviation_has_a_cause() {
+    let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (_, text) in files("traces/baselines/main", ".json") {
+        let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
+        for verdict in baseline["claims"].as_array().into_iter().flatten() {
+            if verdict["status"] != "pass" {
+                let id = verdict["id"].as_str().expect("an id").to_owned();
+                let measured = verdict["measured"].as_str().unwrap_or_default().to_owned();
+                wanted.entry(id).or_default().push(measured);
+            }
+        }
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/method/deviations.md");
+    let page = fs::read_to_string(page).expect("a page");
+    // Other tables of the page have another number of columns.
+    let rows = page.lines().filter(|line| line.starts_with("| `") && line.split('|').count() == 7);
+    let mut shown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert!(cells[1..6].iter().all(|cell| !cell.is_empty()), "{row}");
+        let id = cells[1].split('`').nth(1).expect("a row has an id");
+        let measured = wanted.get(id).unwrap_or_else(|| panic!("{id} holds"));
+        let is_shown = |value: &String| measured_is_shown(value, cells[3]);
+        assert!(measured.iter().any(is_shown), "{id}: `{}` is shown for {measured:?}", cells[3]);
+        shown.entry(id).or_default().push(cells[3]);
+    }
+    let missing: Vec<&String> =
+        wanted.keys().filter(|id| !shown.contains_key(id.as_str())).collect();
+    assert!(missing.is_empty(), "without a cause: {missing:?}");
+}
+
+/// Whether a cell shows a measured value with three digits, in whatever unit; values in words are not
+/// compared.
+fn measured_is_shown(measured: &str, cell: &str) -> bool {
+    let number = measured.rsplit(' ').next().and_then(|word| word.parse::<f64>().ok());
+    let Some(number) = number else { return true };
+    let words = cell.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let shown = words.filter_map(|word| word.trim_end_matches('.').parse::<f64>().ok());
+    shown.into_iter().any(|shown| {
+        let units = [1.0, 1e3, 1e6, 1e-3, 1e-6];
+        units.iter().any(|unit| (shown * unit / number - 1.0).abs() < 0.005)
+    })
+}

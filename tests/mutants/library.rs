@@ -5,6 +5,7 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a few replies of many")]
 
+mod calls;
 mod collectives;
 mod endpoints;
 mod large;
@@ -153,6 +154,7 @@ fn cases() -> Vec<(&'static str, Tried)> {
         matching::cases(),
         endpoints::cases(),
         collectives::cases(),
+        calls::cases(),
         large::cases(),
         typed::cases(),
     ];

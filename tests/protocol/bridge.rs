@@ -11,7 +11,9 @@ use crate::common::{cross, ideal, job, model};
 use mpisim::engine::{Stream, Streams};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
-use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
+use mpisim::protocols::call::{
+    Asked, Buffer, Call, Comm, Exchange, OfRequest, Peer, Reply, Requests, SendMode,
+};
 use mpisim::protocols::contract::{Handle, Machine, Next, Program};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;
@@ -158,6 +160,79 @@ fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> 
     steps.into_iter().zip(handles).map(|(steps, handles)| ends(steps, handles)).collect()
 }
 
+/// Rounds in which every process sends to one and receives from one by a single call, and requests that
+/// are asked for in every way.
+fn drawn_exchanges(draw: &mut Draw, processes: u32) -> Vec<Script> {
+    let mut steps: Vec<Vec<Next<Call>>> = vec![Vec::new(); processes as usize];
+    let mut open: Vec<Vec<Handle>> = vec![Vec::new(); processes as usize];
+    let comm = Comm::default();
+    for round in 0..=draw.below(4) {
+        let (shift, missing) = (draw.below(u64::from(processes)), draw.below(6));
+        let replaces = draw.one_in(2);
+        let most = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);
+        for process in 0..processes {
+            let to = (process + shift) % processes;
+            let from = (process + processes - shift) % processes;
+            // One link of the round is missing now and then: MPI_PROC_NULL on both sides.
+            let peer = |rank, link| {
+                if link == missing { Peer::Null } else { Peer::Rank(Rank(rank)) }
+            };
+            let bytes = if replaces { most } else { draw.pick(&[0, most / 2, most]) };
+            let buffer = Buffer { id: 2 * round, bytes };
+            let id = 2 * round + u32::from(!replaces);
+            let tag = i32::try_from(round).unwrap();
+            let request = draw.one_in(2).then_some(Handle(round));
+            let source = peer(from, from);
+            let receive =
+                Call::Recv { source, tag: Some(tag), comm, buffer: Buffer { id, bytes: most } };
+            let to = peer(to, process);
+            let mode = SendMode::Standard;
+            if let Some(request) = request.filter(|_| !replaces && draw.one_in(3)) {
+                // The same as two operations that were prepared.
+                let (buffer, into) = (buffer, Buffer { id, bytes: most });
+                let of_send = Handle(100 + round);
+                let send = Call::Isend { request: of_send, to, tag, comm, buffer, mode };
+                let receive = Call::Irecv { request, source, tag: Some(tag), comm, buffer: into };
+                for (request, operation) in [(of_send, send), (request, receive)] {
+                    let operation = Arc::new(operation);
+                    steps[process as usize].push(Next::Call(Call::Start { request, operation }));
+                    open[process as usize].push(request);
+                }
+                continue;
+            }
+            let send = Call::Send { to, tag, comm, buffer, mode };
+            let steps = &mut steps[process as usize];
+            if draw.one_in(3) {
+                steps.push(Next::Compute(u64::from(draw.below(20_000_000))));
+            }
+            let exchange = Exchange { send, receive, request, replaces };
+            steps.push(Next::Call(Call::Exchange(Arc::new(exchange))));
+            let Some(request) = request else { continue };
+            let requests = Requests::List([request].into());
+            match draw.below(4) {
+                0 => steps.push(Next::Call(Call::Ask { asks: Asked::WaitSome, requests })),
+                1 => {
+                    let does = OfRequest::Free;
+                    steps.push(Next::Call(Call::OfRequest { does, request }));
+                }
+                2 => {
+                    let does = OfRequest::GetStatus;
+                    steps.push(Next::Call(Call::OfRequest { does, request }));
+                    open[process as usize].push(request);
+                }
+                _ => open[process as usize].push(request),
+            }
+        }
+    }
+    let ends = |mut steps: Vec<Next<Call>>, handles: Vec<Handle>| {
+        let requests = Requests::List(handles.into());
+        steps.push(Next::Call(Call::WaitAll { requests, statuses: true }));
+        steps.push(Next::Call(Call::Finalize));
+        Script { steps: steps.into(), at: 0, replies: Vec::new() }
+    };
+    steps.into_iter().zip(open).map(|(steps, open)| ends(steps, open)).collect()
+}
+
 /// Every protocol of the registry that carries messages from node to node.
 fn between_nodes() -> Vec<Protocol> {
     Protocol::ALL.iter().copied().filter(|protocol| protocol.crosses_nodes()).collect()
@@ -188,6 +263,29 @@ fn random_programs_cross() {
     }
     assert!(met.unexpected > 500, "unexpected messages: {met:?}");
     assert!(met.wildcard_races > 50, "wildcard races: {met:?}");
+    assert!(met.compared > 3_000, "compared payloads: {met:?}");
+}
+
+#[test]
+fn random_exchanges_cross() {
+    let mut met = mpisim::runtime::monitors::Sometimes::default();
+    for seed in 0..1_500 {
+        let mut draw = Draw(Streams::new(11).stream("exchanges", seed));
+        let programs = {
+            let processes = 2 + draw.below(3);
+            drawn_exchanges(&mut draw, processes)
+        };
+        let mut job = job(drawn_profile(&mut draw), programs);
+        job.nodes = 1 + draw.below(2);
+        job.rendezvous = draw.pick(&between_nodes());
+        job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+        job.eager_intra = job.eager_inter;
+        let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
+        assert_eq!(ran.outcome.violations, [], "seed {seed}");
+        met = met.plus(ran.outcome.sometimes);
+    }
+    assert!(met.unexpected > 300, "unexpected messages: {met:?}");
     assert!(met.compared > 3_000, "compared payloads: {met:?}");
 }
 

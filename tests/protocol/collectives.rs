@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "small buffers")]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
@@ -107,7 +107,8 @@ fn run(example: &Example, unit: impl Fn(u32) -> u32) -> Traffic {
     for (rank, place) in places.iter().enumerate() {
         assert_eq!(place.memory[&INPUT], example.inputs[rank], "the input stays as it is");
         let expected = example.results[rank].as_ref().unwrap();
-        let found = &place.memory[&OUTPUT];
+        // In place a reduced block lies at the beginning of the vector.
+        let found = &place.memory[&OUTPUT][..expected.len()];
         assert_eq!(found, expected, "rank {rank} of {size}: {:?}", example.calls[rank]);
     }
     traffic
@@ -287,6 +288,47 @@ fn reductions_equal_the_sequential_one_for_every_operator() {
         }
     }
     assert!(runs > 5000, "{runs} runs");
+}
+
+#[test]
+fn in_place_every_algorithm_gives_the_same() {
+    let mut runs = 0;
+    let (mut aside, mut there) = (BTreeSet::new(), BTreeSet::new());
+    let mut all = Vec::new();
+    for size in 1..=9 {
+        for kind in MOVING {
+            let lists = &[false, true][..if kind == Kind::Alltoall { 1 } else { 2 }];
+            for lists in lists {
+                all.push(Example::moving(kind, size, size / 2, 3, *lists));
+            }
+        }
+        for kind in COMBINING {
+            for reduction in reductions() {
+                all.push(Example::combining(kind, size, size / 2, 17, reduction));
+            }
+        }
+    }
+    for example in
+        all.iter().filter(|one| !matches!(one.calls[0].kind, Kind::Barrier | Kind::Bcast))
+    {
+        for algorithm in Algorithm::of(example.calls[0].kind) {
+            if example.calls.iter().any(|call| call.clone().by(algorithm).is_err()) {
+                continue;
+            }
+            let by = example.by(|call| call.by(algorithm).unwrap());
+            let placed = by.in_place(true);
+            let puts_aside =
+                placed.calls.iter().any(|call| call.in_place && call.input.space == INPUT);
+            let scatters = placed.calls[0].kind == Kind::Scatter;
+            let group = if puts_aside && !scatters { &mut aside } else { &mut there };
+            group.insert(algorithm.name());
+            run(&placed, |rank| rank);
+            runs += 1;
+        }
+    }
+    assert!(runs > 1_000, "{runs} runs");
+    assert!(there.contains("ring"), "what lies in its place stays there: {there:?}");
+    assert!(aside.contains("pairwise"), "an exchange writes over what it sends later: {aside:?}");
 }
 
 /// Every kind that has steps over units, with all operators that fit.

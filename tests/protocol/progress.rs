@@ -35,6 +35,8 @@ fn received(world: &AssistedWorld, process: u32) -> Vec<u64> {
         | Reply::Any { .. }
         | Reply::Tested(None)
         | Reply::AllTested(_)
+        | Reply::AnyTested(_)
+        | Reply::Some(_)
         | Reply::Probed(_)
         | Reply::Compared(_)
         | Reply::Flag(_)

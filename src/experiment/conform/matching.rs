@@ -94,10 +94,19 @@ impl Teller<'_> {
             Returned::Ended(ending) => self.ending(ending),
             Returned::All(endings) => self.endings(endings),
             Returned::Any(None) => Map::from_iter([("index".to_owned(), Value::Null)]),
-            Returned::Any(Some((index, ending))) => {
-                let mut fields = self.ending(ending);
-                fields.insert("index".to_owned(), json!(index));
-                fields
+            Returned::Any(Some(ended)) => self.indexed(ended),
+            Returned::Some(ended) => {
+                let all = |ended: &[(u32, Ending)]| {
+                    ended.iter().map(|ended| Value::Object(self.indexed(ended))).collect()
+                };
+                let ended = ended.as_deref().map_or(Value::Null, |it| Value::Array(all(it)));
+                Map::from_iter([("some".to_owned(), ended)])
+            }
+            Returned::AnyTested(None) => flag(false),
+            Returned::AnyTested(Some(ended)) => {
+                let ended = Returned::Any(*ended);
+                let Value::Object(fields) = self.returned(&ended) else { return Value::Null };
+                join(flag(true), fields)
             }
             Returned::Tested(None) | Returned::AllTested(None) | Returned::MaybeProbed(None) => {
                 flag(false)
@@ -107,9 +116,18 @@ impl Teller<'_> {
             Returned::MaybeProbed(Some(probed)) => join(flag(true), status(probed)),
             Returned::Probed(probed) => status(probed),
             Returned::WindowTested(over) => flag(*over),
+            Returned::Place([rank, size]) => {
+                Map::from_iter([("rank".to_owned(), json!(rank)), ("size".to_owned(), json!(size))])
+            }
             Returned::Part(part) => Map::from_iter([("count".to_owned(), json!(part.len))]),
         };
         Value::Object(fields)
+    }
+
+    fn indexed(&self, (index, ending): &(u32, Ending)) -> Map<String, Value> {
+        let mut fields = self.ending(ending);
+        fields.insert("index".to_owned(), json!(index));
+        fields
     }
 
     fn endings(&self, endings: &[Ending]) -> Map<String, Value> {

@@ -332,14 +332,47 @@ pub fn set(tree: &mut Node, path: &str, value: Node) {
     set_steps(tree, &steps, value);
 }
 
+/// Makes `machine` the one that `tree` is about; what `tree` changes of the one it had is changed of it.
+pub fn set_machine(tree: &mut Node, machine: Node) {
+    let Some(old) = tree.get_mut(MACHINE) else {
+        set_steps(tree, &[Step::Key(MACHINE.to_owned())], machine);
+        return;
+    };
+    let old = std::mem::replace(old, machine);
+    let changes = old.members().unwrap_or(&[]).iter().filter(|change| change.key != EXTENDS);
+    let changes: Vec<Member> = changes.cloned().collect();
+    if let Some(machine) = tree.get_mut(MACHINE).filter(|_| !changes.is_empty()) {
+        extend_named(machine);
+        change(machine, changes);
+    }
+}
+
+/// Puts members into an object, and members of theirs into those that it has.
+fn change(node: &mut Node, changes: Vec<Member>) {
+    let Value::Object(members) = &mut node.value else { return };
+    for new in changes {
+        match members.iter_mut().find(|member| member.key == new.key) {
+            Some(Member { node: old, .. }) if old.members().is_some() => {
+                if let Value::Object(inside) = new.node.value {
+                    change(old, inside);
+                }
+            }
+            Some(old) => old.node = new.node,
+            None => members.push(new),
+        }
+    }
+}
+
 /// The field that takes a name, or an object that extends the named one.
-const MACHINE: &str = "machine";
+pub const MACHINE: &str = "machine";
+/// In such an object, the name.
+const EXTENDS: &str = "extends";
 
 /// A name as the object that extends it.
 fn extend_named(machine: &mut Node) {
     if let Value::Text(_) = &machine.value {
         let name = machine.clone();
-        let extends = Member { key: "extends".to_owned(), key_span: machine.span, node: name };
+        let extends = Member { key: EXTENDS.to_owned(), key_span: machine.span, node: name };
         machine.value = Value::Object(vec![extends]);
     }
 }

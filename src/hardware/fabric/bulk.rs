@@ -186,9 +186,25 @@ impl Bulk {
         self.flows.moved_until(now.as_ps(), resource.0, path)
     }
 
-    /// Rate at `resource` of the flows that came over the resource `previous`.
-    pub(super) fn passing_from(&self, resource: ResourceId, previous: u32, path: &Datapath) -> u64 {
-        self.flows.passing_from(resource.0, previous, &path.resources)
+    /// Gathers the flows that pass by `resource`, if they have other rates since that was done.
+    pub(super) fn gather_streams(&self, now: Time, resource: ResourceId, path: &mut Datapath) {
+        let fluid = &path.resources.shared(resource.0).fluid;
+        if fluid.passing > 0 && fluid.streams.is_stale() {
+            self.flows.gather(resource.0, path.mtu, &mut path.resources);
+            align_streams(now, resource, path);
+        }
+    }
+
+    /// A packet comes to `resource` where no other is: from now on the streams of flows that pass by
+    /// are in step with the turns where they are limited.
+    pub(super) fn renew_streams(&self, now: Time, resource: ResourceId, path: &mut Datapath) {
+        let fluid = &path.resources.shared(resource.0).fluid;
+        if fluid.passing > 0 {
+            if fluid.streams.is_stale() {
+                self.flows.gather(resource.0, path.mtu, &mut path.resources);
+            }
+            align_streams(now, resource, path);
+        }
     }
 
     /// Filters the packet load of the window that ends, and asks for a solve if the reserve must
@@ -243,4 +259,11 @@ impl Bulk {
         let fault = path.resources.shared(first).fault;
         fault == Some(super::tests::Fault::StaleEndObeyed)
     }
+}
+
+/// Puts the streams that pass by `resource` in step with the turns at their limits.
+fn align_streams(now: Time, resource: ResourceId, path: &mut Datapath) {
+    let mut streams = std::mem::take(&mut path.resources.shared_mut(resource.0).fluid.streams);
+    streams.align(|limit| path.resources.shared(limit).fluid.anchor_before(now.as_ps()));
+    path.resources.shared_mut(resource.0).fluid.streams = streams;
 }

@@ -4,7 +4,9 @@ use super::arena::NONE;
 use super::datapath::Datapath;
 use super::hops::HopState;
 use super::resource::Resources;
+use super::shared::Fluid;
 use super::spec::{EventKind, FabricEvent, ResourceId, Schedule, Share};
+use super::streams::Passer;
 use units::{Time, TimeDelta};
 
 /// A hop of a flow; hops over the same resource are joined.
@@ -32,7 +34,8 @@ pub(super) struct Flow {
     pub(super) rate: u64,
     /// What it may have of a full resource, in 2^-16 of the usual share.
     pub(super) share: u32,
-    /// Its rate for one usual share: at a full resource that limits it, that of all.
+    /// Its rate for one usual share: at a full resource that limits it, that of all. Nothing before
+    /// its first solve.
     pub(super) level: u64,
     /// `remaining` was true then.
     since: u64,
@@ -190,6 +193,7 @@ impl Flows {
         state.flight = id;
         state.remaining = u128::from(flight.bytes) << 40;
         state.rate = 0;
+        state.level = 0;
         state.share = share;
         state.since = now.as_ps();
         state.limit = NONE;
@@ -355,19 +359,18 @@ impl Flows {
         self[flow].generation != generation || self[flow].flight == NONE
     }
 
-    /// Rate at `resource` of the flows that came over the resource `previous`.
-    pub(super) fn passing_from(&self, resource: u32, previous: u32, resources: &Resources) -> u64 {
-        if previous == NONE {
-            return 0;
-        }
-        let members = &resources.shared(resource).fluid.members;
-        let hops = members.iter().map(|&(flow, hop)| {
-            let state = &self[flow];
-            (state.rate, &state.hops[hop as usize])
+    /// Tells the streams of a resource which flows pass by it since the last solve.
+    pub(super) fn gather(&self, resource: u32, mtu: u64, resources: &mut Resources) {
+        let shared = resources.shared_mut(resource);
+        let Fluid { members, streams, .. } = &mut shared.fluid;
+        let passers = members.iter().filter_map(|&(flow, hop)| {
+            let Flow { rate, limit, level, ref hops, .. } = self[flow];
+            let FlowHop { previous, weight, .. } = hops[hop as usize];
+            // One that joined after the solve does not count yet.
+            let passes = level > 0 && limit != resource;
+            passes.then(|| Passer { previous, limit, rate, load: load(rate, weight) })
         });
-        hops.filter(|(_, hop)| hop.previous == previous)
-            .map(|(rate, hop)| load(rate, hop.weight))
-            .sum()
+        streams.gather(passers, mtu, shared.rate);
     }
 
     /// No hop of the flow but the one that limits it is full, so that it can catch up without taking

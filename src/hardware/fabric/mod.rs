@@ -38,6 +38,7 @@ mod servers;
 mod shared;
 mod solve;
 mod spec;
+mod streams;
 mod transfers;
 mod watch;
 

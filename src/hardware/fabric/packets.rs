@@ -4,7 +4,7 @@ use super::Fabric;
 use super::arena::NONE;
 use super::reserve::Saved;
 use super::ring::{Run, Turn};
-use super::shared::{NONE_BEFORE, Serving, Undo};
+use super::shared::{Fluid, NONE_BEFORE, Serving, Undo};
 use super::spec::{Arbitration, ResourceId, Schedule};
 use units::{Time, TimeDelta};
 
@@ -94,6 +94,7 @@ impl Fabric {
         if let Some(run) = &mut shared.run {
             let passed = run.newly_passed(start);
             shared.ring.push_stand_ins(passed);
+            self.segments_come(start, resource);
             self.append(start, resource, id);
         } else if shared.free_at > start || shared.turn_pending {
             self.wait_for_packet(start, resource, id, out);
@@ -108,7 +109,7 @@ impl Fabric {
     /// it waits for depends on where it came from, so the lower connection's wait counts instead.
     fn leads_run(&self, now: u64, resource: ResourceId, id: u32) -> bool {
         let shared = self.path.resources.shared(resource.0);
-        let began_now = shared.run.is_some_and(|run| run.turns == 0 && run.start == now);
+        let began_now = shared.run.is_some_and(|run| run.is_first && run.start == now);
         began_now
             && shared.ring.front_lane().is_some_and(|(_, conn)| conn > self.path.flights[id].conn)
     }
@@ -125,8 +126,10 @@ impl Fabric {
         let shared = self.path.resources.shared_mut(resource.0);
         if !shared.turn_pending {
             shared.ring.set_stand_ins(shared.stand_ins());
+            shared.fluid.streams.see(shared.serving.started);
             shared.schedule_turn(Time::from_ps(shared.free_at), resource, out);
         }
+        self.segments_come(now, resource);
         let shared = self.path.resources.shared(resource.0);
         if shared.serving.conn == conn && shared.arbitration != Arbitration::Strict {
             self.enqueue(resource, id);
@@ -144,7 +147,9 @@ impl Fabric {
         out: &mut impl Schedule,
     ) {
         let start = now.as_ps();
-        let hop = &self.path.hops[self.path.flights[id].hop];
+        self.bulk.renew_streams(now, resource, &mut self.path);
+        self.path.resources.shared_mut(resource.0).fluid.streams.see(start);
+        let hop = self.path.hops[self.path.flights[id].hop];
         let run = if self.path.resources.shared(resource.0).fluid.backlogged > 0 {
             self.run_of_backlogged(start, resource)
         } else {
@@ -161,43 +166,51 @@ impl Fabric {
         shared.schedule_turn(Time::from_ps(run.end), resource, out);
     }
 
+    /// The rest of the turn under way, and the turns of the other flows. A turn begins with a
+    /// segment of the flow; while segments that pass by are served in the rest of it, all flows of
+    /// this resource are still to come.
     fn run_of_backlogged(&self, now: u64, resource: ResourceId) -> Run {
         let shared = self.path.resources.shared(resource.0);
-        let turn = shared.fluid.turn;
-        let phase = (now - shared.fluid.anchor) % turn;
-        let turns = if shared.arbitration == Arbitration::Strict { 1 } else { shared.stand_ins() };
-        let start = now - phase;
-        let end = start + turn * u64::from(turns);
-        // Under strict priority no stand-in returns to the ring.
-        Run { start, turn, turns: shared.stand_ins(), returned: 0, end }
+        let Fluid { turn, segment, anchor, .. } = shared.fluid;
+        let phase = (now - anchor) % turn;
+        let begun = now - phase;
+        let passes = phase >= segment && shared.sees_segments();
+        let start = if passes { begun + turn } else { begun };
+        if shared.arbitration == Arbitration::Strict {
+            // No stand-in returns to the ring.
+            return Run { turns: 0, ..Run::of_stand_ins(start, turn, 1) };
+        }
+        Run::of_stand_ins(start, turn, shared.stand_ins())
     }
 
-    /// Flows that pass by in segments: wait for the rest of one, if one is being served.
+    /// Flows that pass by in segments: wait for those that came and are not served yet.
     ///
     /// Those that came over the same link as the packet are in line with it already: it waits at
     /// most for the cut-through bytes of the segment that it follows, which came at `behind`.
-    fn run_of_passing(&self, now: u64, resource: ResourceId, previous: u32, behind: u64) -> Run {
-        let shared = self.path.resources.shared(resource.0);
-        let in_line = self.bulk.passing_from(resource, previous, &self.path);
-        let passing = shared.fluid.passing.saturating_sub(in_line);
-        let mut run = Run { start: now, turn: 0, turns: 0, returned: 0, end: now };
-        if in_line > 0 && behind != NONE_BEFORE {
-            let fill = shared.service(self.path.hops.cut_through().min(self.path.mtu));
-            run.end = now.max(behind + fill.as_ps());
+    fn run_of_passing(
+        &mut self,
+        now: u64,
+        resource: ResourceId,
+        previous: u32,
+        behind: u64,
+    ) -> Run {
+        let fill = self.path.hops.cut_through().min(self.path.mtu);
+        let shared = self.path.resources.shared_mut(resource.0);
+        let streams = &mut shared.fluid.streams;
+        let mut end = now + streams.unfinished(now, previous);
+        if behind != NONE_BEFORE && streams.come_over(previous) {
+            end = end.max(behind + shared.service(fill).as_ps());
         }
-        let Some(period) = (u128::from(self.path.mtu) << 40).checked_div(u128::from(passing))
-        else {
-            return run;
-        };
-        let segment = (u128::from(self.path.mtu) << 40) / u128::from(shared.rate);
-        let phase = u128::from(now - shared.fluid.anchor) % period;
-        let rest = segment.saturating_sub(phase);
-        let rest = now + u64::try_from(rest).expect("an MTU lasts less than 213 days");
-        run.end = run.end.max(rest);
-        run
+        Run { is_first: true, ..Run::of_segments(now, end) }
     }
 
-    /// A packet's service or a run of stand-ins is over.
+    /// Segments that came since the last account stand in the ring.
+    fn segments_come(&mut self, now: u64, resource: ResourceId) {
+        self.bulk.gather_streams(Time::from_ps(now), resource, &mut self.path);
+        self.path.resources.shared_mut(resource.0).segments_come(now);
+    }
+
+    /// A packet's service or a run of turns is over.
     pub(super) fn turn(
         &mut self,
         now: Time,
@@ -213,6 +226,7 @@ impl Fabric {
         if let Some(mut run) = shared.run.take() {
             let passed = run.newly_passed(run.end);
             shared.ring.push_stand_ins(passed);
+            self.segments_come(now.as_ps(), resource);
             self.follow_segment(now.as_ps(), resource);
         } else if self.end_of_service(now, resource, out) {
             return;
@@ -236,6 +250,7 @@ impl Fabric {
         let strict = shared.arbitration == Arbitration::Strict;
         let keeps_turn = shared.arbitration == Arbitration::ByteQuantum;
         shared.ring.set_stand_ins(shared.stand_ins());
+        self.segments_come(now.as_ps(), resource);
         if strict || conn == NONE {
             // No packet was served yet where the resource was held since the beginning.
             return false;
@@ -265,13 +280,17 @@ impl Fabric {
         }
         match shared.ring.pop().expect("the ring has packets") {
             Turn::StandIns(turns) if shared.fluid.backlogged > 0 => {
-                let (start, turn) = (now.as_ps(), shared.fluid.turn);
-                let end = start + turn * u64::from(turns);
-                shared.run = Some(Run { start, turn, turns, returned: 0, end });
+                let run = Run::of_stand_ins(now.as_ps(), shared.fluid.segment, turns);
+                shared.run = Some(run);
+                shared.schedule_turn(Time::from_ps(run.end), resource, out);
+            }
+            Turn::Segments(count) if shared.fluid.passing > 0 => {
+                let end = now.as_ps() + shared.fluid.streams.service(count);
+                shared.run = Some(Run::of_segments(now.as_ps(), end));
                 shared.schedule_turn(Time::from_ps(end), resource, out);
             }
             // Their flows have ended meanwhile.
-            Turn::StandIns(_) => self.next_turn(now, resource, out),
+            Turn::StandIns(_) | Turn::Segments(_) => self.next_turn(now, resource, out),
             Turn::Lane { lane, at } => {
                 self.conns.lane_mut(lane).in_ring = false;
                 let id = self.take_from(resource, lane);
@@ -309,7 +328,7 @@ impl Fabric {
         };
         shared.free_at = end;
         if shared.fluid.backlogged > 0 {
-            shared.fluid.anchor = end;
+            shared.fluid.anchor_at(start, end);
         }
         shared.counts.add(&charge);
         let more = shared.ring.has_packets()

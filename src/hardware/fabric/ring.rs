@@ -1,4 +1,5 @@
-//! The round robin of one shared resource: connections with packets, and stand-ins for its flows.
+//! The round robin of one shared resource: connections with packets, stand-ins for the flows that
+//! it limits, and segments of flows that pass by.
 
 use std::collections::VecDeque;
 
@@ -29,6 +30,7 @@ enum Entry {
         at: u64,
     },
     StandIns(u32),
+    Segments(u32),
 }
 
 /// Who has the next turn.
@@ -36,8 +38,10 @@ enum Entry {
 pub(super) enum Turn {
     /// The packets of a lane, which stood in the ring since `at`.
     Lane { lane: u32, at: u64 },
-    /// So many flows, one MTU each.
+    /// So many flows that are limited here, one MTU each.
     StandIns(u32),
+    /// So many segments of flows that pass by.
+    Segments(u32),
 }
 
 /// Turns to come, first to last.
@@ -46,6 +50,7 @@ pub(super) struct Ring {
     entries: VecDeque<Entry>,
     lanes: u32,
     stand_ins: u32,
+    segments: u32,
 }
 
 impl Ring {
@@ -57,7 +62,7 @@ impl Ring {
     pub(super) fn front_lane(&self) -> Option<(u32, u32)> {
         match self.entries.front()? {
             Entry::Packets { lane, conn, .. } => Some((*lane, *conn)),
-            Entry::StandIns(_) => None,
+            Entry::StandIns(_) | Entry::Segments(_) => None,
         }
     }
 
@@ -100,6 +105,15 @@ impl Ring {
         }
     }
 
+    /// Appends `count` segments of flows that pass by, as long as no more than `most` stand here.
+    pub(super) fn push_segments(&mut self, count: u32, most: u32) {
+        let count = count.min(most.saturating_sub(self.segments));
+        if count > 0 {
+            self.segments += count;
+            self.entries.push_back(Entry::Segments(count));
+        }
+    }
+
     /// Adds stand-ins at the tail, or takes the last ones out, until there are `count`.
     #[inline]
     pub(super) fn set_stand_ins(&mut self, count: u32) {
@@ -129,6 +143,10 @@ impl Ring {
                 self.lanes -= 1;
                 Some(Turn::Lane { lane, at })
             }
+            Entry::Segments(count) => {
+                self.segments -= count;
+                Some(Turn::Segments(count))
+            }
             Entry::StandIns(mut count) => {
                 while let Some(&Entry::StandIns(more)) = self.entries.front() {
                     self.entries.pop_front();
@@ -143,11 +161,12 @@ impl Ring {
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.stand_ins = 0;
+        self.segments = 0;
         self.lanes = 0;
     }
 }
 
-/// Turns of stand-ins under way, after which the packets at the ring's front are served.
+/// Turns of flows under way, after which the packets at the ring's front are served.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) start: u64,
@@ -156,12 +175,26 @@ pub(super) struct Run {
     /// Turns that have passed and whose stand-ins are back in the ring.
     pub(super) returned: u32,
     pub(super) end: u64,
+    /// It began with a packet that found only flows which pass by.
+    pub(super) is_first: bool,
 }
 
 impl Run {
+    /// Each of `turns` stand-ins gets a turn from `start` on.
+    pub(super) const fn of_stand_ins(start: u64, turn: u64, turns: u32) -> Self {
+        let end = start + turn * turns as u64;
+        Self { start, turn, turns, returned: 0, end, is_first: false }
+    }
+
+    /// Segments of flows that pass by, which do not return to the ring.
+    pub(super) const fn of_segments(start: u64, end: u64) -> Self {
+        Self { start, turn: 0, turns: 0, returned: 0, end, is_first: false }
+    }
+
     /// Turns that ended since the last call.
     pub(super) fn newly_passed(&mut self, now: u64) -> u32 {
-        let passed = (now - self.start).checked_div(self.turn).unwrap_or(u64::MAX);
+        // A segment that passes by may go before the first turn.
+        let passed = now.saturating_sub(self.start).checked_div(self.turn).unwrap_or(u64::MAX);
         let passed = u32::try_from(passed).unwrap_or(u32::MAX).min(self.turns);
         let new = passed - self.returned;
         self.returned = passed;
@@ -177,6 +210,19 @@ mod tests {
         std::iter::from_fn(|| ring.pop()).collect()
     }
 
+    /// Of four segments that come two fit, where two flows pass by; one that was served makes room.
+    #[test]
+    fn a_passing_flow_has_one_segment_in_the_ring() {
+        let mut ring = Ring::default();
+        ring.push_segments(1, 2);
+        ring.push_lane(0, 1, 10);
+        ring.push_segments(3, 2);
+        assert_eq!(ring.pop(), Some(Turn::Segments(1)));
+        ring.push_segments(1, 2);
+        let lane = Turn::Lane { lane: 0, at: 10 };
+        assert_eq!(all(&mut ring), [lane, Turn::Segments(1), Turn::Segments(1)]);
+    }
+
     #[test]
     fn lanes_of_one_instant_stand_in_the_order_of_connections() {
         let mut ring = Ring::default();
@@ -188,7 +234,7 @@ mod tests {
             .into_iter()
             .map(|turn| match turn {
                 Turn::Lane { lane, .. } => lane,
-                Turn::StandIns(_) => unreachable!("no flows here"),
+                Turn::StandIns(_) | Turn::Segments(_) => unreachable!("no flows here"),
             })
             .collect();
         assert_eq!(lanes, [0, 3, 1, 2]);
@@ -210,7 +256,7 @@ mod tests {
 
     #[test]
     fn turns_of_a_run_return_one_by_one() {
-        let mut run = Run { start: 100, turn: 10, turns: 3, returned: 0, end: 130 };
+        let mut run = Run::of_stand_ins(100, 10, 3);
         assert_eq!(run.newly_passed(109), 0);
         assert_eq!(run.newly_passed(125), 2);
         assert_eq!(run.newly_passed(125), 0);

@@ -6,6 +6,7 @@ use super::promises::{Coming, Promise};
 use super::reserve::{Reserve, Saved, Window};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, EventKind, FabricEvent, ResourceId, ResourceStats, Schedule};
+use super::streams::Streams;
 use units::{Bandwidth, Bytes, PS_PER_S, Time, TimeDelta};
 
 /// No segment of a flow was right before the packet.
@@ -91,7 +92,9 @@ pub(super) struct Fluid {
     pub(super) members: Vec<(u32, u32)>,
     /// Flows that this resource limits: each has segments waiting here.
     pub(super) backlogged: u32,
-    /// How long a stand-in's turn lasts.
+    /// How long a stand-in's segment takes.
+    pub(super) segment: u64,
+    /// How long its turn lasts, with the segments of others that pass by in it.
     pub(super) turn: u64,
     /// Time taken from a backlogged flow per time of a packet's service, in 2^-32.
     pub(super) stolen_scale: u64,
@@ -99,8 +102,12 @@ pub(super) struct Fluid {
     pub(super) stolen: i64,
     /// A segment began here.
     pub(super) anchor: u64,
+    /// When a packet moved it last, and from where.
+    moved: (u64, u64),
     /// Rate of the flows that are limited elsewhere.
     pub(super) passing: u64,
+    /// How their segments come.
+    pub(super) streams: Streams,
     /// Capacity that nothing uses, as far as is known.
     pub(super) left: u64,
     /// The rate of the flows that are limited here; the capacity where none is.
@@ -117,6 +124,19 @@ impl Fluid {
     /// count yet, so that the order within an instant does not matter.
     pub(super) const fn flows(&self) -> bool {
         self.backlogged > 0 || self.passing > 0
+    }
+
+    /// A packet that is served from `now` on moves the next segment to its `end`.
+    pub(super) const fn anchor_at(&mut self, now: u64, end: u64) {
+        if self.moved.0 != now {
+            self.moved = (now, self.anchor);
+        }
+        self.anchor = end;
+    }
+
+    /// The anchor before anything of this instant, so that the order within it does not matter.
+    pub(super) const fn anchor_before(&self, now: u64) -> u64 {
+        if self.moved.0 == now { self.moved.1 } else { self.anchor }
     }
 
     /// Whether a packet's service matters to flows, or to what is kept for packets.
@@ -200,6 +220,23 @@ impl Shared {
 }
 
 impl Shared {
+    /// Segments of passing flows that came meanwhile stand in the ring.
+    pub(super) fn segments_come(&mut self, now: u64) {
+        if self.fluid.passing > 0 && self.sees_segments() {
+            let come = self.fluid.streams.newly_come(now);
+            self.ring.push_segments(come, self.fluid.streams.flows());
+        }
+    }
+
+    /// Whether segments of passing flows take turns with packets.
+    pub(super) fn sees_segments(&self) -> bool {
+        #[cfg(test)]
+        if self.fault == Some(super::tests::Fault::SegmentsUnseen) {
+            return false;
+        }
+        self.arbitration != Arbitration::Strict
+    }
+
     /// Books a packet's service as time taken from the flows that this resource limits.
     ///
     /// What the solver kept for packets is theirs: only what exceeds it is stolen.

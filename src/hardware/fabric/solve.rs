@@ -276,8 +276,11 @@ fn publish_resource(now: Time, resource: u32, flows: &Flows, path: &mut Datapath
     }
     fluid.backlogged = backlogged;
     fluid.passing = passing;
-    fluid.turn = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
+    fluid.streams.change(now.as_ps());
+    fluid.segment = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
+    fluid.turn = fluid.segment;
     if backlogged > 0 {
+        fluid.segment = turn_of(mtu, weights, backlogged, rate);
         fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
         let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));
         fluid.stolen_scale = u64::try_from(scale).expect("a limit leaves capacity to share");

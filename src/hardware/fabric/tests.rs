@@ -18,6 +18,8 @@ pub(super) enum Fault {
     NothingStolen,
     /// An end event of a former flow ends the present one.
     StaleEndObeyed,
+    /// Segments of flows that pass by delay no packet behind the flows that a resource limits.
+    SegmentsUnseen,
     /// The applied reserve is filtered instead of the estimate.
     ReserveFollowsItself,
 }
@@ -121,6 +123,30 @@ fn a_packet_that_waits_for_no_flow_is_noticed() {
 fn time_that_is_not_taken_from_flows_is_noticed() {
     let messages = [(0, 0, 0, 4 * MIB), (10 * TURN, 9, 0, 4096)];
     check_guard(Fault::NothingStolen, &messages, 0, (4 * MIB + 4096) * 80, 2);
+}
+
+/// Mean time of the messages of 8 B, in picoseconds.
+fn mean_of_pings(fault: Option<Fault>, messages: &[(u64, u32, u32, u64)]) -> u64 {
+    let done = run(fault, messages);
+    let pings = messages.iter().zip(done).filter(|(message, _)| message.3 == 8);
+    let times: Vec<u64> = pings.map(|(message, done)| done - message.0).collect();
+    times.iter().sum::<u64>() / times.len() as u64
+}
+
+/// Flow 0 takes what is left of the first link by flow 1, which the second link limits to a third:
+/// k = 1, u = 1/3. A packet waits for half a segment, for one of flow 0 where flow 1 is served, and
+/// for the segments of flow 1 that came no earlier than this wait before: W = S (k - 1/2 + u) + u W,
+/// that is 5/4 S. The segment of flow 1 that is in service was not counted once: 3/4 S.
+#[test]
+fn segments_that_pass_by_delay_packets_behind_a_flow() {
+    let mut messages = vec![(0, 0, 0, 64 * MIB), (0, 1, 2, 64 * MIB)];
+    messages.extend([(0, 2, 1, 64 * MIB), (0, 3, 1, 64 * MIB)]);
+    messages.extend((1..1000).map(|i| (i * (13 * TURN + 31_007), 9, 0, 8)));
+    let expected = TURN * 5 / 4 + 640;
+    let sound = mean_of_pings(None, &messages);
+    assert!(sound.abs_diff(expected) < expected / 50, "{sound} ps, expected {expected}");
+    let broken = mean_of_pings(Some(Fault::SegmentsUnseen), &messages);
+    assert!(broken.abs_diff(expected) > expected / 4, "not noticed: {broken} ps");
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub struct Collective {
     pub units: Option<Arc<Units>>,
     /// The root, where there is one.
     pub root: Rank,
+    /// Whether what this rank gives lies where its result goes (`MPI_IN_PLACE`): see
+    /// [`Self::at_its_place`].
+    pub in_place: bool,
     /// What a rank gives; unused in a barrier and in a broadcast.
     pub input: Region,
     /// Where the result goes; what a broadcast sends, too.
@@ -81,6 +84,7 @@ impl Collective {
             algorithm: kind.default_algorithm(),
             units: None,
             root: Rank(0),
+            in_place: false,
             input: NOTHING,
             output: NOTHING,
             sends: Blocks::Equal(0),
@@ -322,6 +326,9 @@ impl Collective {
 
     /// The buffers that it uses: what is only read, then what may be written.
     pub fn buffers(&self) -> [Option<Region>; 2] {
+        if self.in_place {
+            return self.buffers_in_place();
+        }
         match self.kind {
             Kind::Barrier => [None, None],
             Kind::Bcast => [None, Some(self.output)],
@@ -336,6 +343,32 @@ impl Collective {
             | Kind::Scan
             | Kind::Exscan => [Some(self.input), Some(self.output)],
         }
+    }
+
+    fn buffers_in_place(&self) -> [Option<Region>; 2] {
+        match self.kind {
+            Kind::Scatter => [Some(self.input), None],
+            Kind::ReduceScatter | Kind::ReduceScatterBlock => [None, Some(self.whole())],
+            Kind::Barrier
+            | Kind::Bcast
+            | Kind::Gather
+            | Kind::Allgather
+            | Kind::Reduce
+            | Kind::Allreduce
+            | Kind::Alltoall
+            | Kind::Scan
+            | Kind::Exscan => [None, Some(self.output)],
+        }
+    }
+
+    /// The vector that lies where its reduced block goes.
+    fn whole(&self) -> Region {
+        let blocks = if let Blocks::List(list) = &self.sends { list.len() } else { 0 };
+        let len = match self.sends {
+            Blocks::Equal(_) => self.input.len,
+            Blocks::List(_) => self.sends.extent(u32::try_from(blocks).unwrap_or(u32::MAX)),
+        };
+        Region { len, ..self.output }
     }
 
     /// How many phases it has.

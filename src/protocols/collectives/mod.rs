@@ -22,6 +22,7 @@ mod algorithms;
 mod call;
 pub mod coupling;
 pub mod hierarchy;
+mod in_place;
 mod round;
 pub mod selection;
 mod task;

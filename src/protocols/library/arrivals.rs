@@ -3,7 +3,7 @@
 use super::answers::push_return;
 use super::device::Operation;
 use super::messages::receives::Arrived;
-use super::requests::Wake;
+use super::requests::{FREED, Wake};
 use super::threads::Pending;
 use super::{
     Key, Library, LibraryAction, MessageHeader, Packet, ProtocolError, Region, Reply, Route,
@@ -78,6 +78,11 @@ impl Library {
                 let background = self.background.as_mut().expect("its collective was begun");
                 background.part_complete(slot);
             }
+            Some(Wake::Joint(slot)) => {
+                let joints = self.joints.as_mut().expect("a request of several messages was begun");
+                let wake = joints.part_complete(&mut self.messages, slot, out);
+                return self.wake(wake, out);
+            }
             Some(Wake::Detach(thread)) => {
                 self.threads.end(thread);
                 push_return(thread, Reply::Done, out);
@@ -110,9 +115,9 @@ impl Library {
                 }
                 Ok(())
             }
-            Some(Pending::Any(_)) => {
-                if let Some(Pending::Any(requests)) = threads.take(thread) {
-                    self.return_any(thread, &requests, key, out);
+            Some(Pending::Any { .. }) => {
+                if let Some(Pending::Any { requests, some }) = threads.take(thread) {
+                    self.return_any(thread, &requests, (key, some), out);
                 }
                 Ok(())
             }
@@ -142,11 +147,17 @@ impl Library {
                 }
                 Ok(())
             }
+            None if thread == FREED => {
+                messages.close(key);
+                self.end_finalize(out);
+                Ok(())
+            }
             pending @ (Some(
-                Pending::Test(_)
-                | Pending::TestAll(_)
+                Pending::Test { .. }
+                | Pending::TestSet(..)
                 | Pending::Probe { .. }
                 | Pending::Detach
+                | Pending::Finalize
                 | Pending::Window
                 | Pending::WindowTest(_)
                 | Pending::WindowPass,

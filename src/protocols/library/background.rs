@@ -20,6 +20,7 @@ use super::answers::{push_fact, push_return};
 use super::collective::{Collectives, Place, Running};
 use super::messages::Messages;
 use super::requests::{Body, Wake};
+use super::scratch;
 use super::{Action, Handle, Key, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread};
 use crate::call::Comm;
 use crate::collectives::{BEGUN_AT_ONCE, Collective};
@@ -29,9 +30,6 @@ use crate::mutant::Mutant;
 use mpi::communicator::Communicator;
 use mpi::envelope::{Context, Rank};
 use mpi::observation::GroupId;
-
-/// The most of one process at once.
-const MOST: u16 = 1 << 10;
 
 /// The collectives under way of one process.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -84,7 +82,7 @@ impl Background {
         let count = self.begun.entry(context).or_insert(0);
         let number = *count;
         *count += 1;
-        if self.len() >= usize::from(MOST) {
+        if self.len() >= usize::from(scratch::MOST_BEGUN) {
             return Err("1,024 collectives under way are the most");
         }
         if self.has_number(context, number) {

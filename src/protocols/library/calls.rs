@@ -6,16 +6,19 @@ use super::agreeing::Agreeing;
 use super::answers::{push_fact, push_return};
 use super::collective::{Place, Running};
 use super::device::Exchanging;
+use super::joints::Joints;
 use super::messages::receives::NOTHING;
-use super::threads::Pending;
+use super::threads::{Pending, TestOf};
 use super::words::InWords as _;
 use super::{
     Action, Handle, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread,
 };
 use super::{agreements, one_sided};
-use crate::call::{Buffer, Call, Comm, CommCall, Peer, TypedCall};
+use crate::call::{Asked, Buffer, Call, Comm, CommCall, Exchange, OfRequest, Peer, TypedCall};
 use crate::collectives::Collective;
 use crate::contract::{Emit, Step, Token};
+#[cfg(feature = "mutants")]
+use crate::mutant::Mutant;
 use crate::rma::Called;
 use crate::rma::call::RmaCall;
 use mpi::observation::GroupFact;
@@ -33,6 +36,16 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.messages.enter(thread, &call, out)?;
+        self.perform(thread, call, out)
+    }
+
+    /// Does what a call of the program asks for.
+    fn perform(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -61,9 +74,42 @@ impl Library {
                 self.wait_one(thread, Key::User(request), out)
             }
             Call::WaitAll { requests, statuses } => self.wait_all(thread, requests, statuses, out),
-            Call::WaitAny { requests } => self.wait_any(thread, requests, out),
-            Call::Test { request } => self.begin_test(thread, Pending::Test(request), out),
-            Call::TestAll { requests } => self.begin_test(thread, Pending::TestAll(requests), out),
+            Call::WaitAny { requests } => self.wait_any(thread, (requests, false), out),
+            Call::Test { request } => {
+                self.begin_test(thread, Pending::Test { request, keeps: false }, out)
+            }
+            Call::TestAll { requests } => {
+                self.begin_test(thread, Pending::TestSet(TestOf::All, requests), out)
+            }
+            Call::Ask { asks: Asked::WaitSome, requests } => {
+                self.wait_any(thread, (requests, true), out)
+            }
+            Call::Ask { asks: Asked::TestAny, requests } => {
+                self.begin_test(thread, Pending::TestSet(TestOf::Any, requests), out)
+            }
+            Call::Ask { asks: Asked::TestSome, requests } => {
+                self.begin_test(thread, Pending::TestSet(TestOf::Some, requests), out)
+            }
+            Call::OfRequest { does: OfRequest::GetStatus, request } => {
+                self.begin_test(thread, Pending::Test { request, keeps: true }, out)
+            }
+            Call::OfRequest { does: OfRequest::Free, request } => {
+                self.messages.free(request)?;
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Exchange(call) => self.exchange(thread, &call, out),
+            Call::Prepare(_) => {
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::Start { operation, .. } => {
+                self.perform(thread, Arc::unwrap_or_clone(operation), out)
+            }
+            Call::Finalize => {
+                self.finalize(thread, out);
+                Ok(())
+            }
             Call::Probe { source, tag, comm } => {
                 self.begin_probe(thread, (source, tag, comm), None, false, out)
             }
@@ -118,6 +164,7 @@ impl Library {
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
             | Call::Compare { .. }
+            | Call::Place { .. }
             | Call::Communicators(_) => self.communicator_call(thread, call, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Icollective { request, call } => {
@@ -137,6 +184,44 @@ impl Library {
         }
     }
 
+    /// `MPI_Sendrecv` and its forms.
+    fn exchange(
+        &mut self,
+        thread: Thread,
+        call: &Exchange,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let (Call::Send { to, tag, comm, buffer, mode }, Call::Recv { source, tag: of, .. }) =
+            (&call.send, &call.receive)
+        else {
+            let state = "a send and a receive make an exchange";
+            return Err(self.messages.site().defect(state, call.function()));
+        };
+        let Some(Buffer { id, bytes }) = call.receive.buffer() else { return Ok(()) };
+        let into = Region::new(Space::User(id), bytes);
+        let key = call.request.map_or(Key::Inner(thread), Key::User);
+        let Self { messages, joints, .. } = self;
+        let joints = joints.get_or_insert_default();
+        let slot = joints.open(messages, thread, (key, 2), call.function())?;
+        let mut from = region(*buffer);
+        let copies = call.replaced().is_some();
+        #[cfg(feature = "mutants")]
+        let copies = copies && !messages.site().job.has(Mutant::ReplacesAtOnce);
+        if copies {
+            from = Joints::copy(slot, from, out);
+        }
+        let [receives, sends] = [0, 1].map(|part| Key::Joint(slot, part));
+        messages.receive(thread, receives, *source, *of, *comm, into, out)?;
+        messages.send(thread, sends, *to, *tag, *comm, from, *mode, out)?;
+        let wake = joints.begun(messages, slot, out);
+        self.wake(wake, out)?;
+        if call.request.is_none() {
+            return self.wait_one(thread, key, out);
+        }
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
     /// A call about communicators or endpoints.
     #[expect(clippy::wildcard_enum_match_arm, reason = "five calls of many are handed here")]
     fn communicator_call(
@@ -145,6 +230,12 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
+        if let Call::Place { comm } = call {
+            let messages = &self.messages;
+            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            return Ok(());
+        }
         out.emit(|| Action::Work(Step::Query));
         let Self { messages, threads, .. } = self;
         let gives = |comm| threads.give(comm);

@@ -29,7 +29,7 @@ impl Carried {
                     *number = Some(word);
                 }
             }
-            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) => {}
+            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) | Key::Joint(..) => {}
         }
     }
 

@@ -21,8 +21,10 @@ use super::messages::Messages;
 use super::messages::sends::Letter;
 #[cfg(feature = "mutants")]
 use super::schedule::{self, Standing};
+use super::scratch;
 use super::{
-    Action, Key, LibraryAction, Note, Outcome, ProtocolError, Reply, Selection, Space, Thread,
+    Action, Key, LibraryAction, Note, Outcome, ProtocolError, Region, Reply, Selection, Space,
+    Thread,
 };
 use crate::call::{Comm, Status};
 use crate::collectives::{At, Collective, Kind, Move, Round, Work};
@@ -71,11 +73,19 @@ impl Place {
         }
     }
 
-    /// The scratch space: those of threads are numbered from below, the others from above.
+    /// The scratch space.
     fn scratch(self) -> Space {
         match self {
-            Self::Inside(thread) => Space::Scratch(thread.0),
-            Self::Background { slot, .. } => Space::Scratch(u16::MAX - slot),
+            Self::Inside(thread) => scratch::of_thread(thread),
+            Self::Background { slot, .. } => scratch::of_begun(slot),
+        }
+    }
+
+    /// Where a collective in place puts aside what it was given.
+    fn aside(self) -> Space {
+        match self {
+            Self::Inside(thread) => scratch::aside_of_thread(thread),
+            Self::Background { slot, .. } => scratch::aside_of_begun(slot),
         }
     }
 
@@ -248,6 +258,8 @@ impl Collectives {
         }
         for work in &round.work {
             out.push(match *work {
+                // In place it is there already.
+                Work::Copy { from, to } if from == to => continue,
                 Work::Copy { from, to } => Action::Copy { from, to },
                 Work::Combine { from, into, side } => {
                     let reduction = running.call.reduction;
@@ -288,6 +300,10 @@ impl Running {
         for argument in call.arguments() {
             push_fact(GroupFact::Gives { of, rank, argument }, out);
         }
+        let in_place = call.in_place;
+        #[cfg(feature = "mutants")]
+        let in_place = in_place && !site.job.has(Mutant::NeverAside);
+        let call = if in_place { put_aside(call, (rank.0, size), place, out) } else { call };
         Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
 
@@ -359,6 +375,22 @@ impl Running {
             input: found,
         })
     }
+}
+
+/// A collective in place: where its algorithm writes over what it reads later, that is copied first.
+fn put_aside(
+    mut call: Arc<Collective>,
+    member: (u32, u32),
+    place: Place,
+    out: &mut Vec<LibraryAction>,
+) -> Arc<Collective> {
+    if call.overwrites(member) {
+        let from = call.input;
+        let to = Region { space: place.aside(), ..from };
+        out.emit(|| Action::Copy { from, to });
+        Arc::make_mut(&mut call).input = to;
+    }
+    call
 }
 
 /// The moves of a round, each with its request.

@@ -302,6 +302,22 @@ impl Communicators {
         found.ok_or_else(|| site.refuse("it is no intercommunicator", comm))
     }
 
+    /// The rank of `thread` in a communicator, and how many ranks that has: of an intercommunicator
+    /// those of its own group.
+    pub(super) fn place(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<(u32, u32), ProtocolError> {
+        if let Some(Sides { local, .. }) = self.between.get(comm) {
+            let rank = local.rank(site.me.0).expect("a process is in its own group");
+            return Ok((rank.0, local.size()));
+        }
+        let member = self.member(site, thread, comm)?;
+        Ok((member.rank.0, member.size))
+    }
+
     /// How two communicators compare when `thread` names them.
     pub(super) fn compare(
         &self,

@@ -7,8 +7,8 @@ use super::endpoints::EndpointTable;
 use super::messages::Messages;
 use super::one_sided::OneSided;
 use super::queues::Longest;
-use super::requests::{Body, Request};
-use super::threads::{Pending, Threads};
+use super::requests::{Body, FREED, Request};
+use super::threads::{Pending, TestOf, Threads};
 use super::words::in_words;
 use super::{Key, Process, Thread, WaitSet};
 use crate::call::Requests;
@@ -40,11 +40,14 @@ impl Diagnosis<'_> {
         let pending = self.threads.get(thread)?;
         Some(match pending {
             Pending::One(key) => WaitSet::All(self.wait_on(*key).into_iter().collect()),
-            Pending::All { requests, .. } | Pending::TestAll(requests) => {
+            Pending::All { requests, .. } | Pending::TestSet(TestOf::All, requests) => {
                 WaitSet::All(self.waits_on(requests))
             }
-            Pending::Any(requests) => WaitSet::Any(self.waits_on(requests)),
-            Pending::Test(handle) => {
+            Pending::Any { requests, .. }
+            | Pending::TestSet(TestOf::Any | TestOf::Some, requests) => {
+                WaitSet::Any(self.waits_on(requests))
+            }
+            Pending::Test { request: handle, .. } => {
                 WaitSet::All(self.wait_on(Key::User(*handle)).into_iter().collect())
             }
             Pending::Probe { selection, .. } => WaitSet::All(vec![Wait {
@@ -63,6 +66,13 @@ impl Diagnosis<'_> {
                 let open = self.messages.requests().buffered().filter_map(|key| self.wait_on(key));
                 let wait = |wait: Wait| Wait { operation: "MPI_Buffer_detach", ..wait };
                 WaitSet::All(open.map(wait).collect())
+            }
+            Pending::Finalize => {
+                let freed = |request: &Request| request.waiter == Some(FREED);
+                let requests = self.messages.requests().iter();
+                let open = requests.filter(|(_, request)| freed(request));
+                let wait = |wait: Wait| Wait { operation: "MPI_Finalize", ..wait };
+                WaitSet::All(open.filter_map(|(key, _)| self.wait_on(key)).map(wait).collect())
             }
             Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
                 let origin = self.messages.call_of(thread);
@@ -99,8 +109,10 @@ impl Diagnosis<'_> {
         let pending = self.threads.get(thread)?;
         match pending {
             Pending::One(key) => self.first_of([*key]),
-            Pending::Test(handle) => self.first_of([Key::User(*handle)]),
-            Pending::All { requests, .. } | Pending::TestAll(requests) | Pending::Any(requests) => {
+            Pending::Test { request, .. } => self.first_of([Key::User(*request)]),
+            Pending::All { requests, .. }
+            | Pending::TestSet(_, requests)
+            | Pending::Any { requests, .. } => {
                 self.first_of((0..requests.len()).map(|i| Key::User(requests.at(i))))
             }
             Pending::Collective(running) => {
@@ -118,6 +130,7 @@ impl Diagnosis<'_> {
             Pending::Probe { .. }
             | Pending::Agree(_)
             | Pending::Detach
+            | Pending::Finalize
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
@@ -162,15 +175,17 @@ impl Diagnosis<'_> {
             Body::Posted { selection, .. } => peers.extend(self.sources(selection)),
             Body::Receiving { from, .. } => peers.push(from.peer),
             Body::Background { slot, .. } => {
-                for part in self
-                    .messages
-                    .requests()
-                    .later(*slot)
-                    .filter_map(|key| self.messages.requests().get(key))
-                {
-                    self.add_peers(&part.body, peers);
-                }
+                self.add_all_peers(self.messages.requests().later(*slot), peers);
             }
+            Body::Joint { slot, .. } => {
+                self.add_all_peers(self.messages.requests().joint(*slot), peers);
+            }
+        }
+    }
+
+    fn add_all_peers(&self, parts: impl Iterator<Item = Key>, peers: &mut Vec<Process>) {
+        for part in parts.filter_map(|key| self.messages.requests().get(key)) {
+            self.add_peers(&part.body, peers);
         }
     }
 
@@ -199,6 +214,12 @@ impl Diagnosis<'_> {
                 format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role))
             }
             Body::Background { slot, .. } => self.background_detail(*slot),
+            Body::Joint { slot, .. } => {
+                let open = self.messages.requests().joint(*slot);
+                let waits = open.filter_map(|key| self.wait_on(key));
+                let parts = waits.map(|wait| format!("{} of {}", wait.operation, wait.detail));
+                parts.collect::<Vec<_>>().join(", and ")
+            }
         }
     }
 
@@ -256,6 +277,7 @@ impl Diagnosis<'_> {
                 format!("message {part} of the collective of thread {}", thread.0)
             }
             Key::Later(slot, part) => format!("message {part} of collective {slot} under way"),
+            Key::Joint(_, part) => format!("message {part} of a request that has several"),
         };
         let requests = self.messages.requests().iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
@@ -264,6 +286,7 @@ impl Diagnosis<'_> {
             | Body::Sending { .. }
             | Body::Posted { .. }
             | Body::Background { .. }
+            | Body::Joint { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
         let unexpected = self.messages.queues().unexpected().map(|message| {
@@ -302,7 +325,7 @@ const fn operation_of(body: &Body) -> Option<&'static str> {
     match body {
         Body::Complete(_) => None,
         Body::OneSided => Some("MPI_Wait"),
-        Body::Background { function, .. } => Some(function),
+        Body::Background { function, .. } | Body::Joint { function, .. } => Some(function),
         Body::Unmatched { .. } => Some("MPI_Ssend"),
         Body::Sending { .. } => Some("MPI_Send"),
         Body::Posted { .. } | Body::Receiving { .. } => Some("MPI_Recv"),

@@ -184,9 +184,13 @@ impl EndpointTable {
             return Caller::Process;
         }
         let request = |key| requests.get(key).map_or(Caller::Process, |open| open.endpoint);
+        let call = call.begun();
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
+            | Call::Finalize
+            | Call::Prepare(_)
+            | Call::Start { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Communicators(_)
@@ -196,9 +200,11 @@ impl EndpointTable {
             | Call::CreateEndpoints { .. } => Caller::Process,
             Call::Wait { request: handle }
             | Call::Test { request: handle }
+            | Call::OfRequest { request: handle, .. }
             | Call::Cancel { request: handle } => request(Key::User(*handle)),
             Call::WaitAll { requests: set, .. }
             | Call::WaitAny { requests: set }
+            | Call::Ask { requests: set, .. }
             | Call::TestAll { requests: set } => caller_of(set, requests),
             Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
                 probed(*message).unwrap_or_default()
@@ -216,6 +222,8 @@ impl EndpointTable {
             | Call::Collective(_)
             | Call::Icollective { .. }
             | Call::Device(_)
+            | Call::Exchange(_)
+            | Call::Place { .. }
             | Call::Compare { .. } => {
                 let own = call.comm().and_then(|comm| self.own(thread, comm));
                 own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))

@@ -113,6 +113,13 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::WaitAny { .. }
         | Call::Test { .. }
         | Call::TestAll { .. }
+        | Call::Ask { .. }
+        | Call::OfRequest { .. }
+        | Call::Exchange(_)
+        | Call::Place { .. }
+        | Call::Prepare(_)
+        | Call::Start { .. }
+        | Call::Finalize
         | Call::Mrecv { .. }
         | Call::Imrecv { .. }
         | Call::Cancel { .. }

@@ -29,6 +29,7 @@ mod device;
 mod diagnosis;
 mod endpoints;
 mod intercommunicators;
+mod joints;
 mod lanes;
 mod messages;
 mod names;
@@ -40,6 +41,7 @@ mod requests;
 mod rtr;
 #[cfg(feature = "mutants")]
 mod schedule;
+mod scratch;
 mod site;
 mod threads;
 mod typed;
@@ -62,6 +64,7 @@ pub use super::wire::{
 use background::Background;
 use collective::Collectives;
 use diagnosis::Diagnosis;
+use joints::Joints;
 use messages::Messages;
 use mpi::envelope::Selection;
 use mpi::observation::{MessageId, ReceiveId};
@@ -88,6 +91,8 @@ pub struct Library {
     collectives: Collectives,
     /// Collectives under way; none in most processes.
     background: Option<Box<Background>>,
+    /// Requests of several messages; none in most processes.
+    joints: Option<Box<Joints>>,
     windows: OneSided,
     /// Messages whose buffers lie in pieces; none in most processes.
     typed: Option<Box<Typed>>,
@@ -102,6 +107,7 @@ impl Library {
             messages,
             collectives: Collectives::default(),
             background: None,
+            joints: None,
             windows: OneSided::default(),
             typed: None,
         }

@@ -8,6 +8,9 @@ use super::{
 use crate::call::{SendMode, Status};
 use crate::rendezvous::{Protocol, Receiving, Scheme, Sending};
 
+/// No thread: it waits for requests that the program has freed, and the library closes them itself.
+pub(super) const FREED: Thread = Thread(u16::MAX);
+
 /// One open request.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Request {
@@ -52,6 +55,8 @@ pub(super) enum Body {
     OneSided,
     /// A collective that was only begun.
     Background { slot: u16, function: &'static str },
+    /// A request of several messages.
+    Joint { slot: u16, function: &'static str },
     /// Finished; the program has not asked yet.
     Complete(Outcome),
 }
@@ -73,8 +78,19 @@ pub(super) enum Wake {
     Thread(Thread, Key),
     /// The collective under way in this slot.
     Collective(u16),
+    /// The request of several messages in this slot.
+    Joint(u16),
     /// A thread that waits for the end of all buffered messages.
     Detach(Thread),
+}
+
+/// Whether a thread goes on by it: a collective, or a request of several messages, looks itself at
+/// what has ended while it began.
+pub(super) const fn waits(wake: Option<Wake>) -> bool {
+    match wake {
+        Some(Wake::Thread(..) | Wake::Detach(_)) => true,
+        Some(Wake::Collective(_) | Wake::Joint(_)) | None => false,
+    }
 }
 
 /// All open requests of one process.
@@ -87,17 +103,72 @@ pub(super) struct RequestTable {
     /// Those of buffered messages; the last one is open.
     buffered: Vec<Option<Request>>,
     /// Those of each collective under way; none in most processes.
-    later: Option<Box<Later>>,
+    later: Option<Box<Slots>>,
+    /// Those of each request of several messages; none in most processes.
+    joint: Option<Box<Slots>>,
 }
 
-/// By slot of the collective, and place of the message; the last of a list is open.
+/// By slot of the collective or request, and place of the message; the last of a list is open.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-struct Later(Vec<Vec<Option<Request>>>);
+struct Slots(Vec<Vec<Option<Request>>>);
+
+impl Slots {
+    fn get(&self, slot: u16, part: u16) -> Option<&Request> {
+        self.0.get(usize::from(slot))?.get(usize::from(part))?.as_ref()
+    }
+
+    fn get_mut(&mut self, slot: u16, part: u16) -> Option<&mut Option<Request>> {
+        self.0.get_mut(usize::from(slot))?.get_mut(usize::from(part))
+    }
+
+    /// The place of a message; the lists grow to it.
+    fn grown(&mut self, slot: u16, part: u16) -> &mut Option<Request> {
+        let (slot, index) = (usize::from(slot), usize::from(part));
+        if slot >= self.0.len() {
+            self.0.resize(slot + 1, Vec::new());
+        }
+        let parts = &mut self.0[slot];
+        if index >= parts.len() {
+            parts.resize(index + 1, None);
+        }
+        &mut parts[index]
+    }
+
+    /// Lets the last message of a list be open, and the last list have one; none is left where no
+    /// message is open.
+    fn shorten(slots: &mut Option<Box<Self>>, slot: u16) {
+        let Some(all) = slots else { return };
+        trim(&mut all.0[usize::from(slot)]);
+        while all.0.last().is_some_and(Vec::is_empty) {
+            all.0.pop();
+        }
+        if all.0.is_empty() {
+            *slots = None;
+        }
+    }
+
+    /// The places of the open messages of a slot.
+    fn open(slots: Option<&Self>, slot: u16) -> impl Iterator<Item = u16> {
+        let parts = slots.and_then(|slots| slots.0.get(usize::from(slot)));
+        let parts = parts.map_or(&[][..], Vec::as_slice);
+        let open = (0_u16..=u16::MAX).zip(parts).filter(|(_, place)| place.is_some());
+        open.map(|(part, _)| part)
+    }
+
+    /// Every place, with its slot and its part.
+    fn all(slots: Option<&Self>) -> impl Iterator<Item = (u16, u16, &Option<Request>)> {
+        let lists = slots.into_iter().flat_map(|slots| &slots.0).zip(0_u16..);
+        lists.flat_map(|(parts, slot)| {
+            let numbered = parts.iter().zip(0_u16..=u16::MAX);
+            numbered.map(move |(request, part)| (slot, part, request))
+        })
+    }
+}
 
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
         let (inner, parts) = (vec![None; threads], vec![Vec::new(); threads]);
-        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: None }
+        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: None, joint: None }
     }
 
     /// How many requests it has room for: that of one that has ended is used again.
@@ -115,10 +186,8 @@ impl RequestTable {
                 self.parts[usize::from(thread.0)].get(usize::from(part))?.as_ref()
             }
             Key::Buffered(slot) => self.buffered.get(usize::from(slot))?.as_ref(),
-            Key::Later(slot, part) => {
-                let Later(all) = self.later.as_deref()?;
-                all.get(usize::from(slot))?.get(usize::from(part))?.as_ref()
-            }
+            Key::Later(slot, part) => self.later.as_deref()?.get(slot, part),
+            Key::Joint(slot, part) => self.joint.as_deref()?.get(slot, part),
         }
     }
 
@@ -135,10 +204,8 @@ impl RequestTable {
             Key::Inner(thread) => self.inner.get_mut(usize::from(thread.0)),
             Key::Part(thread, part) => self.parts[usize::from(thread.0)].get_mut(usize::from(part)),
             Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
-            Key::Later(slot, part) => {
-                let Later(all) = self.later.as_deref_mut()?;
-                all.get_mut(usize::from(slot))?.get_mut(usize::from(part))
-            }
+            Key::Later(slot, part) => self.later.as_deref_mut()?.get_mut(slot, part),
+            Key::Joint(slot, part) => self.joint.as_deref_mut()?.get_mut(slot, part),
         }
     }
 
@@ -150,7 +217,7 @@ impl RequestTable {
                 &mut self.user[handle.0 as usize]
             }
             Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
-            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) => {
+            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) | Key::Joint(..) => {
                 self.grown_slot(key)
             }
         }
@@ -184,18 +251,8 @@ impl RequestTable {
                 }
                 &mut parts[index]
             }
-            Key::Later(slot, part) => {
-                let (slot, index) = (usize::from(slot), usize::from(part));
-                let Later(all) = &mut **self.later.get_or_insert_default();
-                if slot >= all.len() {
-                    all.resize(slot + 1, Vec::new());
-                }
-                let parts = &mut all[slot];
-                if index >= parts.len() {
-                    parts.resize(index + 1, None);
-                }
-                &mut parts[index]
-            }
+            Key::Later(slot, part) => self.later.get_or_insert_default().grown(slot, part),
+            Key::Joint(slot, part) => self.joint.get_or_insert_default().grown(slot, part),
         }
     }
 
@@ -249,10 +306,16 @@ impl RequestTable {
         self.shorten(key);
     }
 
+    /// A planted bug closes a request whose operation is under way.
+    #[cfg(feature = "mutants")]
+    pub(super) fn forget(&mut self, key: Key) {
+        self.remove(key);
+    }
+
     /// Lets the last request of the list that `key` belonged to be open.
     #[inline]
     fn shorten(&mut self, key: Key) {
-        if matches!(key, Key::Part(..) | Key::Later(..)) {
+        if matches!(key, Key::Part(..) | Key::Later(..) | Key::Joint(..)) {
             self.shorten_list(key);
         }
     }
@@ -260,16 +323,8 @@ impl RequestTable {
     fn shorten_list(&mut self, key: Key) {
         match key {
             Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
-            Key::Later(slot, _) => {
-                let Some(later) = &mut self.later else { return };
-                trim(&mut later.0[usize::from(slot)]);
-                while later.0.last().is_some_and(Vec::is_empty) {
-                    later.0.pop();
-                }
-                if later.0.is_empty() {
-                    self.later = None;
-                }
-            }
+            Key::Later(slot, _) => Slots::shorten(&mut self.later, slot),
+            Key::Joint(slot, _) => Slots::shorten(&mut self.joint, slot),
             Key::User(_) | Key::Inner(_) | Key::Buffered(_) => {}
         }
     }
@@ -309,10 +364,17 @@ impl RequestTable {
 
     /// The open requests of a collective under way.
     pub(super) fn later(&self, slot: u16) -> impl Iterator<Item = Key> {
-        let parts = self.later.as_ref().and_then(|later| later.0.get(usize::from(slot)));
-        let parts = parts.map_or(&[][..], Vec::as_slice);
-        let open = (0_u16..=u16::MAX).zip(parts).filter(|(_, slot)| slot.is_some());
-        open.map(move |(part, _)| Key::Later(slot, part))
+        Slots::open(self.later.as_deref(), slot).map(move |part| Key::Later(slot, part))
+    }
+
+    /// The open messages of a request that has several.
+    pub(super) fn joint(&self, slot: u16) -> impl Iterator<Item = Key> {
+        Slots::open(self.joint.as_deref(), slot).map(move |part| Key::Joint(slot, part))
+    }
+
+    /// Whether the program has freed a request that is open.
+    pub(super) fn has_freed(&self) -> bool {
+        self.user.iter().flatten().any(|request| request.waiter == Some(FREED))
     }
 
     /// Every open request, those of the program first.
@@ -325,15 +387,15 @@ impl RequestTable {
         });
         let numbered = (0_u16..=u16::MAX).zip(&self.buffered);
         let buffered = numbered.map(|(slot, request)| (Key::Buffered(slot), request));
-        let later = self.later.iter().flat_map(|later| &later.0);
-        let later = later.zip(0_u16..).flat_map(|(parts, slot)| {
-            let numbered = parts.iter().zip(0_u16..=u16::MAX);
-            numbered.map(move |(request, part)| (Key::Later(slot, part), request))
-        });
+        let later = Slots::all(self.later.as_deref());
+        let later = later.map(|(slot, part, request)| (Key::Later(slot, part), request));
+        let joint = Slots::all(self.joint.as_deref());
+        let joint = joint.map(|(slot, part, request)| (Key::Joint(slot, part), request));
         user.chain(inner)
             .chain(parts)
             .chain(buffered)
             .chain(later)
+            .chain(joint)
             .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
     }
 }

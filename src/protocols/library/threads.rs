@@ -15,12 +15,12 @@ pub(super) enum Pending {
     One(Key),
     /// All of a set; `remaining` are not complete yet.
     All { requests: Requests, statuses: bool, remaining: u32 },
-    /// Any of a set.
-    Any(Requests),
-    /// `MPI_Test`, during its pass.
-    Test(Handle),
-    /// `MPI_Testall`, during its pass.
-    TestAll(Requests),
+    /// Any of a set, or (`some`) at least one of it.
+    Any { requests: Requests, some: bool },
+    /// `MPI_Test`, during its pass, or (`keeps`) `MPI_Request_get_status`, which leaves the request.
+    Test { request: Handle, keeps: bool },
+    /// `MPI_Testall`, `MPI_Testany` or `MPI_Testsome`, during its pass.
+    TestSet(TestOf, Requests),
     /// A probe; `take` names the message of a matched one; `flag` ends with its pass.
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
     /// A collective.
@@ -35,8 +35,21 @@ pub(super) enum Pending {
     WindowPass,
     /// `MPI_Buffer_detach`.
     Detach,
+    /// `MPI_Finalize`, for the requests that the program has freed.
+    Finalize,
     /// An agreement: making communicators, or freeing endpoints.
     Agree(Box<Agreeing>),
+}
+
+/// What a test asks of a set of requests.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum TestOf {
+    /// All: `MPI_Testall`.
+    All,
+    /// One: `MPI_Testany`.
+    Any,
+    /// Those that have ended: `MPI_Testsome`.
+    Some,
 }
 
 /// The threads of one process.
@@ -90,8 +103,8 @@ impl Threads {
         matches!(
             self.get(thread),
             Some(
-                Pending::Test(_)
-                    | Pending::TestAll(_)
+                Pending::Test { .. }
+                    | Pending::TestSet(..)
                     | Pending::Probe { flag: true, .. }
                     | Pending::WindowTest(_)
                     | Pending::WindowPass
@@ -105,9 +118,9 @@ impl Threads {
             Pending::Probe { selection, take, flag: false } => Some((*selection, *take)),
             Pending::One(_)
             | Pending::All { .. }
-            | Pending::Any(_)
-            | Pending::Test(_)
-            | Pending::TestAll(_)
+            | Pending::Any { .. }
+            | Pending::Test { .. }
+            | Pending::TestSet(..)
             | Pending::Probe { .. }
             | Pending::Collective(_)
             | Pending::Device(_)
@@ -115,8 +128,16 @@ impl Threads {
             | Pending::WindowTest(_)
             | Pending::WindowPass
             | Pending::Detach
+            | Pending::Finalize
             | Pending::Agree(_) => None,
         }
+    }
+
+    /// The threads that wait for the requests that the program has freed.
+    pub(super) fn finalizing(&self) -> Vec<Thread> {
+        let numbered = (0..).map(Thread).zip(&self.0);
+        let waits = numbered.filter(|(_, pending)| matches!(pending, Some(Pending::Finalize)));
+        waits.map(|(thread, _)| thread).collect()
     }
 
     /// What the threads beside this one wait for.

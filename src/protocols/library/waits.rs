@@ -2,7 +2,7 @@
 
 use super::answers::push_return;
 use super::requests::Body;
-use super::threads::Pending;
+use super::threads::{Pending, TestOf};
 use super::{
     Action, Handle, Key, Library, LibraryAction, Outcome, ProtocolError, Reply, Selection, Thread,
     Token,
@@ -49,10 +49,11 @@ impl Library {
         Ok(())
     }
 
+    /// `MPI_Waitany`, or (`some`) `MPI_Waitsome`.
     pub(super) fn wait_any(
         &mut self,
         thread: Thread,
-        requests: Requests,
+        (requests, some): (Requests, bool),
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Query));
@@ -64,21 +65,24 @@ impl Library {
             let key = Key::User(requests.at(i));
             let Some(request) = self.messages.requests().get(key) else { continue };
             if let Body::Complete(_) = request.body {
-                let outcome = self.messages.close(key);
-                let index = u32::try_from(i).expect("a set of requests is indexed by u32");
-                push_return(thread, Reply::Any { index, outcome }, out);
+                let reply = if some {
+                    Reply::Some(self.close_complete(&requests))
+                } else {
+                    Reply::Any { index: number(i), outcome: self.messages.close(key) }
+                };
+                push_return(thread, reply, out);
                 return Ok(());
             }
             open = true;
         }
         if !open {
-            let state = "MPI_Waitany of requests that are all closed";
+            let state = "a wait for one of requests that are all closed";
             return Err(self.messages.site().refuse(state, requests));
         }
         for i in 0..requests.len() {
             self.messages.await_end(Key::User(requests.at(i)), Some(thread));
         }
-        self.threads.wait(thread, Pending::Any(requests));
+        self.threads.wait(thread, Pending::Any { requests, some });
         Ok(())
     }
 
@@ -112,10 +116,10 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(Step::Query));
-        if let Pending::Test(request) = &pending {
+        if let Pending::Test { request, .. } = &pending {
             self.flush_for(thread, Key::User(*request), out)?;
         }
-        if let Pending::TestAll(requests) = &pending {
+        if let Pending::TestSet(_, requests) = &pending {
             for i in 0..requests.len() {
                 self.flush_for(thread, Key::User(requests.at(i)), out)?;
             }
@@ -131,18 +135,45 @@ impl Library {
 
     /// The reply of a test whose flag is true.
     fn test_now(&mut self, pending: &Pending) -> Result<Option<Reply>, ProtocolError> {
-        if let Pending::Test(handle) = pending {
-            let key = Key::User(*handle);
-            let done = self.messages.outcome(key)?.is_some();
-            return Ok(done.then(|| Reply::Tested(Some(self.messages.close(key)))));
+        if let Pending::Test { request, keeps } = pending {
+            let key = Key::User(*request);
+            let outcome = self.messages.outcome(key)?;
+            if outcome.is_some() && !keeps {
+                self.messages.close(key);
+            }
+            return Ok(outcome.map(|outcome| Reply::Tested(Some(outcome))));
         }
-        let Pending::TestAll(requests) = pending else { unreachable!("{pending:?} is no test") };
+        let Pending::TestSet(of, requests) = pending else {
+            unreachable!("{pending:?} is no test")
+        };
+        let mut complete = None;
+        let mut all = true;
         for i in 0..requests.len() {
-            if self.messages.outcome(Key::User(requests.at(i)))?.is_none() {
-                return Ok(None);
+            match self.messages.outcome(Key::User(requests.at(i)))? {
+                None if *of == TestOf::All => return Ok(None),
+                None => all = false,
+                Some(_) => complete = complete.or(Some(i)),
             }
         }
-        Ok(Some(Reply::AllTested(Some(self.close_all(requests)))))
+        Ok(match of {
+            TestOf::All => all.then(|| Reply::AllTested(Some(self.close_all(requests)))),
+            TestOf::Any => complete.map(|i| {
+                let outcome = self.messages.close(Key::User(requests.at(i)));
+                Reply::AnyTested(Some((number(i), outcome)))
+            }),
+            TestOf::Some => complete.map(|_| Reply::Some(self.close_complete(requests))),
+        })
+    }
+
+    /// Closes those of a set that are complete.
+    fn close_complete(&mut self, requests: &Requests) -> Box<[(u32, Outcome)]> {
+        let messages = &mut self.messages;
+        let ended = (0..requests.len()).filter_map(|i| {
+            let key = Key::User(requests.at(i));
+            let Body::Complete(_) = messages.requests().get(key)?.body else { return None };
+            Some((number(i), messages.close(key)))
+        });
+        ended.collect()
     }
 
     /// Closes a set of requests that are all complete.
@@ -183,11 +214,15 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let pending = self.threads.take(thread);
         match pending {
-            Some(pending @ (Pending::Test(_) | Pending::TestAll(_))) => {
-                let false_flag = if matches!(pending, Pending::Test(_)) {
-                    Reply::Tested(None)
+            Some(pending @ (Pending::Test { .. } | Pending::TestSet(..))) => {
+                let false_flag = if let Pending::TestSet(of, _) = pending {
+                    match of {
+                        TestOf::All => Reply::AllTested(None),
+                        TestOf::Any => Reply::AnyTested(None),
+                        TestOf::Some => Reply::Some([].into()),
+                    }
                 } else {
-                    Reply::AllTested(None)
+                    Reply::Tested(None)
                 };
                 let reply = self.test_now(&pending)?.unwrap_or(false_flag);
                 push_return(thread, reply, out);
@@ -245,22 +280,41 @@ impl Library {
         push_return(thread, reply, out);
     }
 
-    /// Returns from the wait for any: no thread waits for the other requests of the set.
+    /// Returns from the wait for any (or some): no thread waits for the other requests of the set.
     pub(super) fn return_any(
         &mut self,
         thread: Thread,
         requests: &Requests,
-        key: Key,
+        (key, some): (Key, bool),
         out: &mut Vec<LibraryAction>,
     ) {
         for i in 0..requests.len() {
             self.messages.await_end(Key::User(requests.at(i)), None);
         }
+        if some {
+            return push_return(thread, Reply::Some(self.close_complete(requests)), out);
+        }
         let index = (0..requests.len()).find(|&i| Key::User(requests.at(i)) == key);
         let index = index.expect("the waiter was registered for a request of its set");
-        let index = u32::try_from(index).expect("a set of requests is indexed by u32");
         let outcome = self.messages.close(key);
-        push_return(thread, Reply::Any { index, outcome }, out);
+        push_return(thread, Reply::Any { index: number(index), outcome }, out);
+    }
+
+    /// `MPI_Finalize` waits for the requests that the program has freed.
+    pub(super) fn finalize(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
+        self.threads.wait(thread, Pending::Finalize);
+        self.end_finalize(out);
+    }
+
+    /// Threads in `MPI_Finalize` return where no request that was freed is open any more.
+    pub(super) fn end_finalize(&mut self, out: &mut Vec<LibraryAction>) {
+        if self.messages.requests().has_freed() {
+            return;
+        }
+        for thread in self.threads.finalizing() {
+            self.threads.end(thread);
+            push_return(thread, Reply::Done, out);
+        }
     }
 
     /// The call of a thread with data on a GPU returns, if all of it is over.
@@ -286,4 +340,9 @@ impl Library {
         }
         Ok(())
     }
+}
+
+/// A place in a set of requests.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).expect("a set of requests is indexed by u32")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Key, MessageHeader, Packet, Selection};
-use crate::call::{Buffer, Call, Comm, CommCall, Peer, Requests, SendMode};
+use crate::call::{Buffer, Call, Comm, CommCall, Exchange, Peer, Requests, SendMode};
 use crate::collectives::Collective;
 use crate::contract::Handle;
 use crate::rma::packet::RmaPacket;
@@ -52,6 +52,21 @@ pub(super) fn call(call: &Call) -> String {
         Call::WaitAny { requests } => format!("MPI_Waitany({})", set(requests)),
         Call::Test { request } => format!("MPI_Test(request {})", request.0),
         Call::TestAll { requests } => format!("MPI_Testall({})", set(requests)),
+        Call::Ask { asks, requests } => format!("{}({})", asks.function(), set(requests)),
+        Call::OfRequest { does, request } => format!("{}(request {})", does.function(), request.0),
+        Call::Exchange(call) => exchange(call),
+        Call::Prepare(operation) => {
+            let call = self::call(operation);
+            let (function, arguments) = call.split_once('(').unwrap_or((&call, ")"));
+            let function = function.replacen("MPI_I", "MPI_", 1);
+            let (prefix, name) = function.split_at("MPI_".len());
+            let (first, rest) = name.split_at(usize::from(!name.is_empty()));
+            format!("{prefix}{}{rest}_init({arguments}", first.to_uppercase())
+        }
+        Call::Start { request, operation } => {
+            format!("MPI_Start(request {}: {})", request.0, self::call(operation))
+        }
+        Call::Finalize => "MPI_Finalize()".to_owned(),
         Call::Probe { source, tag, comm } => {
             format!("MPI_Probe({})", selection(*source, *tag, *comm))
         }
@@ -75,6 +90,7 @@ pub(super) fn call(call: &Call) -> String {
         Call::Init => "MPI_Init()".to_owned(),
         Call::Attach { id } => format!("MPI_Endpoint_attach(endpoint {id})"),
         Call::Compare { a, b } => format!("MPI_Comm_compare({}, {})", named(*a), named(*b)),
+        Call::Place { comm } => format!("MPI_Comm_rank({})", named(*comm)),
         Call::Communicators(call) => format!("{}({})", call.function(), named(call.comm())),
         Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),
         Call::DetachBuffer => "MPI_Buffer_detach()".to_owned(),
@@ -205,6 +221,17 @@ fn collective(function: &str, call: &Collective, request: &str) -> String {
     format!("{function}({}{root}, by {algorithm}{request})", named(call.comm))
 }
 
+/// `MPI_Sendrecv` with its two messages.
+fn exchange(call: &Exchange) -> String {
+    let [sends, receives] = [&call.send, &call.receive].map(self::call);
+    let inside = |call: &str| {
+        let inside = call.split_once('(').map_or(call, |(_, inside)| inside);
+        inside.trim_end_matches(')').to_owned()
+    };
+    let request = call.request.map_or_else(String::new, |it| format!(", request {}", it.0));
+    format!("{}({}; {}{request})", call.function(), inside(&sends), inside(&receives))
+}
+
 fn key(key: Key) -> String {
     match key {
         Key::User(handle) => format!("request {}", handle.0),
@@ -212,6 +239,7 @@ fn key(key: Key) -> String {
         Key::Buffered(slot) => format!("buffered message {slot}"),
         Key::Part(_, part) => format!("message {part} of its collective"),
         Key::Later(slot, part) => format!("message {part} of its collective {slot} under way"),
+        Key::Joint(_, part) => format!("message {part} of a request that has several"),
     }
 }
 

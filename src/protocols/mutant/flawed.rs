@@ -13,7 +13,7 @@
 use super::Mutant;
 use super::messages::Messages;
 use super::windows::Answers;
-use super::{messages, pieces, windows};
+use super::{messages, pieces, prepared, windows};
 use crate::call::{Call, Reply};
 use crate::contract::{
     Action, Awaited, Brought, Entry, Guard, Input, Keeps, Lane, Lanes, Machine, Process,
@@ -151,6 +151,7 @@ impl Machine for Flawed {
         let frees = matches!(input, Input::Call(Call::FreeEndpoint { .. }));
         let contexts = *self.library.messages_mut().contexts_mut();
         messages::bend_input(mutant, &mut self.messages, &mut input);
+        prepared::bend_input(mutant, &mut input);
         let told = windows::bend_input(mutant, &mut self.answers, &mut input);
         let mut list = Vec::new();
         self.library.handle(thread, input, &mut list)?;

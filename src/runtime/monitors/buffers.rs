@@ -58,6 +58,18 @@ pub enum UseAs {
     Destination,
     /// Read it as it is, and leave it so: what a rank gives to a collective.
     Input,
+    /// Read it, and then write it: the one buffer of a send and a receive.
+    Replaced,
+}
+
+impl UseAs {
+    /// Whether the library may write it.
+    pub const fn writes(self) -> bool {
+        match self {
+            Self::Destination | Self::Replaced => true,
+            Self::Source | Self::Input => false,
+        }
+    }
 }
 
 /// Calls that lend buffers, told to monitors.
@@ -94,6 +106,11 @@ impl Lends for Call {
             | Self::WaitAny { .. }
             | Self::Test { .. }
             | Self::TestAll { .. }
+            | Self::Ask { .. }
+            | Self::OfRequest { .. }
+            | Self::Finalize
+            | Self::Prepare(_)
+            | Self::Place { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }
@@ -110,6 +127,11 @@ impl Lends for Call {
             | Self::Device(_)
             | Self::Compare { .. } => None,
             Self::Typed(typed) => typed_lent(typed),
+            Self::Start { operation, .. } => operation.lends(),
+            Self::Exchange(call) => match call.replaced() {
+                Some(buffer) => lent(&buffer, UseAs::Replaced),
+                None => call.send.lends(),
+            },
             Self::Rma(call) => {
                 let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
@@ -127,6 +149,12 @@ impl Lends for Call {
     }
 
     fn lends_also(&self) -> Option<Lent> {
+        if let Self::Start { operation, .. } = self {
+            return operation.lends_also();
+        }
+        if let Self::Exchange(call) = self {
+            return if call.replaced().is_some() { None } else { call.receive.lends() };
+        }
         let input = if let Self::Rma(call) = self {
             one_sided(call).and_then(Operation::origin)
         } else if let Self::Collective(call) | Self::Icollective { call, .. } = self {
@@ -139,8 +167,14 @@ impl Lends for Call {
 
     #[inline]
     fn elements(&self) -> Option<&Arc<Elements>> {
-        if let Self::Typed(typed) = self { Some(&typed.elements) } else { None }
+        if matches!(self, Self::Typed(_) | Self::Start { .. }) { stated(self) } else { None }
     }
+}
+
+/// What the buffer of a call holds that begins a message of a datatype.
+#[inline(never)]
+fn stated(call: &Call) -> Option<&Arc<Elements>> {
+    if let Call::Typed(typed) = call.begun() { Some(&typed.elements) } else { None }
 }
 
 /// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.
@@ -256,7 +290,7 @@ impl Ledger {
     fn gives_back(&mut self, region: Region, fact: Option<&Observation>) {
         let is = |use_as: UseAs| match fact {
             Some(Observation::SendComplete { .. }) => use_as == UseAs::Source,
-            Some(Observation::Received { .. }) => use_as == UseAs::Destination,
+            Some(Observation::Received { .. }) => use_as.writes(),
             _ => true,
         };
         let same = |(lent, _): &(Lent, _)| lent.region == region && is(lent.use_as);
@@ -281,7 +315,7 @@ fn conflict(
             && one.offset < other.offset + other.len
             && other.offset < one.offset + one.len
     };
-    let writes = |lent: Lent| lent.use_as == UseAs::Destination;
+    let writes = |lent: Lent| lent.use_as.writes();
     let (other, at) = own.iter().find(|(other, _)| {
         overlap(other.region, with.region) && (writes(*other) || writes(with))
     })?;
@@ -382,8 +416,10 @@ impl Buffers {
         // Where no bytes exist, nothing is filled, and none name their message.
         let real = memories.payload() == Payload::Real;
         let message = match use_as {
-            UseAs::Source if real && id < Buffer::OWN => list.iter().find_map(sent),
-            UseAs::Source | UseAs::Destination | UseAs::Input => None,
+            UseAs::Source | UseAs::Replaced if real && id < Buffer::OWN => {
+                list.iter().find_map(sent)
+            }
+            UseAs::Source | UseAs::Destination | UseAs::Input | UseAs::Replaced => None,
         };
         if let (UseAs::Source, Some(statement)) = (use_as, &coming) {
             self.types.sent(statement, list);
@@ -408,7 +444,7 @@ impl Buffers {
         loan.len = loan.len.max(region.offset + region.len);
         match use_as {
             UseAs::Source | UseAs::Input => loan.sources += 1,
-            UseAs::Destination => loan.destinations += 1,
+            UseAs::Destination | UseAs::Replaced => loan.destinations += 1,
         }
         if let Some((message, seed)) = message.zip(loan.seed).filter(|_| is_as_filled) {
             self.contents.insert(message, seed);
@@ -512,7 +548,7 @@ impl Buffers {
         };
         let count = match use_as {
             UseAs::Source | UseAs::Input => &mut loan.sources,
-            UseAs::Destination => &mut loan.destinations,
+            UseAs::Destination | UseAs::Replaced => &mut loan.destinations,
         };
         let Some(rest) = count.checked_sub(1) else {
             found.push(broken(process, id, "it is given back, but was not lent".into()));

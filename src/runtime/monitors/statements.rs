@@ -63,6 +63,10 @@ fn words(error: StatementError) -> (&'static str, String) {
         StatementError::NeverHeld { times } => {
             ("`until` ends", format!("its condition did not hold after {times} repetitions"))
         }
+        StatementError::OneForEach { found, ranks } => (
+            "the list of a collective has an entry for each rank of its communicator",
+            format!("the list has {found}, and the communicator {ranks} ranks"),
+        ),
         StatementError::StillOpen => (
             "a request ends before its name is used again",
             "the request of the statement is still open".to_owned(),
@@ -74,6 +78,17 @@ fn words(error: StatementError) -> (&'static str, String) {
         StatementError::CancelsSend => {
             ("`cancel` is for receives", "the request is not that of a receive".to_owned())
         }
+        StatementError::FreesNoMessage => (
+            "`request_free` is for messages",
+            "the request is that of a collective or of a one-sided operation".to_owned(),
+        ),
+        StatementError::NoRequest => {
+            ("the request exists", "it is MPI_REQUEST_NULL (MPI_ERR_REQUEST)".to_owned())
+        }
+        StatementError::WasFreed => (
+            "the name of a request that was freed is not used again",
+            "its operation may be under way still".to_owned(),
+        ),
         StatementError::Asserted => {
             ("what a program asserts holds", "the condition of `assert` does not hold".to_owned())
         }
@@ -89,6 +104,11 @@ fn shown(value: ReturnValue, number: i64) -> String {
         _ if number == UNDEFINED => "undefined".to_owned(),
         ReturnValue::Flag | ReturnValue::Cancelled => (number != 0).to_string(),
         ReturnValue::Count => format!("{number} B"),
-        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Index => number.to_string(),
+        ReturnValue::Source
+        | ReturnValue::Tag
+        | ReturnValue::Index
+        | ReturnValue::OutCount
+        | ReturnValue::Rank
+        | ReturnValue::Size => number.to_string(),
     }
 }

@@ -175,6 +175,8 @@ impl Writer {
             Call::WaitAny { .. }
             | Call::Test { .. }
             | Call::TestAll { .. }
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
             | Call::Probe { .. }
             | Call::Iprobe { .. }
             | Call::Mprobe { .. }
@@ -189,7 +191,26 @@ impl Writer {
             Call::Device(_) => Err("a buffer in GPU memory".into()),
             Call::Typed(typed) if typed.elements.is_one_piece() => self.call(&typed.call),
             Call::Typed(_) => Err("a buffer that lies in pieces: GOAL has no packing".into()),
-            Call::AttachBuffer { .. }
+            Call::Exchange(call) => {
+                let Call::Send { to, tag, comm, buffer, .. } = &call.send else {
+                    return Err("an exchange without a send".into());
+                };
+                let Call::Recv { source, tag: of, buffer: into, .. } = &call.receive else {
+                    return Err("an exchange without a receive".into());
+                };
+                if call.request.is_some() {
+                    return Err("MPI_Isendrecv, whose request is that of two operations".into());
+                }
+                let receive = self.receive(*source, *of, *comm, into.bytes)?;
+                let send = self.send(*to, *tag, (*comm, SendMode::Standard), buffer.bytes)?;
+                self.waited.extend(receive);
+                self.waited.extend(send);
+                Ok(Reply::Outcome(receive.map_or(RECEIVED_NOTHING, |op| self.received(op))))
+            }
+            Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
+            Call::Start { operation, .. } => self.call(operation),
+            Call::Place { .. }
+            | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init
             | Call::CreateEndpoints { .. }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
-use protocols::call::{Buffer, Call, CommCall, Outcome, Peer, Requests};
+use protocols::call::{Buffer, Call, CommCall, Exchange, Outcome, Peer, Requests};
 use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
@@ -57,6 +57,9 @@ pub(crate) enum Key {
     To,
     Source,
     Tag,
+    /// The tag of the send, and of the receive, of one call that does both.
+    SendTag,
+    RecvTag,
     Size,
     Room,
     Time,
@@ -135,6 +138,8 @@ impl Key {
             Self::To => "to",
             Self::Source => "src",
             Self::Tag => "tag",
+            Self::SendTag => "send_tag",
+            Self::RecvTag => "recv_tag",
             Self::Size | Self::Block { .. } => "size",
             Self::Room => "max",
             Self::Time => "time",
@@ -152,6 +157,11 @@ impl Key {
             Self::Root { .. } => "root",
             Self::Requests(_) | Self::Elements { .. } | Self::Count { .. } => "count",
         }
+    }
+
+    /// Whether it is a tag.
+    pub(crate) const fn is_tag(self) -> bool {
+        matches!(self, Self::Tag | Self::SendTag | Self::RecvTag)
     }
 
     /// Whether it says which requests and messages a call is about, or which buffers they have.
@@ -208,6 +218,12 @@ impl Computed {
         }
         if let Call::Rma(call) = call {
             return one_sided::put(self.key, Arc::make_mut(call), value);
+        }
+        if let Call::Prepare(operation) = call {
+            return self.put(Arc::make_mut(operation), value, known);
+        }
+        if let Call::Exchange(call) = call {
+            return self.put_in_exchange(Arc::make_mut(call), value, known);
         }
         match (self.key, call) {
             (Key::To, Call::Isend { to: peer, .. } | Call::Send { to: peer, .. })
@@ -271,6 +287,7 @@ impl Computed {
                 | Call::Icollective { request, .. }
                 | Call::Wait { request }
                 | Call::Test { request }
+                | Call::OfRequest { request, .. }
                 | Call::Cancel { request },
             ) => *request = members.at(value),
             (
@@ -299,20 +316,72 @@ impl Computed {
                 }
             }
             (
-                Key::Listed(at, members),
-                Call::WaitAll { requests: Requests::List(list), .. }
-                | Call::WaitAny { requests: Requests::List(list) }
-                | Call::TestAll { requests: Requests::List(list) },
-            ) => Arc::make_mut(list)[at] = members.at(value),
-            (
-                Key::Requests(members),
+                Key::Listed(..) | Key::Requests(_),
                 Call::WaitAll { requests, .. }
                 | Call::WaitAny { requests }
+                | Call::Ask { requests, .. }
                 | Call::TestAll { requests },
-            ) => *requests = members.up_to(value),
+            ) => self.put_among(requests, value),
             (key, call) => unreachable!("{call:?} has no key {key:?}"),
         }
     }
+
+    /// Puts `value` into a set of requests.
+    pub(super) fn put_among(&self, requests: &mut Requests, value: i64) {
+        match (self.key, requests) {
+            (Key::Listed(at, members), Requests::List(list)) => {
+                Arc::make_mut(list)[at] = members.at(value);
+            }
+            (Key::Request(members), requests) => {
+                *requests = Requests::Range { first: members.at(value), count: 1 };
+            }
+            (Key::Requests(members), requests) => *requests = members.up_to(value),
+            (key, requests) => unreachable!("{requests:?} have no key {key:?}"),
+        }
+    }
+
+    /// The same as [`Self::put`] for a call that sends and receives.
+    fn put_in_exchange(&self, call: &mut Exchange, value: i64, known: &[i64]) {
+        let Exchange { send, receive, request, replaces } = call;
+        if let Key::Request(members) = self.key {
+            *request = Some(members.at(value));
+            return;
+        }
+        if let Key::Buffers(members) = self.key {
+            let Handle(first) = members.at(value);
+            let second = if *replaces { first } else { first + 1 };
+            for (call, id) in [(send, first), (receive, second)] {
+                if let Call::Send { buffer, .. } | Call::Recv { buffer, .. } = call
+                    && buffer.id < Buffer::OWN
+                {
+                    buffer.id = id;
+                }
+            }
+            return;
+        }
+        let key = if self.key.is_tag() { Key::Tag } else { self.key };
+        let half = Self { key, ..self.clone() };
+        let receives = matches!(self.key, Key::RecvTag | Key::Source | Key::Room);
+        half.put(if receives { receive } else { send }, value, known);
+        if key == Key::Size && *replaces {
+            half.put(receive, value, known);
+        }
+    }
+}
+
+/// Gives the buffers of a collective the lengths that they have at a rank of its communicator.
+pub(super) fn fit(
+    call: &mut Call,
+    place: (u32, u32),
+    in_place: bool,
+) -> Result<(), StatementError> {
+    if let Call::Prepare(operation) = call {
+        return fit(Arc::make_mut(operation), place, in_place);
+    }
+    let (Call::Collective(call) | Call::Icollective { call, .. }) = call else {
+        unreachable!("{call:?} is no collective")
+    };
+    collectives::fit::fit(Arc::make_mut(call), place, in_place)
 }
 
 /// Moves the region of a statement to buffer `id`; one with a name stays.
@@ -336,6 +405,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         Returned::Probed(status) | Returned::MaybeProbed(Some(status)) => Some(status),
         Returned::Ended(ending)
         | Returned::Any(Some((_, ending)))
+        | Returned::AnyTested(Some(Some((_, ending))))
         | Returned::Tested(Some(ending)) => match ending {
             Ending::Over {
                 outcome: Outcome::Received(status) | Outcome::Truncated(status),
@@ -346,10 +416,13 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             }
         },
         Returned::All(_)
+        | Returned::Some(_)
         | Returned::Any(None)
+        | Returned::AnyTested(None | Some(None))
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::MaybeProbed(None) => None,
     };
@@ -369,13 +442,18 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             Some(i64::from(endings.any(is_cancelled)))
         }
         ReturnValue::Index => match returned {
-            Returned::Any(Some((index, _))) => Some(i64::from(*index)),
+            Returned::Any(Some((index, _))) | Returned::AnyTested(Some(Some((index, _)))) => {
+                Some(i64::from(*index))
+            }
             Returned::Any(None)
+            | Returned::AnyTested(None | Some(None))
+            | Returned::Some(_)
             | Returned::Ended(_)
             | Returned::All(_)
             | Returned::Tested(_)
             | Returned::AllTested(_)
             | Returned::WindowTested(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_)
             | Returned::MaybeProbed(_) => None,
@@ -383,19 +461,30 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
         ReturnValue::Flag => match returned {
             Returned::Tested(ended) => Some(i64::from(ended.is_some())),
             Returned::AllTested(ended) => Some(i64::from(ended.is_some())),
+            Returned::AnyTested(ended) => Some(i64::from(ended.is_some())),
             Returned::MaybeProbed(status) => Some(i64::from(status.is_some())),
             Returned::WindowTested(over) => Some(i64::from(*over)),
             Returned::Ended(_)
             | Returned::All(_)
             | Returned::Any(_)
+            | Returned::Some(_)
+            | Returned::Place(_)
             | Returned::Part(_)
             | Returned::Probed(_) => None,
         },
+        ReturnValue::Rank | ReturnValue::Size => {
+            let Returned::Place([rank, size]) = returned else { return None };
+            Some(i64::from(if value == ReturnValue::Rank { *rank } else { *size }))
+        }
+        ReturnValue::OutCount => {
+            let Returned::Some(ended) = returned else { return None };
+            i64::try_from(ended.as_ref()?.len()).ok()
+        }
     }
 }
 
 /// The rank and the number of ranks in a communicator of all ranks, in their order or in reverse.
-fn place(known: &[i64], reversed: bool) -> (u32, u32) {
+pub(super) fn place(known: &[i64], reversed: bool) -> (u32, u32) {
     let number = |value: i64| u32::try_from(value).expect("ranks have 32-bit numbers");
     let (rank, size) = (number(known[0]), number(known[1]));
     (if reversed { size - 1 - rank } else { rank }, size)
@@ -405,12 +494,15 @@ fn place(known: &[i64], reversed: bool) -> (u32, u32) {
 fn is_empty(returned: &Returned) -> bool {
     match returned {
         Returned::Ended(ending) | Returned::Tested(Some(ending)) => *ending == Ending::Inactive,
-        Returned::Any(None) => true,
+        Returned::Any(None) | Returned::AnyTested(Some(None)) => true,
         Returned::Any(Some(_))
+        | Returned::AnyTested(None | Some(Some(_)))
+        | Returned::Some(_)
         | Returned::All(_)
         | Returned::Tested(None)
         | Returned::AllTested(_)
         | Returned::WindowTested(_)
+        | Returned::Place(_)
         | Returned::Part(_)
         | Returned::Probed(_)
         | Returned::MaybeProbed(_) => false,

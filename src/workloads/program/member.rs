@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::job::duplicate;
 use mpi::communicator::Communicators;
-use protocols::call::{Buffer, Call, Comm, CommCall, Over, Reply, Requests, TypedCall};
+use protocols::call::{Buffer, Call, Comm, CommCall, Exchange, Over, Reply, Requests, TypedCall};
 use protocols::collectives::Collective;
 use protocols::contract::{Handle, Next, Region, Space};
 
@@ -202,11 +202,26 @@ impl Member {
                 self.comm(comm);
                 buffer.id = self.buffer(buffer.id);
             }
-            Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
+            Call::Wait { request }
+            | Call::Test { request }
+            | Call::OfRequest { request, .. }
+            | Call::Cancel { request } => self.handle(request),
+            Call::Prepare(operation) => self.number_call(Arc::make_mut(operation)),
+            Call::Start { request, operation } => {
                 self.handle(request);
+                self.number_call(Arc::make_mut(operation));
+            }
+            Call::Exchange(call) => {
+                let Exchange { send, receive, request, .. } = Arc::make_mut(call);
+                self.number_call(send);
+                self.number_call(receive);
+                if let Some(request) = request {
+                    self.handle(request);
+                }
             }
             Call::WaitAll { requests, .. }
             | Call::WaitAny { requests }
+            | Call::Ask { requests, .. }
             | Call::TestAll { requests } => self.handles(requests),
             Call::Mprobe { message, comm, .. } | Call::Improbe { message, comm, .. } => {
                 self.handle(message);
@@ -224,6 +239,7 @@ impl Member {
             Call::Probe { comm, .. }
             | Call::Iprobe { comm, .. }
             | Call::Barrier { comm }
+            | Call::Place { comm }
             | Call::FreeEndpoint { comm } => self.comm(comm),
             Call::CreateEndpoints { parent, first, .. } => {
                 self.comm(parent);
@@ -246,6 +262,7 @@ impl Member {
             Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init
+            | Call::Finalize
             | Call::Attach { .. }
             | Call::Rma(_)
             | Call::Device(_) => {}

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::control::{Computed, Control, Key};
+use super::control::{Computed, Control};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Comm, Peer, SendMode};
+use protocols::call::{Call, Comm, Peer, Requests, SendMode};
 use units::TimeDelta;
 
 /// One operation of a rank, as it stands in the scenario.
@@ -92,6 +92,11 @@ pub(crate) struct Extras {
     pub(crate) expected: Vec<(ReturnValue, Expression)>,
     /// Values of single requests of a call that is about several, by their places there.
     pub(crate) statuses: Vec<(u32, ReturnValue, Expression)>,
+    /// Whether it is a collective whose buffers depend on a rank and a number of ranks that the program
+    /// asks for.
+    pub(crate) asked: bool,
+    /// Whether it is a collective in place.
+    pub(crate) in_place: bool,
     /// Variables that keep values which it returns, by their slots.
     pub(crate) kept: Vec<(ReturnValue, usize)>,
 }
@@ -100,7 +105,7 @@ impl Extras {
     /// The same where tags end at `most`.
     pub(crate) fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
-        for one in extras.computed.iter_mut().filter(|one| one.key == Key::Tag) {
+        for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
             one.range.1 = most;
         }
         extras
@@ -112,6 +117,8 @@ impl Extras {
 pub enum Does {
     /// It calls the library.
     Call(Call),
+    /// It starts the operations that were prepared for these requests: a call for each.
+    Start(Requests),
     /// It spends time outside the library.
     Compute(TimeDelta),
     /// It notes the time under this number.

@@ -33,8 +33,13 @@ pub enum Returned {
     /// `waitany`: the position in its list, and how that request ended; `None` where no request of
     /// the list was open (`MPI_UNDEFINED`).
     Any(Option<(u32, Ending)>),
-    /// `test`: `None` is a false flag.
+    /// `waitsome`, `testsome`: the positions of the requests that ended, and how; `None` where no
+    /// request of the list was open (`MPI_UNDEFINED`).
+    Some(Option<Box<[(u32, Ending)]>>),
+    /// `test`, `request_get_status`: `None` is a false flag.
     Tested(Option<Ending>),
+    /// `testany`: `None` is a false flag, else as `waitany`.
+    AnyTested(Option<Option<(u32, Ending)>>),
     /// `testall`: `None` is a false flag.
     AllTested(Option<Box<[Ending]>>),
     /// `probe`, `mprobe`.
@@ -43,6 +48,8 @@ pub enum Returned {
     MaybeProbed(Option<Status>),
     /// `win_test`: its flag.
     WindowTested(bool),
+    /// `comm_rank`, `comm_size`: the rank, and the number of ranks.
+    Place([u32; 2]),
     /// `win_shared_query`: where the part lies.
     Part(Region),
 }
@@ -52,15 +59,30 @@ impl Returned {
     pub fn endings(&self) -> impl Iterator<Item = &Ending> {
         let (one, many): (Option<&Ending>, &[Ending]) = match self {
             Self::Ended(ending) => (Some(ending), &[]),
-            Self::Any(ended) => (ended.as_ref().map(|(_, ending)| ending), &[]),
+            Self::Any(ended) | Self::AnyTested(Some(ended)) => {
+                (ended.as_ref().map(|(_, ending)| ending), &[])
+            }
             Self::Tested(ended) => (ended.as_ref(), &[]),
             Self::All(endings) => (None, endings),
             Self::AllTested(ended) => (None, ended.as_deref().unwrap_or_default()),
-            Self::Probed(_) | Self::MaybeProbed(_) | Self::WindowTested(_) | Self::Part(_) => {
-                (None, &[])
-            }
+            Self::Some(_)
+            | Self::AnyTested(None)
+            | Self::Probed(_)
+            | Self::MaybeProbed(_)
+            | Self::WindowTested(_)
+            | Self::Place(_)
+            | Self::Part(_) => (None, &[]),
         };
-        one.into_iter().chain(many)
+        let some = if let Self::Some(Some(ended)) = self { &ended[..] } else { &[] };
+        one.into_iter().chain(many).chain(some.iter().map(|(_, ending)| ending))
+    }
+
+    /// What the call returned of the `of`-th operation that ended in it, alone.
+    pub(super) fn one(&self, of: usize) -> Option<Self> {
+        if let Self::Some(ended) = self {
+            return Some(Self::Any(Some(*ended.as_ref()?.get(of)?)));
+        }
+        self.endings().nth(of).map(|ending| Self::Ended(*ending))
     }
 }
 

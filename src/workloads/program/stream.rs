@@ -1,6 +1,6 @@
 //! The program of one rank, as a runtime drives it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,8 +11,11 @@ use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::truncation::too_short;
 use form::expression::Expression;
+use mpi::communicator::Communicators;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
-use protocols::call::{Buffer, Call, Outcome, Reply, Requests, SendMode, Status};
+use protocols::call::{
+    Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
+};
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
@@ -54,6 +57,18 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// Its rank in communicators that it has asked for, and their sizes.
+    places: BTreeMap<Comm, [u32; 2]>,
+    /// The communicator that it asks for, before its next step.
+    asking: Option<Comm>,
+    /// The operations that were prepared for requests.
+    prepared: BTreeMap<Handle, Arc<Call>>,
+    /// How many of the requests of its `startall` are started.
+    started: usize,
+    /// Requests that it has freed: the library closes them, and nobody knows when.
+    freed: BTreeSet<Handle>,
+    /// Whether it is in `MPI_Finalize`, which waits for them.
+    finalizes: bool,
     /// Per message handle: whether it holds a message.
     probed: Vec<bool>,
     /// The step of every call made; steps that find nothing open make none. A program with loops keeps as
@@ -69,11 +84,24 @@ pub struct ProgramStream {
 struct Begun {
     /// Its buffer; 0 of a collective, whose outcome tells of none.
     buffer: u32,
-    /// Whether it receives: no other operation can be cancelled.
-    receives: bool,
+    /// What it is.
+    of: Of,
     /// What it has of buffers with a name, and the line that has begun it.
     lent: [Option<Lent>; 2],
     line: u32,
+}
+
+/// What an operation with a request is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Of {
+    /// A send.
+    Send,
+    /// A receive: no other operation can be cancelled.
+    Receive,
+    /// A send and a receive.
+    Exchange,
+    /// A collective, or a one-sided operation: its request cannot be freed.
+    NoMessage,
 }
 
 /// The steps never change, so two states of one program differ only in the rest. The calls that were made are for
@@ -81,6 +109,8 @@ struct Begun {
 impl Hash for ProgramStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.begun, &self.open, &self.probed, &self.records).hash(state);
+        (&self.prepared, self.started, &self.freed, self.finalizes).hash(state);
+        (&self.places, self.asking).hash(state);
         (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
         if !self.loops() {
             self.calls.hash(state);
@@ -137,6 +167,12 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            places: BTreeMap::new(),
+            asking: None,
+            prepared: BTreeMap::new(),
+            started: 0,
+            freed: BTreeSet::new(),
+            finalizes: false,
             probed: Vec::new(),
             calls: VecDeque::new(),
             dropped: 0,
@@ -247,22 +283,70 @@ impl ProgramStream {
                 }
                 Does::Control(control) => self.goes_on(control)?,
                 Does::Call(call) => {
+                    if let Some(comm) = self.unknown(step, call) {
+                        self.asking = Some(comm);
+                        return self.calls(Call::Place { comm });
+                    }
                     let mut call = call.clone();
                     self.compute_keys(step.extras.as_deref(), &mut call)?;
                     if let Some(call) = self.reduced(call)? {
-                        self.check_names(&call)?;
-                        self.lending = lent(&call);
-                        for lent in self.lending.into_iter().flatten() {
-                            self.check_free(lent)?;
-                        }
-                        self.calls_from(self.last());
-                        self.silent = 0;
-                        return Ok(Next::Call(call));
+                        return self.calls(call);
+                    }
+                }
+                Does::Start(requests) => {
+                    let requests = self.computed_set(step.extras.as_deref(), requests)?;
+                    if !requests.is_empty() {
+                        let request = requests.at(self.started);
+                        let operation = self.prepared.get(&request).map(Arc::clone);
+                        let operation = operation.ok_or(StatementError::NoRequest)?;
+                        return self.calls(Call::Start { request, operation });
                     }
                 }
             }
         }
-        Ok(Next::End)
+        if self.freed.is_empty() || self.finalizes {
+            return Ok(Next::End);
+        }
+        self.finalizes = true;
+        self.calls_from(self.last());
+        Ok(Next::Call(Call::Finalize))
+    }
+
+    /// The communicator that a program must ask for before the step: the buffers depend on it.
+    fn unknown(&self, step: &Step, call: &Call) -> Option<Comm> {
+        let asked = step.extras.as_ref().is_some_and(|extras| extras.asked);
+        let comm = call.comm().filter(|_| asked)?;
+        (!self.places.contains_key(&comm)).then_some(comm)
+    }
+
+    /// The program calls.
+    fn calls(&mut self, call: Call) -> Result<Next<Call>, StatementError> {
+        self.check_names(&call)?;
+        self.lending = lent(&call);
+        for lent in self.lending.into_iter().flatten() {
+            self.check_free(lent)?;
+        }
+        if let Call::Prepare(operation) = &call
+            && let Some(request) = call.begins()
+        {
+            self.prepared.insert(request, Arc::clone(operation));
+        }
+        self.calls_from(self.last());
+        self.silent = 0;
+        Ok(Next::Call(call))
+    }
+
+    /// The requests of a step that starts some.
+    fn computed_set(
+        &self,
+        extras: Option<&Extras>,
+        requests: &Requests,
+    ) -> Result<Requests, StatementError> {
+        let mut requests = requests.clone();
+        for one in extras.map_or(&[][..], |extras| &extras.computed) {
+            one.put_among(&mut requests, one.of(&self.variables)?);
+        }
+        Ok(requests)
     }
 
     /// Changes variables, and where the program goes on.
@@ -333,10 +417,24 @@ impl ProgramStream {
     }
 
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
+        let asked = extras.is_some_and(|extras| extras.asked);
+        let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
+        let known = place.map(|place| place.map(i64::from));
+        let known = known.as_ref().map_or(&self.variables[..], |known| known);
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?, &self.variables);
+            one.put(call, one.of(&self.variables)?, known);
         }
-        if extras.is_some_and(|extras| !extras.computed.is_empty()) && !self.buffers.is_empty() {
+        let in_place = extras.is_some_and(|extras| extras.in_place);
+        if asked || in_place {
+            // Without a question the communicator has all ranks, in their order or in reverse.
+            let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
+            let all = || control::place(&self.variables, reversed);
+            let place = place.map_or_else(all, |[me, ranks]| (me, ranks));
+            control::fit(call, place, in_place)?;
+        }
+        let computes =
+            asked || in_place || extras.is_some_and(|extras| !extras.computed.is_empty());
+        if computes && !self.buffers.is_empty() {
             return self.check_buffers(call);
         }
         Ok(())
@@ -367,7 +465,7 @@ impl ProgramStream {
 
     /// Refuses to touch bytes that an operation with a request still has: its program has not waited for it.
     fn check_free(&self, with: Lent) -> Result<(), StatementError> {
-        let writes = |lent: &Lent| lent.use_as == UseAs::Destination;
+        let writes = |lent: &Lent| lent.use_as.writes();
         for begun in self.open.iter().flatten() {
             let other = begun.lent.iter().flatten().find(|other| {
                 overlap(other.region, with.region) && (writes(other) || writes(&with))
@@ -381,18 +479,30 @@ impl ProgramStream {
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
     fn check_names(&self, call: &Call) -> Result<(), StatementError> {
-        if begins(call).is_some_and(|request| self.is_open(request)) {
-            return Err(StatementError::StillOpen);
+        if let Some(request) = call.begins() {
+            let starts = matches!(call, Call::Start { .. });
+            if self.is_open(request) || !starts && self.prepared.contains_key(&request) {
+                return Err(StatementError::StillOpen);
+            }
+            if self.freed.contains(&request) {
+                return Err(StatementError::WasFreed);
+            }
         }
         if let Call::Mprobe { message, .. } | Call::Improbe { message, .. } = call
             && self.has_message(*message)
         {
             return Err(StatementError::StillHeld);
         }
+        let of = |request: &Handle| self.open[request.0 as usize].map(|begun| begun.of);
         if let Call::Cancel { request } = call
-            && !self.open[request.0 as usize].is_some_and(|begun| begun.receives)
+            && of(request) != Some(Of::Receive)
         {
             return Err(StatementError::CancelsSend);
+        }
+        if let Call::OfRequest { does: OfRequest::Free, request } = call
+            && of(request) == Some(Of::NoMessage)
+        {
+            return Err(StatementError::FreesNoMessage);
         }
         Ok(())
     }
@@ -428,6 +538,7 @@ impl ProgramStream {
             }
             Does::Control(_)
             | Does::Call(_)
+            | Does::Start(_)
             | Does::Compute(_)
             | Does::Access(_)
             | Does::Mark(_) => None,
@@ -440,6 +551,11 @@ impl ProgramStream {
         if !self.is_idle(&call) {
             return Ok(Some(self.with_open_requests(call)));
         }
+        if let Call::OfRequest { does: OfRequest::Free, request } = call {
+            // Nothing was begun by it, and the library does not know it.
+            let prepared = self.prepared.remove(&request);
+            return prepared.map(|_| None).ok_or(StatementError::NoRequest);
+        }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
             None => Ok(None),
@@ -450,14 +566,16 @@ impl ProgramStream {
     fn is_idle(&self, call: &Call) -> bool {
         match call {
             Call::Typed(typed) => self.is_idle(&typed.call),
-            Call::Wait { request } | Call::Test { request } | Call::Cancel { request } => {
-                !self.is_open(*request)
-            }
+            Call::Wait { request }
+            | Call::Test { request }
+            | Call::OfRequest { request, .. }
+            | Call::Cancel { request } => !self.is_open(*request),
             Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
                 !self.has_message(*message)
             }
             Call::WaitAll { requests, .. }
             | Call::WaitAny { requests }
+            | Call::Ask { requests, .. }
             | Call::TestAll { requests } => handles(requests).all(|handle| !self.is_open(handle)),
             Call::Isend { .. }
             | Call::Send { .. }
@@ -468,7 +586,12 @@ impl ProgramStream {
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Barrier { .. }
+            | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
+            | Call::Place { .. }
             | Call::Init
+            | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::CreateEndpoints { .. }
@@ -486,6 +609,7 @@ impl ProgramStream {
     fn with_open_requests(&self, mut call: Call) -> Call {
         if let Call::WaitAll { requests, .. }
         | Call::WaitAny { requests }
+        | Call::Ask { requests, .. }
         | Call::TestAll { requests } = &mut call
         {
             *requests = self.open_of(requests);
@@ -511,14 +635,39 @@ impl ProgramStream {
 
     /// The last call returned.
     fn take(&mut self, reply: Reply) -> Result<(), StatementError> {
+        if self.finalizes {
+            return Ok(());
+        }
+        if let (Some(comm), Reply::Numbers(place)) = (self.asking.take(), &reply) {
+            self.places.insert(comm, [place[0], place[1]]);
+            self.begun -= 1;
+            return Ok(());
+        }
         let steps = Arc::clone(&self.steps);
-        let Step { does: Does::Call(call), extras, .. } = &steps[self.last() as usize] else {
-            panic!("a reply to a computation: {reply:?}")
-        };
+        let Step { does, extras, .. } = &steps[self.last() as usize];
+        if let Does::Start(requests) = does {
+            let requests = self.computed_set(extras.as_deref(), requests)?;
+            self.has_started(&requests);
+            return Ok(());
+        }
+        let Does::Call(call) = does else { panic!("a reply to a computation: {reply:?}") };
         let with_requests = self.with_requests(extras.as_deref(), call)?;
         match self.returned(with_requests.as_ref().unwrap_or(call), reply) {
             Some(returned) => self.record(returned),
             None => Ok(()),
+        }
+    }
+
+    /// One of the operations of a step is started; where others follow, the step comes again.
+    fn has_started(&mut self, requests: &Requests) {
+        let request = requests.at(self.started);
+        let operation = Arc::clone(&self.prepared[&request]);
+        self.begin(request, buffer_of(&operation), of(&operation));
+        self.started += 1;
+        if self.started < requests.len() {
+            self.begun -= 1;
+        } else {
+            self.started = 0;
         }
     }
 
@@ -547,23 +696,52 @@ impl ProgramStream {
                 | Call::Icollective { request, .. },
                 Reply::Done,
             ) => {
-                self.begin(*request, buffer_of(call), receives(call));
+                self.begin(*request, buffer_of(call), of(call));
                 None
+            }
+            (Call::Exchange(call), Reply::Done) => {
+                let request = call.request.expect("only a call with a request returns at once");
+                self.begin(request, buffer_of(&call.receive), Of::Exchange);
+                None
+            }
+            (Call::Exchange(call), Reply::Outcome(outcome)) => {
+                Some(Returned::Ended(blocking(&call.receive, outcome)))
+            }
+            (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
+                self.open[request.0 as usize] = None;
+                self.prepared.remove(request);
+                self.freed.insert(*request);
+                None
+            }
+            (Call::OfRequest { request, .. }, Reply::Tested(outcome)) => {
+                let begun = self.open[request.0 as usize].expect("only open requests are asked");
+                let over = |outcome| Ending::Over { outcome, buffer: begun.buffer };
+                Some(Returned::Tested(outcome.map(over)))
             }
             (Call::Imrecv { request, message, .. }, Reply::Done) => {
                 self.probed[message.0 as usize] = false;
-                self.begin(*request, buffer_of(call), receives(call));
+                self.begin(*request, buffer_of(call), of(call));
+                None
+            }
+            (Call::Place { .. }, Reply::Numbers(place)) => {
+                Some(Returned::Place([place[0], place[1]]))
+            }
+            (
+                Call::FreeEndpoint { comm } | Call::Communicators(CommCall::Free { comm }),
+                Reply::Done,
+            ) => {
+                self.places.remove(comm);
                 None
             }
             (
                 Call::Cancel { .. }
+                | Call::Prepare(_)
                 | Call::AttachBuffer { .. }
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
                 | Call::Collective(_)
                 | Call::Communicators(_)
-                | Call::CreateEndpoints { .. }
-                | Call::FreeEndpoint { .. },
+                | Call::CreateEndpoints { .. },
                 Reply::Done,
             ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
@@ -587,7 +765,15 @@ impl ProgramStream {
                 Some(Returned::AllTested(endings))
             }
             (Call::WaitAny { requests }, Reply::Any { index, outcome }) => {
-                Some(self.ended_of(requests, index, outcome))
+                let ended = self.ended_of(requests, &[(index, outcome)]);
+                Some(Returned::Any(ended.first().copied()))
+            }
+            (Call::Ask { requests, .. }, Reply::AnyTested(ended)) => {
+                let ended = ended.map(|ended| self.ended_of(requests, &[ended]).first().copied());
+                Some(Returned::AnyTested(ended))
+            }
+            (Call::Ask { requests, .. }, Reply::Some(ended)) => {
+                Some(Returned::Some(Some(self.ended_of(requests, &ended))))
             }
             (Call::Probe { .. }, Reply::Probed(Some(status))) => Some(Returned::Probed(status)),
             (Call::Iprobe { .. }, Reply::Probed(status)) => Some(Returned::MaybeProbed(status)),
@@ -603,7 +789,7 @@ impl ProgramStream {
                 if let RmaCall::Operate { request: Some(request), .. } = **call {
                     // Its buffers are free at the end of its epoch, too: monitors know when.
                     self.lending = [None; 2];
-                    self.begin(request, 0, false);
+                    self.begin(request, 0, Of::NoMessage);
                 }
                 None
             }
@@ -656,8 +842,7 @@ impl ProgramStream {
         for (of, value, expected) in &extras.statuses {
             let expected =
                 expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
-            let ending = returned.endings().nth(*of as usize);
-            let one = ending.map(|ending| Returned::Ended(*ending));
+            let one = returned.one(*of as usize);
             let (of, value) = (Some(*of), *value);
             let found = one.and_then(|one| control::value_of(&one, value));
             if found.unwrap_or(UNDEFINED) != expected {
@@ -677,13 +862,13 @@ impl ProgramStream {
     }
 
     /// A request is open, of an operation with this buffer.
-    fn begin(&mut self, request: Handle, buffer: u32, receives: bool) {
+    fn begin(&mut self, request: Handle, buffer: u32, of: Of) {
         let slot = request.0 as usize;
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
         let line = self.steps[self.last() as usize].line;
-        self.open[slot] = Some(Begun { buffer, receives, lent: self.lending, line });
+        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, line });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -715,44 +900,35 @@ impl ProgramStream {
         endings
     }
 
-    /// The `index`-th open member of a set ended; the program counts all members.
-    fn ended_of(&mut self, requests: &Requests, index: u32, outcome: Outcome) -> Returned {
-        let (position, handle) = (0..)
-            .zip(handles(requests))
-            .filter(|(_, handle)| self.is_open(*handle))
-            .nth(index as usize)
-            .expect("an index into the set that was asked about");
-        Returned::Any(Some((position, self.end(handle, outcome))))
+    /// Members of a set ended, each the `index`-th of those that were open; the program counts all members.
+    fn ended_of(&mut self, requests: &Requests, ended: &[(u32, Outcome)]) -> Box<[(u32, Ending)]> {
+        let open = |(_, handle): &(u32, Handle)| self.is_open(*handle);
+        let open: Vec<(u32, Handle)> = (0..).zip(handles(requests)).filter(open).collect();
+        let one = |(index, outcome): &(u32, Outcome)| {
+            let (position, handle) = open[*index as usize];
+            (position, self.end(handle, *outcome))
+        };
+        ended.iter().map(one).collect()
     }
 }
 
-/// The request that a call begins.
-fn begins(call: &Call) -> Option<Handle> {
+/// What a call begins that has one buffer, or two of a collective.
+fn of(call: &Call) -> Of {
     if let Call::Typed(typed) = call {
-        return begins(&typed.call);
+        of(&typed.call)
+    } else if matches!(call, Call::Irecv { .. } | Call::Imrecv { .. }) {
+        Of::Receive
+    } else if matches!(call, Call::Isend { .. }) {
+        Of::Send
+    } else {
+        Of::NoMessage
     }
-    if let Call::Rma(call) = call {
-        let RmaCall::Operate { request, .. } = **call else { return None };
-        return request;
-    }
-    let (Call::Isend { request, .. }
-    | Call::Irecv { request, .. }
-    | Call::Imrecv { request, .. }
-    | Call::Icollective { request, .. }) = call
-    else {
-        return None;
-    };
-    Some(*request)
-}
-
-fn receives(call: &Call) -> bool {
-    if let Call::Typed(typed) = call {
-        return receives(&typed.call);
-    }
-    matches!(call, Call::Irecv { .. } | Call::Imrecv { .. })
 }
 
 fn is_ready(call: &Call) -> bool {
+    if let Call::Prepare(operation) = call {
+        return is_ready(operation);
+    }
     if let Call::Typed(typed) = call {
         return is_ready(&typed.call);
     }
@@ -770,6 +946,11 @@ fn idle_return(call: &Call) -> Option<Returned> {
         Call::WaitAll { requests, .. } => Some(Returned::All(nothing(requests))),
         Call::TestAll { requests } => Some(Returned::AllTested(Some(nothing(requests)))),
         Call::WaitAny { .. } => Some(Returned::Any(None)),
+        Call::Ask { asks: Asked::WaitSome | Asked::TestSome, .. } => Some(Returned::Some(None)),
+        Call::Ask { asks: Asked::TestAny, .. } => Some(Returned::AnyTested(Some(None))),
+        Call::OfRequest { does: OfRequest::GetStatus, .. } => {
+            Some(Returned::Tested(Some(Ending::Inactive)))
+        }
         Call::Cancel { .. }
         | Call::Imrecv { .. }
         | Call::Isend { .. }
@@ -781,7 +962,13 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Mprobe { .. }
         | Call::Improbe { .. }
         | Call::Barrier { .. }
+        | Call::OfRequest { does: OfRequest::Free, .. }
+        | Call::Exchange(_)
+        | Call::Prepare(_)
+        | Call::Start { .. }
+        | Call::Place { .. }
         | Call::Init
+        | Call::Finalize
         | Call::AttachBuffer { .. }
         | Call::DetachBuffer
         | Call::CreateEndpoints { .. }
@@ -832,6 +1019,9 @@ fn regions(call: &Call) -> [Option<Region>; 2] {
         return [does.origin(), does.result()];
     }
     let of = |buffer: Buffer| Region::new(Space::User(buffer.id), buffer.bytes);
+    if let Call::Exchange(call) = call {
+        return [&call.send, &call.receive].map(|half| half.buffer().map(of));
+    }
     [call.buffer().map(of), None]
 }
 

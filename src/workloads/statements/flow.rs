@@ -187,7 +187,8 @@ impl Reader<'_> {
             }
             let op = node.required_word("op");
             let begins = match op {
-                "wait" | "test" | "cancel" | "mrecv" => None,
+                "wait" | "test" | "cancel" | "mrecv" | "request_get_status" | "request_free"
+                | "start" => None,
                 "imrecv" => node.get("req"),
                 _ => node.get("req").or_else(|| node.get("handle")),
             };
@@ -196,7 +197,8 @@ impl Reader<'_> {
             };
             if !self.handles.contains_key(name) {
                 let next = self.number(name);
-                self.handles.insert(name.to_owned(), (next, Open::Perhaps, span));
+                let open = if op.ends_with("_init") { Open::Prepared } else { Open::Perhaps };
+                self.handles.insert(name.to_owned(), (next, open, span));
             }
         }
     }
@@ -222,15 +224,16 @@ impl Reader<'_> {
         for (name, (handle, open, span)) in other {
             match self.handles.get_mut(name) {
                 Some(own) if own.1 == *open => {}
-                Some(own) => own.1 = Open::Perhaps,
+                Some(own) => own.1 = on_one_way(own.1, *open),
                 None => {
-                    self.handles.insert(name.clone(), (*handle, Open::Perhaps, *span));
+                    let open = on_one_way(*open, Open::No);
+                    self.handles.insert(name.clone(), (*handle, open, *span));
                 }
             }
         }
         for (name, own) in &mut self.handles {
             if !other.contains_key(name) {
-                own.1 = Open::Perhaps;
+                own.1 = on_one_way(own.1, Open::No);
             }
         }
     }
@@ -243,6 +246,11 @@ impl Reader<'_> {
         }
         node.time("time").unwrap_or_default()
     }
+}
+
+/// The state of a name whose states differ on two ways: the program knows at run time which it is.
+fn on_one_way(one: Open, other: Open) -> Open {
+    if [one, other].contains(&Open::Prepared) { Open::Prepared } else { Open::Perhaps }
 }
 
 const fn control(control: Control, at: Place) -> Statement {

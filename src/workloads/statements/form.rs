@@ -8,15 +8,16 @@ pub(crate) mod pieces;
 mod returned;
 pub(crate) mod windows;
 
-use buffers::BUF;
+use buffers::{BUF, RECVBUF, SENDBUF};
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
-    EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_RECEIVED,
-    EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED,
-    INTO_RECEIVED, INTO_TESTED,
+    EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_INDEXED_FLAGGED,
+    EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED,
+    INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER,
+    INTO_RANK, INTO_RECEIVED, INTO_SOME, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -27,6 +28,7 @@ static REQUESTS: Shape = Shape::Either(&[
         required("count", &MEMBERS, "\"= n\"", "Its first requests, so many of them."),
     ]),
 ]);
+static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
 static PEER: Shape = Shape::Expression(&Shape::Either(&[
     Shape::Count { min: 0, max: u32::MAX as u64 },
     Shape::Word(&[
@@ -44,6 +46,19 @@ const SRC: Field =
     required("src", &PEER, "0", "The sender's rank in the communicator, or \"any\".");
 const TAG_FIELD: Field =
     default("tag", &TAG, "0", "The tag, 0 to 2147483647 (MPI_TAG_UB, the greatest C int).");
+const SEND_TAG: Field = default("send_tag", &TAG, "0", "The tag of what is sent, 0 to 2147483647.");
+const RECV_TAG: Field =
+    default("recv_tag", &TAG, "0", "The tag of what is received, 0 to 2147483647, or \"any\".");
+const SIZE_SENT: Field =
+    required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the message that is sent.");
+const SIZE_REPLACED: Field = required(
+    "size",
+    &COMPUTED_SIZE,
+    "\"8 B\"",
+    "Bytes of the message that is sent, and of room for the one that is received.",
+);
+const ROOM_RECEIVED: Field =
+    required("max", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the receive buffer.");
 const ATTACHED: Field =
     required("size", &SIZE, "\"1 MiB\"", "Bytes of room for the process's buffered sends.");
 const REQS: Field = required(
@@ -59,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 61] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -107,11 +122,89 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
         ],
         "MPI_Recv",
     ),
+    variant(
+        "sendrecv",
+        &[
+            TO,
+            SEND_TAG,
+            SIZE_SENT,
+            SENDBUF,
+            SRC,
+            RECV_TAG,
+            ROOM_RECEIVED,
+            RECVBUF,
+            COMM_FIELD,
+            EXPECT_RECEIVED,
+            INTO_RECEIVED,
+        ],
+        "MPI_Sendrecv",
+    ),
+    variant(
+        "sendrecv_replace",
+        &[
+            TO,
+            SEND_TAG,
+            SIZE_REPLACED,
+            BUF,
+            SRC,
+            RECV_TAG,
+            COMM_FIELD,
+            EXPECT_RECEIVED,
+            INTO_RECEIVED,
+        ],
+        "MPI_Sendrecv_replace",
+    ),
+    variant(
+        "isendrecv",
+        &[TO, SEND_TAG, SIZE_SENT, SENDBUF, SRC, RECV_TAG, ROOM_RECEIVED, RECVBUF, COMM_FIELD, REQ],
+        "MPI_Isendrecv",
+    ),
+    variant(
+        "isendrecv_replace",
+        &[TO, SEND_TAG, SIZE_REPLACED, BUF, SRC, RECV_TAG, COMM_FIELD, REQ],
+        "MPI_Isendrecv_replace",
+    ),
+    variant(
+        "send_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Send_init",
+    ),
+    variant(
+        "ssend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Ssend_init",
+    ),
+    variant(
+        "bsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Bsend_init",
+    ),
+    variant(
+        "rsend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Rsend_init",
+    ),
+    variant(
+        "recv_init",
+        &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, BUF, REQ],
+        "MPI_Recv_init",
+    ),
+    variant("start", &[REQ], "MPI_Start"),
+    variant("startall", &[REQS], "MPI_Startall: each is started by a call of its own"),
     variant("wait", &[REQ, EXPECT_ENDED, INTO_ENDED], "MPI_Wait"),
     variant("waitall", &[REQS, EXPECT_STATUSES], "MPI_Waitall"),
     variant("waitany", &[REQS, EXPECT_INDEXED, INTO_INDEXED], "MPI_Waitany"),
+    variant("waitsome", &[REQS, EXPECT_SOME, INTO_SOME], "MPI_Waitsome"),
     variant("test", &[REQ, EXPECT_TESTED, INTO_TESTED], "MPI_Test"),
     variant("testall", &[REQS, EXPECT_ALL_FLAGGED, INTO_ALL_FLAGGED], "MPI_Testall"),
+    variant("testany", &[REQS, EXPECT_INDEXED_FLAGGED, INTO_INDEXED_FLAGGED], "MPI_Testany"),
+    variant("testsome", &[REQS, EXPECT_SOME, INTO_SOME], "MPI_Testsome"),
+    variant("request_get_status", &[REQ, EXPECT_TESTED, INTO_TESTED], "MPI_Request_get_status"),
+    variant(
+        "request_free",
+        &[REQ],
+        "MPI_Request_free of a message's request; its name is not used again",
+    ),
     variant("probe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT_RECEIVED, INTO_RECEIVED], "MPI_Probe"),
     variant("iprobe", &[SRC, TAG_FIELD, COMM_FIELD, EXPECT_FLAGGED, INTO_FLAGGED], "MPI_Iprobe"),
     variant(
@@ -132,6 +225,16 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 43] = [
     variant("imrecv", &[HANDLE, ROOM, TYPE, COUNT, WITHIN, BUF, REQ], "MPI_Imrecv"),
     variant("cancel", &[REQ], "MPI_Cancel"),
     variant("barrier", &[COMM_FIELD], "MPI_Barrier"),
+    variant(
+        "comm_rank",
+        &[COMM_FIELD, EXPECT_RANK, INTO_RANK],
+        "MPI_Comm_rank; of an intercommunicator in the own group",
+    ),
+    variant(
+        "comm_size",
+        &[COMM_FIELD, EXPECT_NUMBER, INTO_NUMBER],
+        "MPI_Comm_size; of an intercommunicator that of the own group",
+    ),
     communicators::DUP,
     communicators::SPLIT,
     communicators::CREATE_GROUP,

@@ -119,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// The bytes under `size` or `max`; 0 where they are computed.
-    fn bytes(&mut self, node: &Node, path: &str, key: &str) -> u64 {
+    pub(super) fn bytes(&mut self, node: &Node, path: &str, key: &str) -> u64 {
         let of = if key == "size" { Key::Size } else { Key::Room };
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         if self.computes(node, (of, Type::Integer), (0, most), path) {

@@ -19,6 +19,8 @@ pub(super) enum Open {
     Yes,
     /// It may have ended in a test.
     Perhaps,
+    /// It was prepared, and may be started: it ends by `request_free` only.
+    Prepared,
     /// It has ended.
     No,
 }

@@ -12,12 +12,15 @@ use mpi::observation::ReturnValue;
 use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
-const VALUES: [ReturnValue; 6] = [
+const VALUES: [ReturnValue; 9] = [
     ReturnValue::Source,
     ReturnValue::Tag,
     ReturnValue::Count,
     ReturnValue::Flag,
     ReturnValue::Index,
+    ReturnValue::OutCount,
+    ReturnValue::Rank,
+    ReturnValue::Size,
     ReturnValue::Cancelled,
 ];
 
@@ -25,9 +28,13 @@ const VALUES: [ReturnValue; 6] = [
 const fn type_of(value: ReturnValue) -> Type {
     match value {
         ReturnValue::Flag | ReturnValue::Cancelled => Type::Truth,
-        ReturnValue::Source | ReturnValue::Tag | ReturnValue::Count | ReturnValue::Index => {
-            Type::Integer
-        }
+        ReturnValue::Source
+        | ReturnValue::Tag
+        | ReturnValue::Count
+        | ReturnValue::Index
+        | ReturnValue::Rank
+        | ReturnValue::Size
+        | ReturnValue::OutCount => Type::Integer,
     }
 }
 

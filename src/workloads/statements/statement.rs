@@ -6,7 +6,7 @@ use crate::collectives::Chosen;
 use crate::program::Extras;
 use crate::program::access::Access;
 use crate::program::control::Control;
-use protocols::call::Call;
+use protocols::call::{Call, Requests};
 use protocols::contract::Handle;
 use units::TimeDelta;
 
@@ -35,6 +35,8 @@ pub enum Step {
     Collective(Chosen),
     /// A nonblocking collective, with its request.
     Begun(Chosen, Handle),
+    /// The start of operations that were prepared for these requests.
+    Start(Requests),
     /// Work outside the library.
     Compute(TimeDelta),
     /// One end of the measured time.

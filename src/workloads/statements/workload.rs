@@ -190,6 +190,7 @@ impl WrittenProgram {
             Step::Call(_)
             | Step::Collective(_)
             | Step::Begun(..)
+            | Step::Start(_)
             | Step::Compute(_)
             | Step::Timer(_)
             | Step::Access(_)
@@ -229,6 +230,7 @@ impl WrittenProgram {
                     let call = Arc::new(ranks.placed(chosen));
                     Does::Call(Call::Icollective { request: *request, call })
                 }
+                Step::Start(requests) => Does::Start(requests.clone()),
                 Step::Compute(time) => Does::Compute(*time),
                 Step::Timer(Timer::Start) => Does::Mark(START),
                 Step::Timer(Timer::Stop) => Does::Mark(END),
@@ -274,10 +276,12 @@ fn check_tags_of(reading: &mut Reading<'_>, list: &Node, path: &str) {
                 check_tags_of(reading, list, &format!("{path}[{index}].{key}"));
             }
         }
-        let tag = node.get("tag").filter(|tag| tag.text().is_none());
         let most = u64::from(USER_MAX.unsigned_abs());
-        let Some(tag) = tag.filter(|tag| tag.as_count() > most) else { continue };
-        let path = format!("{path}[{index}].tag");
+        let tags = ["tag", "send_tag", "recv_tag"].into_iter();
+        let mut tags = tags.filter_map(|key| Some((key, node.get(key)?)));
+        let above = |tag: &Node| tag.text().is_none() && tag.as_count() > most;
+        let Some((key, tag)) = tags.find(|(_, tag)| above(tag)) else { continue };
+        let path = format!("{path}[{index}].{key}");
         let found = format!("tag {}", tag.as_count());
         let allowed = format!("tags of the endpoint library are 0 to {USER_MAX}");
         let one = Diagnostic::error(&codes::TAG, tag.span, path, found, allowed)
@@ -327,6 +331,7 @@ impl Workload for WrittenProgram {
             match &statement.step {
                 Step::Collective(chosen) | Step::Begun(chosen, _) => all.push(chosen),
                 Step::Call(_)
+                | Step::Start(_)
                 | Step::Compute(_)
                 | Step::Timer(_)
                 | Step::Access(_)

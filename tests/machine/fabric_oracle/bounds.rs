@@ -1,6 +1,6 @@
 //! The fabric against segments in round robin, workload by workload.
 //!
-//! The bounds are those of `docs/adr/0003-fair-sharing.md`; ratios are in parts per million. The
+//! The bounds are those of `docs/adr/0003-fair-sharing.md` and `0026-segments-that-pass-by.md`; ratios are in parts per million. The
 //! oracle's window is 64 segments per connection, and 8 where a workload says so.
 
 use mpisim::hardware::fabric::Arbitration;
@@ -53,11 +53,11 @@ fn unequal_stages_are_right_within_a_part_of_an_mtu() {
     let stages = [70, 80, 100, 90];
     for window in [8, 64] {
         let one = errors(&pings(&stages, 1, 200), window);
-        check("small mean", one.small_mean_ps, 3 * MTU.cast_signed() * 100 / 10);
+        check("small mean", one.small_mean_ps, MTU.cast_signed() * 100 / 10);
     }
     let four = errors(&pings(&stages, 4, 200), 8);
-    check("small mean", four.small_mean, 8 * PERCENT);
-    check("small p99", four.small_p99, 18 * PERCENT);
+    check("small mean", four.small_mean, 2 * PERCENT);
+    check("small p99", four.small_p99, 3 * PERCENT);
 }
 
 #[test]
@@ -106,13 +106,12 @@ fn a_flow_inherits_what_packets_take_from_another() {
 fn packets_that_move_the_bottleneck() {
     for percent in [60, 90] {
         let errors = errors(&capped_upstream(percent), 64);
-        check("small mean", errors.small_mean, 3 * PERCENT);
+        check("small mean", errors.small_mean, 2 * PERCENT);
         check("bulk mean", errors.bulk_mean, 35 * PERCENT / 10);
         check("worst bulk", errors.bulk_worst, 94 * PERCENT / 10);
     }
-    // Bursts of several flows that are limited elsewhere are not modelled: too little waiting.
     let light = errors(&capped_upstream(30), 64);
-    assert!((-35 * PERCENT..0).contains(&light.small_mean), "{light:?}");
+    assert!((-8 * PERCENT..0).contains(&light.small_mean), "{light:?}");
     check("bulk mean", light.bulk_mean, 35 * PERCENT / 10);
 }
 
@@ -122,13 +121,14 @@ fn short_bulk_ends_within_rounds() {
     let windowed = errors(&pairs(8, 4), 8);
     check("worst bulk", windowed.bulk_worst_ps, round);
     check("bulk mean", windowed.bulk_mean, 25 * PERCENT / 10);
-    check("small mean", windowed.small_mean, 16 * PERCENT / 10);
-    check("small p99", windowed.small_p99, 41 * PERCENT);
+    // Windows that fill all at once in the beginning are not modelled.
+    check("small mean", windowed.small_mean, 3 * PERCENT);
+    check("small p99", windowed.small_p99, 42 * PERCENT);
     let shrinking = errors(&pairs(1, 16), 64);
     check("worst bulk", shrinking.bulk_worst_ps, 5 * round);
     check("bulk mean", shrinking.bulk_mean, 25 * PERCENT / 10);
     check("small mean", shrinking.small_mean, 27 * PERCENT);
-    check("small p99", shrinking.small_p99, 41 * PERCENT);
+    check("small p99", shrinking.small_p99, 42 * PERCENT);
     let round = 36 * TURN;
     let together = errors(&incast(0), 64);
     check("worst bulk", together.bulk_worst_ps, round);
@@ -160,33 +160,45 @@ fn quantiles(all: &[Errors], of: impl Fn(&Errors) -> i64, at: [usize; 3]) -> [i6
     at.map(|index| values[index])
 }
 
+/// What may be wrong in random worlds: quantiles of bulk and of small messages, and how many worlds
+/// may be overcommitted how far.
+struct Promise {
+    bulk: [i64; 3],
+    small: [i64; 3],
+    overcommitted: (usize, i64),
+}
+
 #[track_caller]
-fn check_worlds(heavy: bool, bulk: [i64; 3], small: [i64; 3], overcommitted: (usize, i64)) {
-    let all: Vec<Errors> = (0..100).map(|seed| compare(&random(seed, heavy), 64).0).collect();
-    let found = quantiles(&all, |errors| errors.bulk_mean, [5, 50, 95]);
-    assert!(found[0] >= bulk[0] && found[2] <= bulk[2], "bulk: {found:?}");
-    check("median of bulk", found[1], bulk[1]);
-    let found = quantiles(&all, |errors| errors.small_mean, [25, 50, 75]);
-    assert!(
-        found.iter().zip(small).all(|(&found, low)| (low..=PERCENT).contains(&found)),
-        "small: {found:?}"
-    );
+fn check_worlds(heavy: bool, window: usize, promise: &Promise) {
+    let all: Vec<Errors> = (0..100).map(|seed| compare(&random(seed, heavy), window).0).collect();
+    let bulk = quantiles(&all, |errors| errors.bulk_mean, [5, 50, 95]);
+    let small = quantiles(&all, |errors| errors.small_mean, [25, 50, 75]);
+    for (what, found, most) in [("bulk", bulk, promise.bulk), ("small", small, promise.small)] {
+        found.iter().zip(most).for_each(|(&found, most)| check(what, found, most));
+    }
     let over = all.iter().filter(|errors| errors.overcommit > 0).count();
     let worst = all.iter().map(|errors| errors.overcommit).max().unwrap_or_default();
-    assert!(over <= overcommitted.0 && worst <= overcommitted.1, "{over} worlds, worst {worst}");
+    let (worlds, most) = promise.overcommitted;
+    assert!(over <= worlds && worst <= most, "{over} worlds, worst {worst}");
 }
+
+/// Half of the worlds within 3 % in their small messages, three quarters within 8 %.
+const SMALL: [i64; 3] = [8 * PERCENT, 3 * PERCENT, 8 * PERCENT];
 
 #[test]
 fn random_worlds_with_few_packets() {
-    let bulk = [-4 * PERCENT, PERCENT / 2, 35 * PERCENT / 10];
-    let small = [-20 * PERCENT, -12 * PERCENT, -6 * PERCENT];
-    check_worlds(false, bulk, small, (0, 0));
+    for window in [8, 16, 32, 64] {
+        let bulk = [4 * PERCENT, PERCENT / 2, 35 * PERCENT / 10];
+        let promise = Promise { bulk, small: SMALL, overcommitted: (0, 0) };
+        check_worlds(false, window, &promise);
+    }
 }
 
 #[test]
 fn random_worlds_with_many_packets() {
-    let bulk = [-35 * PERCENT / 10, PERCENT, 10 * PERCENT];
-    let small = [-22 * PERCENT, -10 * PERCENT, -2 * PERCENT];
-    // One per cent was promised; the decision record says why that is not met here.
-    check_worlds(true, bulk, small, (9, 35 * PERCENT / 10));
+    for window in [8, 16, 32, 64] {
+        let bulk = [35 * PERCENT / 10, PERCENT, 6 * PERCENT];
+        let promise = Promise { bulk, small: SMALL, overcommitted: (2, PERCENT) };
+        check_worlds(true, window, &promise);
+    }
 }

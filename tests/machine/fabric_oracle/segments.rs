@@ -2,7 +2,7 @@
 //!
 //! Slow and simple on purpose. Each resource serves one segment at a time; a connection keeps its
 //! turn until one MTU is used, and returns to the tail of the ring when its segment ends. A
-//! connection has at most `window` segments under way. A segment may begin at the next stage once
+//! connection has at most `window` segments of bulk under way; packets go when they are submitted. A segment may begin at the next stage once
 //! its first 256 B were served, and leaves a stage when its last byte was.
 
 use std::cmp::Reverse;
@@ -125,9 +125,13 @@ impl Oracle<'_> {
     }
 
     fn issue(&mut self, now: u64, conn: usize) {
-        while self.sources[conn].under_way < self.window {
+        loop {
             let source = &mut self.sources[conn];
             let Some((message, left)) = source.messages.front_mut() else { return };
+            let is_bulk = self.workload.messages[*message].bytes > self.workload.mtu;
+            if is_bulk && source.under_way >= self.window {
+                return;
+            }
             let bytes = (*left).min(self.workload.mtu);
             *left -= bytes;
             let (message, last) = (*message, *left == 0);

@@ -49,6 +49,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("3 ranks, two broadcasts under way", two_broadcasts_under_way()),
         ("2 ranks, communicators in two orders", communicators_in_two_orders()),
         ("3 ranks, a barrier under way", a_barrier_under_way()),
+        (
+            "2 ranks, an alltoall in place",
+            in_place(Kind::Alltoall, &[(Mutant::NeverAside, "C1")], &[]),
+        ),
+        ("3 ranks, an allgather in place", in_place(Kind::Allgather, &[], &[Mutant::NeverAside])),
     ]
 }
 
@@ -134,6 +139,21 @@ fn communicators_in_two_orders() -> Case {
         harmless: &[Mutant::OneNumber],
         ..Case::new(Small::new(calls))
     }
+}
+
+/// What lies in its place stays there; what is written over is put aside.
+fn in_place(
+    kind: Kind,
+    found: &'static [(Mutant, &'static str)],
+    harmless: &'static [Mutant],
+) -> Case {
+    let size = if kind == Kind::Alltoall { 2 } else { 3 };
+    let unit = if kind == Kind::Alltoall { 40 } else { 8 };
+    let example = Example::moving(kind, size, 0, unit, false).in_place(false);
+    let world = Small::collective(&example);
+    let case = Case::new(world)
+        .judged("C1", "a result is the sequential one", move |world| gives(&example, world));
+    Case { found, harmless, ..case }
 }
 
 fn a_barrier_under_way() -> Case {

@@ -2,6 +2,7 @@
 
 use super::super::{Cases, Simulated, Vectors, judge, matching, one_sided};
 use super::*;
+use protocols::collectives::Kind;
 
 const RECORDED: [&str; 4] = [
     include_str!("../../../../tests/vectors/collectives_p2.json"),

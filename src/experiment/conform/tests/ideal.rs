@@ -226,6 +226,13 @@ impl Job {
             | Call::WaitAny { .. }
             | Call::Test { .. }
             | Call::TestAll { .. }
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Place { .. }
+            | Call::Prepare(_)
+            | Call::Start { .. }
+            | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
             | Call::Mprobe { .. }
@@ -348,6 +355,13 @@ impl Job {
                 (all || self.fault == Fault::OpenBarrier).then_some(Reply::Done)
             }
             Call::Init
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Place { .. }
+            | Call::Prepare(_)
+            | Call::Start { .. }
+            | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::CreateEndpoints { .. }

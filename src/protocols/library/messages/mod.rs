@@ -25,7 +25,7 @@ use super::communicators::Communicators;
 use super::endpoints::Member;
 use super::lanes::Caller;
 use super::queues::{MatchingQueues, Unexpected};
-use super::requests::{Body, Request, RequestTable, Wake};
+use super::requests::{Body, FREED, Request, RequestTable, Wake};
 use super::rtr::RtrTable;
 use super::site::Site;
 use super::work::Work;
@@ -338,7 +338,34 @@ impl Messages {
         if let Some(thread) = request.waiter {
             return Some(Wake::Thread(thread, key));
         }
-        if let Key::Later(slot, _) = key { Some(Wake::Collective(slot)) } else { None }
+        match key {
+            Key::Later(slot, _) => Some(Wake::Collective(slot)),
+            Key::Joint(slot, _) => Some(Wake::Joint(slot)),
+            Key::User(_) | Key::Inner(_) | Key::Part(..) | Key::Buffered(_) => None,
+        }
+    }
+
+    /// `MPI_Request_free`: the request is closed when its operation is over.
+    pub(super) fn free(&mut self, request: Handle) -> Result<(), ProtocolError> {
+        let key = Key::User(request);
+        let state = match self.requests.get_mut(key) {
+            None => "no such request is open",
+            Some(Request { body: Body::Complete(_), .. }) => {
+                self.close(key);
+                return Ok(());
+            }
+            Some(Request { body: Body::Background { .. }, .. }) => "it is that of a collective",
+            Some(Request { body: Body::OneSided, .. }) => "it is that of a one-sided operation",
+            Some(request) => {
+                request.waiter = Some(FREED);
+                #[cfg(feature = "mutants")]
+                if self.site.job.has(crate::mutant::Mutant::FreesAtOnce) {
+                    self.requests.forget(key);
+                }
+                return Ok(());
+            }
+        };
+        Err(self.site.refuse(state, format!("MPI_Request_free of request {}", request.0)))
     }
 
     /// `MPI_Endpoint_attach`.

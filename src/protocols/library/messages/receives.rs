@@ -9,7 +9,7 @@ use crate::eager;
 use crate::library::answers::push_walk;
 use crate::library::endpoints::Member;
 use crate::library::queues::{Posted, Unexpected, UnexpectedBody};
-use crate::library::requests::{Body, Request, Rts, Wake, received, status};
+use crate::library::requests::{Body, Request, Rts, Wake, received, status, waits};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::rendezvous::{Protocol, Scheme};
@@ -150,8 +150,7 @@ impl Messages {
                 self.begin_receiving(thread, key, id, buffer, rts, out)?
             }
         };
-        let waits = matches!(wake, Some(Wake::Thread(..) | Wake::Detach(_)));
-        debug_assert!(!waits, "no thread waits for a request that was opened just now");
+        debug_assert!(!waits(wake), "no thread waits for a request that was opened just now");
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use crate::contract::{
     Action, Emit, Process, ProtocolError, Region, Route, Space, Step, Thread, Via,
 };
 use crate::eager;
-use crate::library::requests::{Body, Choice, Wake};
+use crate::library::requests::{Body, Choice, waits};
 use crate::rendezvous::{Protocol, RoleInput, Scheme, Sending};
 use crate::wire::{Key, LibraryAction, MessageHeader, Packet, ReadyToReceive};
 use mpi::envelope::{Envelope, Rank};
@@ -69,7 +69,7 @@ impl Messages {
         // Copied: the buffer is free at once.
         self.open(key, Body::Complete(Outcome::Sent), thread)?;
         let wake = self.send_complete(key, header.message, buffer, out);
-        debug_assert_eq!(wake, None, "no thread waits for a request that was opened just now");
+        debug_assert!(!waits(wake), "no thread waits for a request that was opened just now");
         Ok(())
     }
 
@@ -162,8 +162,7 @@ impl Messages {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let wake = self.drive_sender(thread, key, None, input, out)?;
-        let waits = matches!(wake, Some(Wake::Thread(..) | Wake::Detach(_)));
-        debug_assert!(!waits, "no thread waits for a request that was opened just now");
+        debug_assert!(!waits(wake), "no thread waits for a request that was opened just now");
         Ok(())
     }
 

@@ -79,6 +79,10 @@ impl Endpoint {
             return Step::refuse(super::between::OFFERED);
         }
         let own = map.rank(*place).expect("an endpoint has a rank");
+        if call.in_place {
+            let words = format!("the endpoint library has no MPI_IN_PLACE in {}", call.function());
+            return Step::refuse(&words);
+        }
         if let Some(words) = unfit(call, map, own) {
             return Step::refuse(&format!("{} of endpoint {}: {words}", call.function(), own.0));
         }

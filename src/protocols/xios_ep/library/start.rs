@@ -66,6 +66,14 @@ impl Endpoint {
             }
             Call::Probe { source, tag, comm } => self.probe(comm, source, tag, true),
             Call::Iprobe { source, tag, comm } => self.probe(comm, source, tag, false),
+            Call::Place { comm } => {
+                let Member { map, place, across, .. } = &self.comms[&comm];
+                if across.is_some() {
+                    return Step::refuse("an intercommunicator of endpoints has two groups");
+                }
+                let rank = map.rank(*place).map_or(u32::MAX, |rank| rank.0);
+                Step::Answer(Reply::Numbers([rank, map.size()].into()))
+            }
             Call::Barrier { comm } => self.collective(&Collective::barrier(comm)),
             Call::Collective(call) => self.collective(&call),
             Call::Communicators(call) => self.make(&call),
@@ -74,6 +82,12 @@ impl Endpoint {
             Call::Typed(typed) if typed.elements.is_one_piece() => self.begin(typed.call.clone()),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
+            | Call::Ask { .. }
+            | Call::OfRequest { .. }
+            | Call::Exchange(_)
+            | Call::Prepare(_)
+            | Call::Start { .. }
+            | Call::Finalize
             | Call::Mprobe { .. }
             | Call::Improbe { .. }
             | Call::Mrecv { .. }

@@ -132,26 +132,33 @@ const RECEIVE_SIZES: Field = required(
     "Bytes of the block from each rank, one after the other in the receive buffer.",
 );
 
+const IN_PLACE: Field = default(
+    "in_place",
+    &Shape::Flag,
+    "false",
+    "MPI_IN_PLACE: what a rank gives lies in its receive buffer, where the result goes; of scatter, gather and reduce at the root alone, and of scatter what the root keeps stays in its send buffer.",
+);
+
 /// `MPI_Ibarrier`; the barrier that waits stands with the messages.
 pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
 
 #[rustfmt::skip]
 pub(super) static STATEMENTS: [Variant; 30] = statements! {
     ["bcast" "ibcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "MPI_Bcast" "MPI_Ibcast"]
-    ["scatter" "iscatter" [ROOT, BLOCK, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
-    ["scatterv" "iscatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&SCATTERV)] "MPI_Scatterv" "MPI_Iscatterv"]
-    ["gather" "igather" [ROOT, BLOCK, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
-    ["gatherv" "igatherv" [ROOT, BLOCKS, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&GATHERV)] "MPI_Gatherv" "MPI_Igatherv"]
-    ["allgather" "iallgather" [BLOCK, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
-    ["allgatherv" "iallgatherv" [BLOCKS, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
-    ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
-    ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
-    ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
-    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
-    ["alltoall" "ialltoall" [BLOCK, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
-    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALLV)] "MPI_Alltoallv" "MPI_Ialltoallv"]
-    ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
-    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&EXSCAN)] "MPI_Exscan" "MPI_Iexscan"]
+    ["scatter" "iscatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
+    ["scatterv" "iscatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "MPI_Scatterv" "MPI_Iscatterv"]
+    ["gather" "igather" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
+    ["gatherv" "igatherv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHERV)] "MPI_Gatherv" "MPI_Igatherv"]
+    ["allgather" "iallgather" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
+    ["allgatherv" "iallgatherv" [BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
+    ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
+    ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
+    ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
+    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
+    ["alltoall" "ialltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
+    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "MPI_Alltoallv" "MPI_Ialltoallv"]
+    ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
+    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "MPI_Exscan" "MPI_Iexscan"]
 };
 
 /// A rule by which an operation chooses its algorithm. Its reader checks the words of the algorithm.

@@ -29,6 +29,25 @@ const FLAGGED: [Field; 4] = joined(&STATUS, &FLAG);
 const TESTED: [Field; 5] = joined(&ENDED, &FLAG);
 const INDEXED: [Field; 5] = joined(&ENDED, &INDEX);
 const ALL_FLAGGED: [Field; 2] = joined(&FLAG, &STATUSES);
+const INDEXED_FLAGGED: [Field; 6] = joined(&INDEXED, &FLAG);
+
+static INDEXED_FIELDS: &[Field] = &INDEXED;
+static ENDED_STATUS: Shape = Shape::Object(INDEXED_FIELDS);
+static ENDED_STATUSES: Shape = Shape::List { of: &ENDED_STATUS, min: 0, max: 100_000 };
+const SOME: [Field; 2] = [
+    optional("outcount", &WHOLE, "How many requests ended; `undefined` where none was open."),
+    optional(
+        "statuses",
+        &ENDED_STATUSES,
+        "The requests that ended, in their order in `reqs`: the position of each, and its status.",
+    ),
+];
+
+const RANK: [Field; 1] = [optional("rank", &WHOLE, "The rank.")];
+const NUMBER: [Field; 1] = [optional("size", &WHOLE, "The number of ranks.")];
+const KEPT_RANK: [Field; 1] = [optional("rank", &Shape::Name, "The variable of the rank.")];
+const KEPT_NUMBER: [Field; 1] =
+    [optional("size", &Shape::Name, "The variable of the number of ranks.")];
 
 const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
 
@@ -51,6 +70,10 @@ const KEPT_ENDED: [Field; 4] = joined(&KEPT_STATUS, &KEPT_CANCELLED);
 const KEPT_FLAGGED: [Field; 4] = joined(&KEPT_STATUS, &KEPT_FLAG);
 const KEPT_TESTED: [Field; 5] = joined(&KEPT_ENDED, &KEPT_FLAG);
 const KEPT_INDEXED: [Field; 5] = joined(&KEPT_ENDED, &KEPT_INDEX);
+
+const KEPT_INDEXED_FLAGGED: [Field; 6] = joined(&KEPT_INDEXED, &KEPT_FLAG);
+const KEPT_SOME: [Field; 1] =
+    [optional("outcount", &Shape::Name, "The variable of the number of requests that ended.")];
 
 macro_rules! returned {
     ($($expect:ident $into:ident $expected:ident $kept:ident: $what:literal)*) => {$(
@@ -79,8 +102,12 @@ returned! {
     EXPECT_ENDED INTO_ENDED ENDED KEPT_ENDED: "a wait"
     EXPECT_TESTED INTO_TESTED TESTED KEPT_TESTED: "a test"
     EXPECT_INDEXED INTO_INDEXED INDEXED KEPT_INDEXED: "a wait for one of several requests"
+    EXPECT_INDEXED_FLAGGED INTO_INDEXED_FLAGGED INDEXED_FLAGGED KEPT_INDEXED_FLAGGED: "a test of one of several requests"
+    EXPECT_SOME INTO_SOME SOME KEPT_SOME: "a wait for, or a test of, those requests that have ended"
     EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED ALL_FLAGGED KEPT_FLAG: "a test of several requests"
     EXPECT_FLAG INTO_FLAG FLAG KEPT_FLAG: "a test of a window"
+    EXPECT_RANK INTO_RANK RANK KEPT_RANK: "MPI_Comm_rank"
+    EXPECT_NUMBER INTO_NUMBER NUMBER KEPT_NUMBER: "MPI_Comm_size"
     EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
 }
 
