@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::collectives::{self, Chosen, Over, messages};
+use super::collectives::{self, Chosen, messages};
 use super::fields::{ROUNDS, Rounds, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
@@ -210,7 +210,7 @@ impl Workload for MeasuredCollective {
         if self.beside.is_some() {
             reading.refuse_endpoints();
             reading.refuse_endpoint_library("it has no collectives that are only begun");
-        } else if self.chosen.over != Over::Ranks {
+        } else if self.chosen.may_go_in_steps() {
             reading.refuse_endpoint_library("its collectives have their processes for units");
         }
     }

@@ -203,6 +203,13 @@ impl Chosen {
         Places { processes, each: each.into(), reversed, node_of }
     }
 
+    /// Whether the scenario, or a rule, sends it in steps over units.
+    pub fn may_go_in_steps(&self) -> bool {
+        let by_rule = |rule: &Written| rule.over.is_some_and(|over| over != Over::Ranks);
+        let rules = self.table.as_ref().filter(|_| !self.over_is_stated);
+        self.over != Over::Ranks || rules.is_some_and(|table| table.rules.iter().any(by_rule))
+    }
+
     /// The call with its units, where it is in steps, and with the algorithm that its rules choose: for `processes`
     /// processes of `each` ranks, on the nodes that `node_of` knows.
     ///

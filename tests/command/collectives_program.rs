@@ -243,10 +243,7 @@ fn the_first_rule_that_fits_chooses_the_algorithm() {
     let scratch = Scratch::new("collectives-rules");
     let time = |collectives: &str, size: &str| {
         scratch.write("b.json", &broadcast(collectives, size));
-        scratch
-            .run(&["run", "b.json", "--format", "csv", "--out", "r", "--force"])
-            .check(0, &[])
-            .out
+        scratch.run(&["run", "b.json", "--format", "csv", "--out", "r"]).check(0, &[]).out
     };
     let by = |name: &str, segment: &str| {
         format!("\"bcast\": \"{name}\", \"bcast_segment\": \"{segment}\"")

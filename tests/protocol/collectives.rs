@@ -16,13 +16,15 @@ use mpisim::protocols::contract::{Region, Space};
 
 const SCRATCH: Space = Space::Scratch(0);
 
-/// Messages of a run, how many went from one unit to another, and of whose entry each rank has heard.
+/// Messages of a run: how many, how many went from one unit to another, of whose entry each rank has heard, and bytes.
 #[derive(Default)]
 struct Traffic {
     wires: BTreeMap<(u32, u32), VecDeque<(Vec<u8>, u64)>>,
     sent: u32,
     between: u32,
     heard: Vec<u64>,
+    /// Bytes that each rank has sent.
+    bytes: Vec<usize>,
 }
 
 struct Place {
@@ -73,8 +75,11 @@ impl Place {
 #[track_caller]
 fn run(example: &Example, unit: impl Fn(u32) -> u32) -> Traffic {
     let size = u32::try_from(example.calls.len()).unwrap();
-    let mut traffic =
-        Traffic { heard: (0..size).map(|rank| 1 << rank).collect(), ..Traffic::default() };
+    let mut traffic = Traffic {
+        heard: (0..size).map(|rank| 1 << rank).collect(),
+        bytes: vec![0; size as usize],
+        ..Traffic::default()
+    };
     let mut places: Vec<Place> = (0..size as usize)
         .map(|rank| Place {
             at: At::default(),
@@ -138,12 +143,10 @@ fn step(
         Move::Send { to, region, .. } => {
             assert!(to.0 < size && to.0 != rank, "rank {rank} sends to {to:?}");
             let bytes = place.read(region);
-            traffic
-                .wires
-                .entry((rank, to.0))
-                .or_default()
-                .push_back((bytes, traffic.heard[rank as usize]));
             traffic.sent += 1;
+            traffic.bytes[rank as usize] += bytes.len();
+            let heard = traffic.heard[rank as usize];
+            traffic.wires.entry((rank, to.0)).or_default().push_back((bytes, heard));
             traffic.between += u32::from(unit(rank) != unit(to.0));
         }
         Move::Receive { from, region, .. } => {
@@ -443,6 +446,37 @@ fn message_counts_are_those_of_the_literature() {
     assert_eq!(sent(combining(Kind::Reduce, 11), "reduce_scatter_linear_gather"), 3 + 8 * 3 + 8);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "pairwise"), 8 * 7);
     assert_eq!(sent(combining(Kind::ReduceScatterBlock, 8), "halving"), 8 * 3);
+}
+
+/// What the algorithms are for: rings and scatters send the least bytes, Bruck's and trees the fewest messages.
+#[test]
+fn bytes_that_each_rank_sends_are_those_of_the_literature() {
+    let sent = |example: Example, name: &str| {
+        let algorithm = Algorithm::named(example.calls[0].kind, name).unwrap();
+        run(&example.by(|call| call.by(algorithm).unwrap()), |rank| rank).bytes
+    };
+    let allreduce = || Example::combining(Kind::Allreduce, 8, 0, 64, int32_sum());
+    let vector = 64 * 4;
+    assert_eq!(sent(allreduce(), "recursive_doubling"), [3 * vector; 8]);
+    assert_eq!(sent(allreduce(), "reduce_scatter_allgather"), [2 * vector * 7 / 8; 8]);
+    assert_eq!(sent(allreduce(), "ring"), [2 * vector * 7 / 8; 8]);
+    let bcast = || Example::moving(Kind::Bcast, 8, 0, 800, false);
+    assert_eq!(sent(bcast(), "binomial")[0], 3 * 800);
+    assert_eq!(sent(bcast(), "linear")[0], 7 * 800);
+    assert_eq!(sent(bcast(), "chain")[0], 4 * 800);
+    assert_eq!(sent(bcast(), "binary_tree")[0], 2 * 800);
+    // Seven eighths in the scatter, and as much when its parts are collected.
+    assert_eq!(sent(bcast(), "scatter_ring_allgather")[0], 2 * 700);
+    assert_eq!(sent(bcast(), "scatter_recursive_doubling_allgather")[0], 2 * 700);
+    let blocks = |kind| Example::moving(kind, 8, 0, 10, false);
+    for name in ["ring", "recursive_doubling", "bruck", "neighbour_exchange"] {
+        assert_eq!(sent(blocks(Kind::Allgather), name), [70; 8], "{name}");
+    }
+    assert_eq!(sent(blocks(Kind::Alltoall), "pairwise"), [70; 8]);
+    assert_eq!(sent(blocks(Kind::Alltoall), "bruck"), [3 * 4 * 10; 8]);
+    let scatter = || Example::combining(Kind::ReduceScatterBlock, 8, 0, 1, int32_sum());
+    assert_eq!(sent(scatter(), "ring"), [7 * 4; 8]);
+    assert_eq!(sent(scatter(), "halving"), [7 * 4; 8]);
 }
 
 #[test]
