@@ -78,17 +78,27 @@ impl Library {
                 let background = self.background.as_mut().expect("its collective was begun");
                 background.part_complete(slot);
             }
-            Some(Wake::Joint(slot)) => {
-                let joints = self.joints.as_mut().expect("a request of several messages was begun");
-                let wake = joints.part_complete(&mut self.messages, slot, out);
-                return self.wake(wake, out);
-            }
+            Some(Wake::Joint(slot)) => return self.part_of_joint(slot, out),
             Some(Wake::Detach(thread)) => {
                 self.threads.end(thread);
                 push_return(thread, Reply::Done, out);
             }
         }
         Ok(())
+    }
+
+    /// One message of a request that has several is complete.
+    #[inline(never)]
+    fn part_of_joint(
+        &mut self,
+        slot: u16,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let joints = self.joints.as_mut().expect("a request of several messages was begun");
+        match joints.part_complete(&mut self.messages, slot, out) {
+            Some(Wake::Thread(thread, key)) => self.one_less(thread, key, out),
+            Some(Wake::Collective(_) | Wake::Joint(_) | Wake::Detach(_)) | None => Ok(()),
+        }
     }
 
     /// One of the requests that `thread` waits for is complete.

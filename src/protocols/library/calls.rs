@@ -36,16 +36,12 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.messages.enter(thread, &call, out)?;
-        self.perform(thread, call, out)
-    }
-
-    /// Does what a call of the program asks for.
-    fn perform(
-        &mut self,
-        thread: Thread,
-        call: Call,
-        out: &mut Vec<LibraryAction>,
-    ) -> Result<(), ProtocolError> {
+        // A start is the operation that was prepared.
+        let call = if let Call::Start { operation, .. } = call {
+            Arc::unwrap_or_clone(operation)
+        } else {
+            call
+        };
         let inner = Key::Inner(thread);
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -103,8 +99,9 @@ impl Library {
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
-            Call::Start { operation, .. } => {
-                self.perform(thread, Arc::unwrap_or_clone(operation), out)
+            Call::Start { request, .. } => {
+                let state = "the operation of a request is none that another request starts";
+                Err(self.messages.site().refuse(state, request))
             }
             Call::Finalize => {
                 self.finalize(thread, out);
@@ -214,7 +211,7 @@ impl Library {
         messages.receive(thread, receives, *source, *of, *comm, into, out)?;
         messages.send(thread, sends, *to, *tag, *comm, from, *mode, out)?;
         let wake = joints.begun(messages, slot, out);
-        self.wake(wake, out)?;
+        debug_assert_eq!(wake, None, "no thread waits for a request that was opened just now");
         if call.request.is_none() {
             return self.wait_one(thread, key, out);
         }
