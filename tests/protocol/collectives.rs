@@ -16,10 +16,13 @@ use mpisim::protocols::contract::{Region, Space};
 
 const SCRATCH: Space = Space::Scratch(0);
 
+/// Messages on their way between two ranks: bytes, and of whose entry they tell.
+type Wire = VecDeque<(Vec<u8>, u64)>;
+
 /// Messages of a run: how many, how many went from one unit to another, of whose entry each rank has heard, and bytes.
 #[derive(Default)]
 struct Traffic {
-    wires: BTreeMap<(u32, u32), VecDeque<(Vec<u8>, u64)>>,
+    wires: BTreeMap<(u32, u32), Wire>,
     sent: u32,
     between: u32,
     heard: Vec<u64>,
