@@ -25,6 +25,11 @@ impl Standing {
         self.algorithm == Algorithm::AllreduceRing && self.round == 2 * (self.size - 1)
     }
 
+    /// Whether a rank of a barrier along a tree hears its children in this round.
+    fn hears_children(self) -> bool {
+        self.algorithm == Algorithm::BarrierTree && self.round == 0
+    }
+
     fn is_reduced_along_a_chain(self) -> bool {
         self.algorithm == Algorithm::ReducePipelinedRing
     }
@@ -58,11 +63,7 @@ pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
         Mutant::FirstSegmentOnly if standing.is_reduced_along_a_chain() && standing.round > 0 => {
             round.work.retain(|one| matches!(one, Work::Copy { .. }));
         }
-        Mutant::TreeHearsOne if standing.algorithm == Algorithm::BarrierTree => {
-            if standing.round == 0 {
-                round.moves.truncate(1);
-            }
-        }
+        Mutant::TreeHearsOne if standing.hears_children() => round.moves.truncate(1),
         Mutant::WrongSide if doubling && standing.round > 1 => combine_on(Side::Before, round),
         _ => {}
     }
