@@ -17,7 +17,7 @@ use units::Bytes;
 /// Which ranks combine among themselves before one of them speaks for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Over {
-    /// None: everybody is alike.
+    /// None: all ranks are alike.
     #[default]
     Ranks,
     /// The endpoints of a process.

@@ -59,7 +59,7 @@ pub struct Selection {
 pub struct Facts {
     /// Bytes of the message, of the vector, or of the block of each rank; `None` where they may differ.
     pub bytes: Option<u64>,
-    /// Bytes of all blocks together; `None` where not everybody knows them.
+    /// Bytes of all blocks together; `None` where a rank does not know them.
     pub total: Option<u64>,
     /// Elements of the vector, where there is one.
     pub elements: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Facts {
 }
 
 impl Bounds {
-    /// Whether they hold for a call; what not everybody knows is within no bound.
+    /// Whether they hold for a call; what a rank does not know is within no bound.
     pub fn hold(&self, facts: &Facts) -> bool {
         let within = |bound: Option<u64>, known: Option<u64>| {
             bound.is_none_or(|most| known.is_some_and(|known| known <= most))

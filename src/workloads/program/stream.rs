@@ -65,7 +65,7 @@ pub struct ProgramStream {
     prepared: BTreeMap<Handle, Arc<Call>>,
     /// How many of the requests of its `startall` are started.
     started: usize,
-    /// Requests that it has freed: the library closes them, and nobody knows when.
+    /// Requests that it has freed: the library closes them, at a time that the program does not see.
     freed: BTreeSet<Handle>,
     /// Whether it is in `MPI_Finalize`, which waits for them.
     finalizes: bool,

@@ -4,14 +4,14 @@
 //!   P = 7, 2 pairs:   r+1, r+2 ──all complete──▶ r+3, r+4 ──▶ r+5, r+6
 //! ```
 //!
-//! A pair is a receive and a send. Everybody begins with the next rank, so that not all send to rank 0 first.
+//! A pair is a receive and a send. Each rank begins with the next one, so that not all send to rank 0 first.
 //!
 //! Source: pmodels/mpich, `src/mpi/coll/alltoall/alltoall_intra_scattered.c` and `MPIR_CVAR_ALLTOALL_THROTTLE` (32
 //! at once, where a scenario does not choose).
 
 use crate::collectives::{Round, Task};
 
-/// Pairs under way at once where nobody chooses.
+/// Pairs under way at once where neither call nor rule says how many.
 pub(in crate::collectives) const OUTSTANDING: u32 = 32;
 
 /// Round k posts the receives and the sends of its pairs; the first one copies the own block, too.

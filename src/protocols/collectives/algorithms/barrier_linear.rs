@@ -4,7 +4,7 @@
 
 use crate::collectives::{Round, Task};
 
-/// Everybody tells rank 0; it tells everybody.
+/// Each rank sends rank 0 a message, and rank 0 answers all of them.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     if k < 2 {
         tell(&Task { root: 0, ..*task }, k == 0, round);

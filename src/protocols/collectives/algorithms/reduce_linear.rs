@@ -1,4 +1,4 @@
-//! Reduce by the root alone: everybody sends it the whole vector, and it combines one after the other, the last rank
+//! Reduce by the root alone: each rank sends it the whole vector, and it combines one after the other, the last rank
 //! first: the order of ranks is kept.
 //!
 //! Source: open-mpi/ompi, `ompi/mca/coll/base/coll_base_reduce.c` (`linear`).
