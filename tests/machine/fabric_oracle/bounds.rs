@@ -184,9 +184,8 @@ fn check_worlds(heavy: bool, window: usize, promise: &Promise) {
 }
 
 /// Bounds in per mille.
-const fn per_mille(bounds: [(i64, i64); 3]) -> [(i64, i64); 3] {
-    let [(a, b), (c, d), (e, f)] = bounds;
-    [(a * 1000, b * 1000), (c * 1000, d * 1000), (e * 1000, f * 1000)]
+fn per_mille(bounds: [(i64, i64); 3]) -> [(i64, i64); 3] {
+    bounds.map(|(least, most)| (least * PERCENT / 10, most * PERCENT / 10))
 }
 
 #[test]
