@@ -402,7 +402,8 @@ impl Reader<'_> {
             let one = Diagnostic::error(&codes::CONTRADICTION, over.span, at, found, allowed);
             self.diagnostics.push(one);
         }
-        chosen.over = Over::Ranks;
+        // Nor do rules choose other ones.
+        (chosen.over, chosen.over_is_stated) = (Over::Ranks, true);
         if fit::has_blocks(chosen.call.kind) {
             (chosen.call.input.len, chosen.call.output.len) = (0, 0);
         }
