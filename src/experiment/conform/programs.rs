@@ -137,7 +137,7 @@ impl Scenario {
                 let rest = rest
                     .strip_prefix(", column ")
                     .map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-                words.push_str(&format!("statement {statement}{rest}"));
+                words.push_str(&["statement ", &statement.to_string(), rest].concat());
             } else {
                 words.push_str("line ");
                 words.push_str(part);
