@@ -87,6 +87,7 @@ fn drawn_profile(draw: &mut Draw) -> Profile {
         ("mpi.step_receive", ns(draw)),
         ("mpi.step_arrival", ns(draw)),
         ("mpi.step_control", ns(draw)),
+        ("mpi.step_handshake", ns(draw)),
         ("link.base_latency", ns(draw)),
         ("pcie.dma_read_round_trip", ns(draw)),
         ("coh.line_same_socket", ns(draw)),
