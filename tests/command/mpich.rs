@@ -104,17 +104,22 @@ fn end_well(group: &str) -> usize {
 
 #[test]
 fn messages_of_the_group_pt2pt() {
-    assert!(end_well("pt2pt") >= 40);
+    assert!(end_well("pt2pt") >= 60);
 }
 
 #[test]
 fn communicators_of_the_group_comm() {
-    assert!(end_well("comm") >= 20);
+    assert!(end_well("comm") >= 25);
 }
 
 #[test]
 fn collectives_of_the_group_coll() {
-    assert!(end_well("coll") >= 30);
+    assert!(end_well("coll") >= 75);
+}
+
+#[test]
+fn messages_in_pieces_of_the_group_datatype() {
+    assert!(end_well("datatype") >= 40);
 }
 
 #[test]
