@@ -129,7 +129,12 @@ fn groups_of_the_group_group() {
 
 #[test]
 fn one_sided_calls_of_the_group_rma() {
-    assert!(end_well("rma") >= 120);
+    assert!(end_well("rma") >= 135);
+}
+
+#[test]
+fn several_threads_of_the_group_threads() {
+    assert!(end_well("threads") >= 15);
 }
 
 #[test]
