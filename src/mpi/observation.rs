@@ -371,6 +371,8 @@ pub struct GroupId {
     pub context: Context,
     /// The process of its rank 0.
     pub first: u32,
+    /// The operation that was prepared there as so-many-th, whose starts have an order of their own.
+    pub prepared: Option<u32>,
 }
 
 /// An argument of a collective.

@@ -50,6 +50,7 @@ pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usiz
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
         | Step::Begun(..)
+        | Step::Prepared(..)
         | Step::Start(_)
         | Step::Compute(_)
         | Step::Timer(_)
@@ -127,8 +128,7 @@ pub fn read(
         let ranks = node.small("processes").unwrap_or(1);
         let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
         // The buffers of a collective depend on the rank.
-        let differs =
-            first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
+        let differs = first.iter().any(|it| it.step.collective().is_some());
         (all.ranks, all.variables) = (vec![first; ranks as usize * of_a_rank], variables);
         for rank in 1..ranks as usize {
             if !differs || diagnostics.has_errors() {
@@ -222,6 +222,13 @@ impl Reader<'_> {
         let begun = op.strip_prefix('i').and_then(|op| self.collective(op, node, named, path));
         if let Some(chosen) = begun {
             return Step::Begun(chosen, self.open(node, "req", path));
+        }
+        let operation = op.strip_suffix("_init");
+        let prepared = operation.and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = prepared {
+            let request = self.open(node, "req", path);
+            self.mark(node, "req", Open::Prepared);
+            return Step::Prepared(chosen, request);
         }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),

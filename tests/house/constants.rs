@@ -119,7 +119,7 @@ const NAMES: &[Row] = &[
     ("workloads/statements/windows.rs", &["FIRST_NAMED"]),
     ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
-    ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE"]),
+    ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE", "PREPARED"]),
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/rma/token.rs", &["RMA"]),

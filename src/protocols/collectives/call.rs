@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::algorithms::{alltoall_scattered, bcast_pipelined_ring};
 use super::hierarchy::{self, Units};
 use super::selection::{Facts, Rule, Selection};
-use super::{Algorithm, At, Blocks, Kind, Needs, Round, Task};
+use super::task::functions;
+use super::{Algorithm, At, Blocks, Functions, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
 use mpi::envelope::Rank;
@@ -280,26 +281,20 @@ impl Collective {
         !(self.sends.are_equal() && self.receives.are_equal())
     }
 
-    /// The name of the MPI function.
-    pub fn function(&self) -> &'static str {
+    /// The names of its MPI functions.
+    pub fn functions(&self) -> Functions {
         match (self.has_lists(), self.kind) {
-            (true, Kind::Scatter) => "MPI_Scatterv",
-            (true, Kind::Gather) => "MPI_Gatherv",
-            (true, Kind::Allgather) => "MPI_Allgatherv",
-            (true, Kind::Alltoall) => "MPI_Alltoallv",
-            (_, kind) => kind.function(),
+            (true, Kind::Scatter) => functions!("Scatterv", "scatterv"),
+            (true, Kind::Gather) => functions!("Gatherv", "gatherv"),
+            (true, Kind::Allgather) => functions!("Allgatherv", "allgatherv"),
+            (true, Kind::Alltoall) => functions!("Alltoallv", "alltoallv"),
+            (_, kind) => kind.functions(),
         }
     }
 
-    /// The name of the MPI function that only begins it.
-    pub fn nonblocking_function(&self) -> &'static str {
-        match (self.has_lists(), self.kind) {
-            (true, Kind::Scatter) => "MPI_Iscatterv",
-            (true, Kind::Gather) => "MPI_Igatherv",
-            (true, Kind::Allgather) => "MPI_Iallgatherv",
-            (true, Kind::Alltoall) => "MPI_Ialltoallv",
-            (_, kind) => kind.nonblocking_function(),
-        }
+    /// The name of the MPI function that waits for it.
+    pub fn function(&self) -> &'static str {
+        self.functions().waits
     }
 
     /// The arguments that all ranks must give alike.

@@ -31,4 +31,4 @@ mod units;
 pub use algorithms::{Algorithm, Needs};
 pub use call::{Collective, Unfit};
 pub use round::{Move, Round, Work};
-pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Kind, Task};
+pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Functions, Kind, Task, Turn};

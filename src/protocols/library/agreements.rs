@@ -496,7 +496,7 @@ fn named(
     id: u32,
 ) -> Option<GroupFact> {
     let ((process, _), first) = (group.locate(Rank(0))?, group.rank(parent, 0)?);
-    let of = GroupId { context, first: process };
+    let of = GroupId { context, first: process, prepared: None };
     Some(GroupFact::Named { of, parent, first, count: count.into(), size: group.size(), id })
 }
 

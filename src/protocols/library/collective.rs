@@ -27,7 +27,7 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Collective, Kind, Move, Round, Work};
+use crate::collectives::{At, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -59,8 +59,8 @@ pub(super) enum Place {
     Background {
         /// Its slot.
         slot: u16,
-        /// Its number on the communicator.
-        number: u32,
+        /// Its place in the order of the communicator.
+        turn: Turn,
     },
 }
 
@@ -90,17 +90,26 @@ impl Place {
     }
 
     /// The function that the program called.
-    fn function(self, call: &Collective) -> &'static str {
+    pub(super) fn function(self, call: &Collective) -> &'static str {
         match self {
             Self::Inside(_) => call.function(),
-            Self::Background { .. } => call.nonblocking_function(),
+            Self::Background { turn: Turn::Begun(_), .. } => call.functions().begins,
+            Self::Background { turn: Turn::Prepared(_), .. } => call.functions().prepares,
+        }
+    }
+
+    /// The number of its order, where its ranks start it in any order.
+    const fn prepared(self) -> Option<u32> {
+        match self {
+            Self::Background { turn: Turn::Prepared(number), .. } => Some(number),
+            Self::Background { turn: Turn::Begun(_), .. } | Self::Inside(_) => None,
         }
     }
 
     fn tag(self, kind: Kind, own: u16) -> i32 {
         match self {
             Self::Inside(_) => kind.tag(own),
-            Self::Background { number, .. } => kind.tag_begun(number, own),
+            Self::Background { turn, .. } => kind.tag_begun(turn, own),
         }
     }
 }
@@ -282,27 +291,12 @@ impl Running {
         inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Self, ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let (site, comm) = (messages.site(), call.comm);
-        let member = messages.member(thread, comm)?;
-        let Member { context, rank, size, .. } = member;
-        if call.kind.has_root() && call.root.0 >= size {
-            return Err(site.refuse("the communicator has no such rank", call.root));
-        }
-        if let Some(other) = inside(comm, rank) {
-            let state = format!("another thread of rank {} is inside {other}", rank.0);
-            return Err(site.refuse(&state, place.function(&call)));
-        }
-        let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
-        let of = GroupId { context, first };
-        let function = place.function(&call);
-        push_fact(GroupFact::Entered { of, rank, size, function }, out);
-        for argument in call.arguments() {
-            push_fact(GroupFact::Gives { of, rank, argument }, out);
-        }
+        let names = (place.function(&call), place.prepared());
+        let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
+        let comm = call.comm;
         let in_place = call.in_place;
         #[cfg(feature = "mutants")]
-        let in_place = in_place && !site.job.has(Mutant::NeverAside);
+        let in_place = in_place && !messages.site().job.has(Mutant::NeverAside);
         let call = if in_place { put_aside(call, (rank.0, size), place, out) } else { call };
         Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
@@ -375,6 +369,49 @@ impl Running {
             input: found,
         })
     }
+}
+
+/// The calling rank enters a function of a collective, and its monitors hear of it: the communicator, or the
+/// operation that was prepared there as so-many-th, with the rank and the number of ranks.
+fn enters(
+    messages: &Messages,
+    thread: Thread,
+    (call, (function, prepared)): (&Collective, (&'static str, Option<u32>)),
+    inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+    out: &mut Vec<LibraryAction>,
+) -> Result<(GroupId, Rank, u32), ProtocolError> {
+    out.emit(|| Action::Work(Step::Query));
+    let (site, comm) = (messages.site(), call.comm);
+    let member = messages.member(thread, comm)?;
+    let Member { context, rank, size, .. } = member;
+    if call.kind.has_root() && call.root.0 >= size {
+        return Err(site.refuse("the communicator has no such rank", call.root));
+    }
+    if let Some(other) = inside(comm, rank) {
+        let state = format!("another thread of rank {} is inside {other}", rank.0);
+        return Err(site.refuse(&state, function));
+    }
+    let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
+    let of = GroupId { context, first, prepared };
+    push_fact(GroupFact::Entered { of, rank, size, function }, out);
+    for argument in call.arguments() {
+        push_fact(GroupFact::Gives { of, rank, argument }, out);
+    }
+    Ok((of, rank, size))
+}
+
+/// The calling rank prepares a collective: its place in the order of the communicator is that of this call.
+pub(super) fn prepares(
+    messages: &Messages,
+    thread: Thread,
+    call: &Collective,
+    inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+    out: &mut Vec<LibraryAction>,
+) -> Result<(), ProtocolError> {
+    let operation = call.functions().prepares;
+    let (of, rank, _) = enters(messages, thread, (call, (operation, None)), inside, out)?;
+    push_fact(GroupFact::Left { of, rank, since: 0, operation, barrier: false }, out);
+    Ok(())
 }
 
 /// A collective in place: where its algorithm writes over what it reads later, that is copied first.

@@ -552,9 +552,9 @@ impl ProgramStream {
             return Ok(Some(self.with_open_requests(call)));
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call {
-            // Nothing was begun by it, and the library does not know it.
-            let prepared = self.prepared.remove(&request);
-            return prepared.map(|_| None).ok_or(StatementError::NoRequest);
+            let prepared = self.prepared.remove(&request).ok_or(StatementError::NoRequest)?;
+            // Of what is not begun the library knows collectives only.
+            return Ok(matches!(*prepared, Call::Icollective { .. }).then_some(call));
         }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
@@ -708,9 +708,11 @@ impl ProgramStream {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
-                self.open[request.0 as usize] = None;
-                self.prepared.remove(request);
-                self.freed.insert(*request);
+                if self.is_open(*request) {
+                    self.open[request.0 as usize] = None;
+                    self.prepared.remove(request);
+                    self.freed.insert(*request);
+                }
                 None
             }
             (Call::OfRequest { request, .. }, Reply::Tested(outcome)) => {

@@ -74,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 63] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 64] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -246,6 +246,7 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 63] = [
     communicators::CREATE_ENDPOINTS,
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
+    collectives::BARRIER_INIT,
     outside::COMPUTE,
     outside::TIMER,
     buffers::STORE,
