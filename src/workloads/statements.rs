@@ -232,7 +232,7 @@ impl Reader<'_> {
         }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
-            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
+            "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
             "start" => {
@@ -276,8 +276,10 @@ impl Reader<'_> {
         self.scope.extras.asked = asked;
         self.in_place(node, &chosen, path);
         let reversed = like.0 == Duplicates::REVERSED && !asked;
-        let last = if asked { u32::MAX } else { self.ranks - 1 };
-        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
+        // What the run knows may be an intercommunicator.
+        let (first, last) = if asked { (PROC_NULL, u32::MAX) } else { (0, self.ranks - 1) };
+        let range = (first, i64::from(last));
+        self.computes(node, (Key::Root { reversed }, Type::Integer), range, path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");

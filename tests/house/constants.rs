@@ -88,6 +88,7 @@ const PARTS: &[Row] = &[
 const STATED: &[Row] = &[
     ("hardware/reliable/settings.rs", &["PSN_BITS"]),
     ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
+    ("protocols/collectives/between.rs", &["PHASES"]),
     ("protocols/collectives/algorithms/bcast_chain.rs", &["CHAINS"]),
     ("protocols/collectives/algorithms/bcast_knomial.rs", &["RADIX"]),
     ("protocols/library/agreeing.rs", &["ROUNDS"]),
@@ -144,7 +145,7 @@ const NAMES: &[Row] = &[
     ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
     ("workloads/packing.rs", &["BACK"]),
     ("protocols/arguments.rs", &["OWN"]),
-    ("workloads/program/control.rs", &["PROC_NULL"]),
+    ("workloads/program/control.rs", &["MPI_ROOT", "PROC_NULL"]),
     ("workloads/program/member.rs", &["BUFFERS", "FIRST"]),
     ("workloads/statements/form/buffers.rs", &["MOST_VALUES"]),
     ("workloads/statements/form/collectives.rs", &["MOST_ELEMENTS"]),

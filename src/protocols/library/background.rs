@@ -14,7 +14,7 @@
 //! order; each of its starts has this number, and ranks start in any order.
 //!
 //! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules; MPI 4.0, Sec. 6.13.
-//! Left out: handles of endpoints and intercommunicators.
+//! Left out: handles of endpoints.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

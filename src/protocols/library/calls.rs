@@ -237,8 +237,8 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         if let Call::Place { comm } = call {
             let messages = &self.messages;
-            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
-            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            let place = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers(place), out);
             return Ok(());
         }
         out.emit(|| Action::Work(Step::Query));

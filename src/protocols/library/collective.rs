@@ -27,7 +27,7 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Collective, Kind, Move, Round, Turn, Work};
+use crate::collectives::{At, Between, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -287,10 +287,19 @@ impl Running {
     pub(super) fn enter(
         messages: &Messages,
         thread: Thread,
-        (call, place): (Arc<Collective>, Place),
+        (mut call, place): (Arc<Collective>, Place),
         inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Self, ProtocolError> {
+        if let Some(between) = messages.communicators().between(call.comm) {
+            #[cfg(feature = "mutants")]
+            let between = if call.kind.has_root() && messages.site().job.has(Mutant::RootInOwn) {
+                Between { other: between.own, ..between }
+            } else {
+                between
+            };
+            Arc::make_mut(&mut call).between = Some(between);
+        }
         let names = (place.function(&call), place.prepared());
         let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
         let comm = call.comm;
@@ -329,14 +338,21 @@ impl Running {
         let Some(mutant) = messages.site().job.mutant() else { return };
         let begun = matches!(self.place, Place::Background { .. });
         let (algorithm, rank, size) = (self.call.algorithm, self.rank.0, self.size);
-        let standing = Standing { algorithm, rank, size, round: self.at.round, begun };
+        let step = self.call.between.map(|_| (self.call.kind, self.at.phase));
+        let standing = Standing { algorithm, rank, size, round: self.at.round, begun, step };
         schedule::bend(mutant, &standing, round);
     }
 
     /// How far the rank is, in words.
     pub(super) fn standing(&self) -> String {
         let Collective { comm, algorithm, .. } = &*self.call;
-        let round = self.at.round;
+        let At { phase, round } = self.at;
+        if self.call.between.is_some() {
+            let comm = comm.0;
+            return format!(
+                "step {phase}, round {round} between the groups of communicator {comm}"
+            );
+        }
         format!("round {round} of `{}` on communicator {}", algorithm.name(), comm.0)
     }
 
@@ -384,8 +400,8 @@ fn enters(
     let (site, comm) = (messages.site(), call.comm);
     let member = messages.member(thread, comm)?;
     let Member { context, rank, size, .. } = member;
-    if call.kind.has_root() && call.root.0 >= size {
-        return Err(site.refuse("the communicator has no such rank", call.root));
+    if let Err((state, input)) = judged(call, size) {
+        return Err(site.refuse(state, input));
     }
     if let Some(other) = inside(comm, rank) {
         let state = format!("another thread of rank {} is inside {other}", rank.0);
@@ -394,10 +410,34 @@ fn enters(
     let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
     let of = GroupId { context, first, prepared };
     push_fact(GroupFact::Entered { of, rank, size, function }, out);
-    for argument in call.arguments() {
+    for argument in call.arguments(rank) {
         push_fact(GroupFact::Gives { of, rank, argument }, out);
     }
     Ok((of, rank, size))
+}
+
+/// Whether a communicator of so many ranks has a collective; else why not.
+fn judged(call: &Collective, size: u32) -> Result<(), (&'static str, String)> {
+    let Some(Between { other, .. }) = call.between else {
+        let known = !call.kind.has_root() || call.root.0 < size;
+        return if known {
+            Ok(())
+        } else if call.root == Between::ROOT || call.root == Between::NO_ROOT {
+            Err(("a communicator of one group has a rank as its root", call.function().to_owned()))
+        } else {
+            Err(("the communicator has no such rank", format!("rank {}", call.root.0)))
+        };
+    };
+    let named = !matches!(call.root, Between::ROOT | Between::NO_ROOT);
+    if !Between::has(call.kind) {
+        Err(("the operation is not defined between two groups", call.function().to_owned()))
+    } else if call.in_place {
+        Err(("MPI_IN_PLACE is for one group", call.function().to_owned()))
+    } else if call.kind.has_root() && named && call.root.0 >= other.size {
+        Err(("the other group has no such rank", format!("rank {}", call.root.0)))
+    } else {
+        Ok(())
+    }
 }
 
 /// The calling rank prepares a collective: its place in the order of the communicator is that of this call.
@@ -408,6 +448,8 @@ pub(super) fn prepares(
     inside: impl Fn(Comm, Rank) -> Option<&'static str>,
     out: &mut Vec<LibraryAction>,
 ) -> Result<(), ProtocolError> {
+    let between = messages.communicators().between(call.comm);
+    let call = &Collective { between, ..call.clone() };
     let operation = call.functions().prepares;
     let (of, rank, _) = enters(messages, thread, (call, (operation, None)), inside, out)?;
     push_fact(GroupFact::Left { of, rank, since: 0, operation, barrier: false }, out);

@@ -78,14 +78,25 @@ static SEGMENT: Shape = bytes(1, 1 << 30);
 const MOST_RULES: usize = 1024;
 static RANKS: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
 static OUTSTANDING: Shape = Shape::Count { min: 1, max: 1_000_000 };
-static ROOT_RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
+static ROOT_RANK: Shape = Shape::Expression(&Shape::Either(&[
+    Shape::Count { min: 0, max: u32::MAX as u64 },
+    Shape::Word(&[
+        ("mpi_root", "MPI_ROOT, between two groups: the caller is the root"),
+        ("proc_null", "MPI_PROC_NULL, between two groups: another rank of the caller's group is"),
+    ]),
+]));
 static COUNT: Shape = Shape::Count { min: 0, max: MOST_ELEMENTS };
 static COMPUTED_COUNT: Shape = Shape::Expression(&COUNT);
 static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
 static SIZES: Shape = Shape::List { of: &SIZE, min: 0, max: 4_096 };
 
-const ROOT: Field = default("root", &ROOT_RANK, "0", "The root's rank in the communicator.");
+const ROOT: Field = default(
+    "root",
+    &ROOT_RANK,
+    "0",
+    "The root's rank in the communicator; between two groups its rank in the other one.",
+);
 const MESSAGE: Field = required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the message.");
 const BLOCK: Field =
     required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the block of each rank.");
