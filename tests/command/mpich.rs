@@ -169,16 +169,22 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 9] = [
-    ("../calls/errors/between_groups", "an intercommunicator has point-to-point messages"),
+const MISUSES: [(&str, &str); 12] = [
+    ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
     ("../calls/errors/list_of_ranks", "the list has 2, and the communicator 1 ranks"),
+    (
+        "../calls/errors/prepared_in_two_orders",
+        "was MPI_Barrier_init for one and MPI_Allreduce_init for the other",
+    ),
+    ("../calls/errors/root_of_one_group", "a communicator of one group has a rank as its root"),
     ("../calls/errors/rsend_early", "the receive of a ready send is posted before the send starts"),
     ("../calls/errors/sendrecv_deadlock", "MPI_Sendrecv"),
     ("../calls/errors/sendrecv_truncated", "MPI_ERR_TRUNCATE"),
     ("../calls/errors/start_active", "the request of the statement is still open"),
     ("../calls/errors/start_plain", "MPI_ERR_REQUEST"),
+    ("../calls/errors/two_roots", "MPI_ERR_ROOT"),
 ];
 
 #[test]
