@@ -64,7 +64,9 @@ pub enum Step {
     Completion,
     /// Entering a wait, test or probe.
     Query,
-    /// Building and handling a control packet (RTS, CTS, FIN, credit).
+    /// Building or handling a packet of a rendezvous (RTS, CTS, FIN, ready-to-receive).
+    Handshake,
+    /// Building or handling another control packet, or a packet of the library's own.
     Control,
     /// Finding the endpoint that the calling thread is attached to.
     Lookup,

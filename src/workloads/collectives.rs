@@ -16,7 +16,7 @@ use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
 use protocols::collectives::hierarchy::Units;
 use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
-use protocols::collectives::{Algorithm, At, Blocks, Collective, Kind, Move, Round};
+use protocols::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
 use units::Bytes;
 
@@ -451,6 +451,9 @@ impl Reader<'_> {
 
     fn root(&mut self, node: &Node, path: &str) -> Rank {
         let written = node.get("root").filter(|root| root.text().is_none());
+        if let Some(named) = self.named_root(node, path) {
+            return named;
+        }
         let root = if written.is_some() { node.small("root").unwrap_or(0) } else { 0 };
         if root >= self.ranks && !self.asked {
             let span = node.get("root").map_or(node.span, |root| root.span);
@@ -468,6 +471,24 @@ impl Reader<'_> {
             return Rank(0);
         }
         Rank(root)
+    }
+
+    /// `MPI_ROOT` and `MPI_PROC_NULL`, which are for two groups.
+    fn named_root(&mut self, node: &Node, path: &str) -> Option<Rank> {
+        let root = match node.get("root")?.text()? {
+            "mpi_root" => Between::ROOT,
+            "proc_null" => Between::NO_ROOT,
+            _ => return None,
+        };
+        if self.asked {
+            return Some(root);
+        }
+        let span = node.get("root").map_or(node.span, |root| root.span);
+        let found = "a root of two groups";
+        let allowed = "the communicator has one group: the rank of the root is needed";
+        let at = format!("{path}.root");
+        self.diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed));
+        Some(Rank(0))
     }
 
     /// The blocks of a statement: one size for all, or a list under `key`.

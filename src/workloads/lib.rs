@@ -45,6 +45,7 @@ pub mod program;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
+pub mod seat;
 pub mod selection;
 pub mod sendrecv_ring;
 pub mod statements;

@@ -50,6 +50,7 @@ pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usiz
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
         | Step::Begun(..)
+        | Step::Prepared(..)
         | Step::Start(_)
         | Step::Compute(_)
         | Step::Timer(_)
@@ -127,8 +128,7 @@ pub fn read(
         let ranks = node.small("processes").unwrap_or(1);
         let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
         // The buffers of a collective depend on the rank.
-        let differs =
-            first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
+        let differs = first.iter().any(|it| it.step.collective().is_some());
         (all.ranks, all.variables) = (vec![first; ranks as usize * of_a_rank], variables);
         for rank in 1..ranks as usize {
             if !differs || diagnostics.has_errors() {
@@ -223,9 +223,16 @@ impl Reader<'_> {
         if let Some(chosen) = begun {
             return Step::Begun(chosen, self.open(node, "req", path));
         }
+        let operation = op.strip_suffix("_init");
+        let prepared = operation.and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = prepared {
+            let request = self.open(node, "req", path);
+            self.mark(node, "req", Open::Prepared);
+            return Step::Prepared(chosen, request);
+        }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
-            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
+            "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
             "start" => {
@@ -269,8 +276,10 @@ impl Reader<'_> {
         self.scope.extras.asked = asked;
         self.in_place(node, &chosen, path);
         let reversed = like.0 == Duplicates::REVERSED && !asked;
-        let last = if asked { u32::MAX } else { self.ranks - 1 };
-        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
+        // What the run knows may be an intercommunicator.
+        let (first, last) = if asked { (PROC_NULL, u32::MAX) } else { (0, self.ranks - 1) };
+        let range = (first, i64::from(last));
+        self.computes(node, (Key::Root { reversed }, Type::Integer), range, path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");

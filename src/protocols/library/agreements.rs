@@ -96,7 +96,10 @@ pub(super) fn begin(
         CommCall::SplitShared { comm, takes_part, key, new } => {
             let site = messages.site();
             let node = i32::try_from(site.job.node_of[site.me.0 as usize]);
-            let color = takes_part.then(|| node.expect("fewer than 2^31 nodes"));
+            let node = node.expect("fewer than 2^31 nodes");
+            #[cfg(feature = "mutants")]
+            let node = if site.job.has(Mutant::NodesTogether) { 0 } else { node };
+            let color = takes_part.then_some(node);
             begin(messages, thread, CommCall::Split { comm, color, key, new }, gives)
         }
         CommCall::Create { comm, group, new } => {
@@ -345,6 +348,12 @@ pub(super) fn end(
             let context = agreeing.agreement().context();
             if let Ok(sides) = messages.communicators().sides(messages.site(), parent) {
                 let sides = sides.clone();
+                #[cfg(feature = "mutants")]
+                let sides = if messages.site().job.has(Mutant::DupsOneSide) {
+                    Sides { remote: Arc::clone(&sides.local), ..sides }
+                } else {
+                    sides
+                };
                 enter_sides(messages, new, context, sides, out);
                 return Ok(Reply::Done);
             }
@@ -353,6 +362,8 @@ pub(super) fn end(
         }
         Purpose::Some { new } => {
             let group = agreeing.some.as_ref().expect("a group is some of its parent");
+            #[cfg(feature = "mutants")]
+            let group = &ordered(messages, group);
             let group = group_of(messages, parent, group)?;
             if let Some(new) = new {
                 enter(messages, new, agreeing.agreement().context(), Arc::new(group), out);
@@ -403,6 +414,16 @@ pub(super) fn end(
         }
     }
     Ok(Reply::Done)
+}
+
+/// The ranks of a group; a bug puts them into their order.
+#[cfg(feature = "mutants")]
+fn ordered(messages: &Messages, group: &Arc<[Rank]>) -> Arc<[Rank]> {
+    let mut ranks = group.to_vec();
+    if messages.site().job.has(Mutant::CreatesInOrder) {
+        ranks.sort_unstable();
+    }
+    ranks.into()
 }
 
 /// A communicator of this group in a context that all agree on.
@@ -496,7 +517,7 @@ fn named(
     id: u32,
 ) -> Option<GroupFact> {
     let ((process, _), first) = (group.locate(Rank(0))?, group.rank(parent, 0)?);
-    let of = GroupId { context, first: process };
+    let of = GroupId { context, first: process, prepared: None };
     Some(GroupFact::Named { of, parent, first, count: count.into(), size: group.size(), id })
 }
 

@@ -90,12 +90,20 @@ impl Library {
                 self.begin_test(thread, Pending::Test { request, keeps: true }, out)
             }
             Call::OfRequest { does: OfRequest::Free, request } => {
-                self.messages.free(request)?;
+                if !self.background.as_mut().is_some_and(|these| these.free(request)) {
+                    self.messages.free(request)?;
+                }
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
             Call::Exchange(call) => self.exchange(thread, &call, out),
-            Call::Prepare(_) => {
+            Call::Prepare(operation) => {
+                if let Call::Icollective { request, call } = &*operation {
+                    let Self { messages, threads, background, .. } = self;
+                    let inside = |comm, rank| threads.inside(thread, comm, rank);
+                    let background = background.get_or_insert_default();
+                    background.prepare(messages, thread, (*request, call), inside, out)?;
+                }
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
@@ -229,8 +237,8 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         if let Call::Place { comm } = call {
             let messages = &self.messages;
-            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
-            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            let place = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers(place), out);
             return Ok(());
         }
         out.emit(|| Action::Work(Step::Query));

@@ -21,6 +21,7 @@ use super::requests::RequestTable;
 use super::site::Site;
 use super::{Guard, Handle, Lanes, Process, ProtocolError, Route, Thread};
 use crate::call::{Call, Comm};
+use crate::collectives::Between;
 use mpi::communicator::{Communicator, Comparison};
 use mpi::envelope::{Context, Rank, Selection};
 use mpi::group::Group;
@@ -292,7 +293,7 @@ impl Communicators {
         if self.between.is_empty() || !self.between.refuses(call) {
             return Ok(());
         }
-        let state = "an intercommunicator has point-to-point messages, duplicates, splits, a merge and a free only";
+        let state = "an intercommunicator has messages, collectives, duplicates, splits, a merge and a free only";
         Err(site.refuse(state, call))
     }
 
@@ -303,19 +304,25 @@ impl Communicators {
     }
 
     /// The rank of `thread` in a communicator, and how many ranks that has: of an intercommunicator
-    /// those of its own group.
+    /// those of its own group, and of the other one.
     pub(super) fn place(
         &self,
         site: &Site,
         thread: Thread,
         comm: Comm,
-    ) -> Result<(u32, u32), ProtocolError> {
-        if let Some(Sides { local, .. }) = self.between.get(comm) {
+    ) -> Result<Box<[u32]>, ProtocolError> {
+        if let Some(Sides { local, remote }) = self.between.get(comm) {
             let rank = local.rank(site.me.0).expect("a process is in its own group");
-            return Ok((rank.0, local.size()));
+            return Ok([rank.0, local.size(), remote.size()].into());
         }
         let member = self.member(site, thread, comm)?;
-        Ok((member.rank.0, member.size))
+        Ok([member.rank.0, member.size].into())
+    }
+
+    /// The two groups of an intercommunicator, as this process sees them.
+    #[inline]
+    pub(super) fn between(&self, comm: Comm) -> Option<Between> {
+        if self.between.is_empty() { None } else { self.between.get(comm).map(Sides::between) }
     }
 
     /// How two communicators compare when `thread` names them.
