@@ -205,3 +205,113 @@ class Shape:
             keys["sendbuf"] = buffers.put(process, "s", element, blocks)
             keys["recvbuf"] = buffers.put(process, "t", element, [7] * everything)
         return keys, [("t", element, everything + 1, 0)]
+
+
+# Between two groups
+
+
+def between(draws, script, number, name, groups):
+    """Adds one operation of an intercommunicator: each group gets what the other one gives."""
+    kind = draws.choice(BETWEEN)
+    begins = draws.random() < 0.4
+    side = draws.randrange(2)
+    root = draws.randrange(len(groups[side]))
+    shape = Between(draws, kind, list(map(len, groups)), side)
+    buffers = Buffers(draws, script, number)
+    for own in (0, 1):
+        for rank, process in enumerate(groups[own]):
+            keys = {"comm": name}
+            if kind in ROOTED:
+                keys["root"] = root if own != side else "mpi_root" if rank == root else "proc_null"
+            part, look = shape.part(buffers, (own, rank, process), keys.get("root"))
+            req = {"req": script.request(process)} if begins else {}
+            script.add(process, ("i" if begins else "") + kind, **part, **keys, **req)
+            if begins:
+                script.add(process, "wait", req=req["req"], _statuses=False)
+            if look:
+                buffers.look(process, *look)
+
+
+BETWEEN = sorted(set(KINDS) - {"scan", "exscan"})
+
+
+class Between:
+    """What both groups agree on; the root is in group `side`."""
+
+    def __init__(self, draws, kind, sizes, side):
+        self.draws, self.kind, self.sizes, self.side = draws, kind, sizes, side
+        self.operator = draws.choice(list(OPERATORS))
+        self.element = draws.choice(OPERATORS[self.operator])
+        self.count = draws.choice([0, 1, 1, 2, 3])
+        # Of each rank of each group.
+        self.counts = [[draws.choice([0, 1, 2]) for _ in range(size)] for size in sizes]
+        if kind == "reduce_scatter":
+            # Both groups reduce as many elements.
+            less = min((0, 1), key=lambda group: sum(self.counts[group]))
+            self.counts[less][-1] += sum(self.counts[1 - less]) - sum(self.counts[less])
+        # Numbers from a rank of the first group to one of the second, and back.
+        self.there = [[draws.choice([0, 1, 2]) for _ in range(sizes[1])] for _ in range(sizes[0])]
+        self.back = [[draws.choice([0, 1, 2]) for _ in range(sizes[0])] for _ in range(sizes[1])]
+
+    def values(self, count):
+        return numbers(self.draws, self.operator, self.element, count)
+
+    def part(self, buffers, who, root):
+        """The keys of a rank's statement, and what is looked at afterwards."""
+        if self.kind == "barrier":
+            return {}, None
+        if self.kind in REDUCTIONS:
+            return self.reduction(buffers, who, root)
+        return self.moving(buffers, who, root)
+
+    def reduction(self, buffers, who, root):
+        own, rank, process = who
+        kind, element = self.kind, self.element
+        per = 2 if element.endswith("pair") else 1
+        keys = {"type": element, "operator": self.operator}
+        given = received = self.count
+        if kind == "reduce_scatter":
+            keys["counts"] = self.counts[own]
+            given, received = sum(self.counts[own]), self.counts[own][rank]
+        elif kind == "reduce_scatter_block":
+            given, received = self.count * self.sizes[0] * self.sizes[1], self.count * self.sizes[1 - own]
+            keys["count"] = received
+        else:
+            keys["count"] = self.count
+        if root is None or isinstance(root, int):
+            keys["sendbuf"] = buffers.put(process, "s", element, self.values(given))
+        if root is None or root == "mpi_root":
+            keys["recvbuf"] = buffers.put(process, "t", element, [77] * (per * received))
+            return keys, ("t", element, per * (received + 1), 0)
+        return keys, None
+
+    def moving(self, buffers, who, root):
+        own, rank, process = who
+        kind, count, other = self.kind, self.count, 1 - own
+        mark = lambda to: 1000 * (process + 1) + 100 * to
+        put = lambda which, numbers: buffers.put(process, which, "int32", numbers)
+        if kind == "bcast":
+            given = [mark(0) + at for at in range(count)] if root == "mpi_root" else [5] * count
+            return {"size": 4 * count, "buf": put("b", given)}, ("b", "int32", count + 1, 0)
+        keys = {} if kind.endswith("v") else {"size": 4 * count}
+        lists = self.counts if kind.endswith("v") else [[count] * size for size in self.sizes]
+        sends, receives = [lists[own][rank]], lists[other]
+        if kind in ("scatterv", "gatherv"):
+            # Of the group that has no root.
+            keys["sizes"] = [4 * one for one in lists[1 - self.side]]
+        if kind == "allgatherv":
+            keys["sizes"] = [4 * one for one in lists[own] + lists[other]]
+        if kind.startswith("scatter"):
+            sends, receives = lists[other], [lists[own][rank]]
+        if kind == "alltoall":
+            sends = lists[other]
+        if kind == "alltoallv":
+            going, coming = (self.there, self.back) if own == 0 else (self.back, self.there)
+            sends, receives = going[rank], [row[rank] for row in coming]
+            keys["send_sizes"], keys["receive_sizes"] = [4 * one for one in sends], [4 * one for one in receives]
+        if root != "proc_null" and (root is None or (root == "mpi_root") == kind.startswith("scatter")):
+            keys["sendbuf"] = put("s", [mark(to) + at for to, one in enumerate(sends) for at in range(one)])
+        if root != "proc_null" and (root is None or (root == "mpi_root") != kind.startswith("scatter")):
+            keys["recvbuf"] = put("t", [7] * sum(receives))
+            return keys, ("t", "int32", sum(receives) + 1, 0)
+        return keys, None

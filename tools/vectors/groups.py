@@ -9,6 +9,7 @@ from typing import Callable
 
 import collectives
 import made
+import topologies
 from script import Script
 
 BOTH = ["MPICH", "Open MPI"]
@@ -416,7 +417,7 @@ def persistent_disputed(draws):
 # Partitioned messages
 
 
-@group("partitioned", 14, ["MPICH"])
+@group("partitioned", 10, ["MPICH"])
 def partitioned(draws):
     """Messages whose parts are ready one by one; both sides divide them as they like."""
     script = Script(draws.randint(2, 3))
@@ -492,7 +493,7 @@ def in_place(draws):
     return script
 
 
-@group("persistent_collectives", 20)
+@group("persistent_collectives", 14)
 def persistent_collectives(draws):
     """Several at a time, each rank starts them in an order of its own."""
     script = Script(draws.randint(1, 4))
@@ -535,3 +536,21 @@ def intercommunicators(draws):
 def intercommunicators_split(draws):
     """Splits of two groups: in MPICH 4.0.2 messages go to other ranks than those of the new groups."""
     return made.intercommunicators(draws, Script(draws.randint(2, 5)), splits=True)
+
+
+@group("between_groups", 18)
+def between_groups(draws):
+    """Collectives between two groups."""
+    return made.between_groups(draws, Script(draws.randint(2, 5)))
+
+
+@group("neighbours_grid", 16)
+def neighbours_grid(draws):
+    """Neighbourhood collectives over grids and their parts."""
+    return topologies.neighbours(draws, Script(draws.randint(1, 5)), graphs=False)
+
+
+@group("neighbours_graph", 12)
+def neighbours_graph(draws):
+    """Neighbourhood collectives over graphs."""
+    return topologies.neighbours(draws, Script(draws.randint(2, 4)), graphs=True)

@@ -243,6 +243,18 @@ class Between:
         return new
 
 
+def between_groups(draws, script):
+    """Collectives between the two groups of an intercommunicator."""
+    maker = Maker(draws, script)
+    couple = Between(maker).create()
+    for process in sum(couple[1], []):
+        script.add(process, "comm_remote_size", comm=couple[0])
+    for _ in range(draws.randint(2, 4)):
+        collectives.between(draws, script, maker.next(), *couple)
+    free(maker, [couple])
+    return script
+
+
 def intercommunicators(draws, script, splits):
     maker = Maker(draws, script)
     between = Between(maker)

@@ -56,7 +56,7 @@ static long number(const char *key, long otherwise)
     if (!value) return otherwise;
     if (!strcmp(value, "any")) return strstr(key, "tag") ? MPI_ANY_TAG : MPI_ANY_SOURCE;
     if (!strcmp(value, "proc_null")) return MPI_PROC_NULL;
-    if (!strcmp(value, "root")) return MPI_ROOT;
+    if (!strcmp(value, "mpi_root")) return MPI_ROOT;
     if (!strcmp(value, "undefined")) return MPI_UNDEFINED;
     return atol(value);
 }
@@ -73,7 +73,9 @@ static int list(const char *key, int *into)
 static void *buffer(const char *key)
 {
     const char *value = text(key);
-    return value ? buffers[atoi(value)] : NULL;
+    /* MPICH wants an address even of a buffer that it does not use. */
+    static char unused[8];
+    return value ? buffers[atoi(value)] : unused;
 }
 
 static MPI_Comm comm(void) { return comms[number("comm", 0)]; }
@@ -357,13 +359,20 @@ static int collective(const char *op)
     for (int i = 0, sum = 0; i < sizes; sum += counts[i++]) displs[i] = sum;
     for (int i = 0, sum = 0; i < back; sum += others[i++]) other_displs[i] = sum;
     MPI_Comm_rank(on, &rank);
-    int mine = sizes ? counts[rank] : 0, starts = *op == 'i', inter;
+    int mine = rank < sizes ? counts[rank] : 0, starts = *op == 'i', inter, own;
     MPI_Comm_test_inter(on, &inter);
+    MPI_Comm_size(on, &own);
     const char *kind = op + starts;
     int prepares = strlen(op) > 5 && !strcmp(op + strlen(op) - 5, "_init");
     char plain[64];
     snprintf(plain, sizeof plain, "%.*s", (int) strlen(kind) - 5 * prepares, kind);
     kind = plain;
+    int *from = counts;
+    if (inter && !strcmp(kind, "allgatherv")) {
+        /* First what the own group gives, then what it gets. */
+        from += own;
+        for (int i = 0, first = displs[own]; i < sizes - own; i++) displs[i] = displs[own + i] - first;
+    }
     if (number("in_place", 0)) {
         if (!strcmp(kind, "scatter") || !strcmp(kind, "scatterv")) recvbuf = MPI_IN_PLACE;
         else sendbuf = MPI_IN_PLACE;
@@ -392,7 +401,7 @@ static int collective(const char *op)
     ALL("gather", Gather, gather, sendbuf, bytes, MPI_BYTE, recvbuf, bytes, MPI_BYTE, root)
     ALL("gatherv", Gatherv, gatherv, sendbuf, mine, MPI_BYTE, recvbuf, counts, displs, MPI_BYTE, root)
     ALL("allgather", Allgather, allgather, sendbuf, bytes, MPI_BYTE, recvbuf, bytes, MPI_BYTE)
-    ALL("allgatherv", Allgatherv, allgatherv, sendbuf, mine, MPI_BYTE, recvbuf, counts, displs, MPI_BYTE)
+    ALL("allgatherv", Allgatherv, allgatherv, sendbuf, mine, MPI_BYTE, recvbuf, from, displs, MPI_BYTE)
     ALL("alltoall", Alltoall, alltoall, sendbuf, bytes, MPI_BYTE, recvbuf, bytes, MPI_BYTE)
     ALL("alltoallv", Alltoallv, alltoallv, sendbuf, counts, displs, MPI_BYTE, recvbuf, others, other_displs,
         MPI_BYTE)
@@ -403,6 +412,14 @@ static int collective(const char *op)
         operator())
     ALL("scan", Scan, scan, sendbuf, recvbuf, count, type(), operator())
     ALL("exscan", Exscan, exscan, sendbuf, recvbuf, count, type(), operator())
+    ALL("neighbor_allgather", Neighbor_allgather, neighbor_allgather, sendbuf, bytes, MPI_BYTE, recvbuf, bytes,
+        MPI_BYTE)
+    ALL("neighbor_allgatherv", Neighbor_allgatherv, neighbor_allgatherv, sendbuf, bytes, MPI_BYTE, recvbuf, counts,
+        displs, MPI_BYTE)
+    ALL("neighbor_alltoall", Neighbor_alltoall, neighbor_alltoall, sendbuf, bytes, MPI_BYTE, recvbuf, bytes,
+        MPI_BYTE)
+    ALL("neighbor_alltoallv", Neighbor_alltoallv, neighbor_alltoallv, sendbuf, counts, displs, MPI_BYTE, recvbuf,
+        others, other_displs, MPI_BYTE)
     return 0;
 }
 
@@ -414,7 +431,12 @@ static int communicator(const char *op)
     int ranks[MOST], rank, count;
     if (!strcmp(op, "comm_rank")) MPI_Comm_rank(comm(), &rank), write_number("rank", rank);
     else if (!strcmp(op, "comm_size")) MPI_Comm_size(comm(), &count), write_number("size", count);
-    else if (!strcmp(op, "comm_dup")) MPI_Comm_dup(comm(), fresh);
+    else if (!strcmp(op, "comm_remote_size")) {
+        int inter;
+        MPI_Comm_test_inter(comm(), &inter);
+        if (inter) MPI_Comm_remote_size(comm(), &count);
+        write_number("remote_size", inter ? count : MPI_UNDEFINED);
+    } else if (!strcmp(op, "comm_dup")) MPI_Comm_dup(comm(), fresh);
     else if (!strcmp(op, "comm_split"))
         MPI_Comm_split(comm(), (int) number("color", 0), (int) number("key", 0), fresh);
     else if (!strcmp(op, "comm_split_type")) {
@@ -430,6 +452,18 @@ static int communicator(const char *op)
         else MPI_Comm_create_group(comm(), some, (int) number("tag", 0), fresh);
         MPI_Group_free(&all);
         MPI_Group_free(&some);
+    } else if (!strcmp(op, "cart_create")) {
+        int periods[MOST];
+        count = list("dims", ranks);
+        list("periods", periods);
+        MPI_Cart_create(comm(), count, ranks, periods, 0, fresh);
+    } else if (!strcmp(op, "cart_sub")) {
+        list("remain", ranks);
+        MPI_Cart_sub(comm(), ranks, fresh);
+    } else if (!strcmp(op, "dist_graph_create_adjacent")) {
+        int to[MOST], sources = list("sources", ranks), destinations = list("destinations", to);
+        MPI_Dist_graph_create_adjacent(comm(), sources, ranks, MPI_UNWEIGHTED, destinations, to, MPI_UNWEIGHTED,
+            MPI_INFO_NULL, 0, fresh);
     } else if (!strcmp(op, "intercomm_create")) {
         MPI_Intercomm_create(comm(), (int) number("leader", 0), comms[number("peer", 0)],
             (int) number("remote_leader", 0), (int) number("tag", 0), fresh);

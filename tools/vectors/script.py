@@ -74,7 +74,7 @@ class Script:
             if key in ("comm", "new", "peer"):
                 value = comms.setdefault(value, len(comms))
             if isinstance(value, list):
-                value = ",".join(map(str, value))
+                value = ",".join(str(int(one)) for one in value)
             if isinstance(value, bool):
                 value = int(value)
             yield f"{key}={value}"
@@ -108,10 +108,6 @@ class Script:
                 value = f"{value} B"
             elif key in LISTS_OF_SIZES:
                 value = [f"{one} B" for one in value]
-            elif key in ("src", "to", "root") and value in ("root",):
-                value = f"= {value}"
-            elif key == "color" and value == "undefined":
-                value = "undefined"
             plain[key] = value
         return plain
 
@@ -162,7 +158,7 @@ def expectation(statement, result):
     op = statement["op"]
     if op == "load":
         return {"values": [int(one) for one in result["values"].split(",")]}
-    if op in ("comm_rank", "comm_size"):
+    if op in ("comm_rank", "comm_size", "comm_remote_size"):
         return {key: value(told) for key, told in result.items()}
     if op in STATUS:
         return status(result)
