@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::algorithms::{alltoall_scattered, bcast_pipelined_ring};
 use super::between::{self, Between};
 use super::hierarchy::{self, Units};
+use super::neighbourhood;
 use super::selection::{Facts, Rule, Selection};
 use super::task::functions;
 use super::{Algorithm, At, Blocks, Functions, Kind, Needs, Round, Task};
@@ -13,6 +14,7 @@ use crate::space::{Region, Space};
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
 use mpi::operator::Reduction;
+use mpi::topology::Neighbours;
 
 /// A collective operation with its arguments: what `Call::Collective` carries.
 ///
@@ -31,6 +33,9 @@ pub struct Collective {
     pub root: Rank,
     /// The two groups of an intercommunicator: the library puts them in when it is called.
     pub between: Option<Between>,
+    /// The neighbours with whom a rank exchanges blocks, where it does so: the library puts them in, in
+    /// place of as many.
+    pub neighbours: Option<Neighbours>,
     /// Whether what this rank gives lies where its result goes (`MPI_IN_PLACE`): see
     /// [`Self::at_its_place`].
     pub in_place: bool,
@@ -77,6 +82,12 @@ pub enum Unfit {
     ScatteredUnits,
 }
 
+/// Places for so many sources and destinations.
+fn as_many([sources, destinations]: [usize; 2]) -> Neighbours {
+    let [sources, destinations] = [sources, destinations].map(|count| vec![None; count].into());
+    Neighbours { sources, destinations, of_grid: false }
+}
+
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
 impl Collective {
@@ -89,6 +100,7 @@ impl Collective {
             units: None,
             root: Rank(0),
             between: None,
+            neighbours: None,
             in_place: false,
             input: NOTHING,
             output: NOTHING,
@@ -165,6 +177,28 @@ impl Collective {
         (output, receives): (Region, Blocks),
     ) -> Self {
         Self { input, output, sends, receives, ..Self::new(comm, Kind::Alltoall) }
+    }
+
+    /// `MPI_Neighbor_allgather` and its form with a list, with so many sources and destinations.
+    pub fn neighbour_allgather(
+        comm: Comm,
+        input: Region,
+        (output, receives): (Region, Blocks),
+        degrees: [usize; 2],
+    ) -> Self {
+        let neighbours = Some(as_many(degrees));
+        Self { neighbours, ..Self::allgather(comm, input, output, receives) }
+    }
+
+    /// `MPI_Neighbor_alltoall` and its form with lists, with so many sources and destinations.
+    pub fn neighbour_alltoall(
+        comm: Comm,
+        given: (Region, Blocks),
+        taken: (Region, Blocks),
+        degrees: [usize; 2],
+    ) -> Self {
+        let neighbours = Some(as_many(degrees));
+        Self { neighbours, ..Self::alltoall(comm, given, taken) }
     }
 
     /// `MPI_Scan`.
@@ -287,7 +321,18 @@ impl Collective {
 
     /// The names of its MPI functions.
     pub fn functions(&self) -> Functions {
+        let near = self.neighbours.is_some();
         match (self.has_lists(), self.kind) {
+            (false, Kind::Allgather) if near => {
+                functions!("Neighbor_allgather", "neighbor_allgather")
+            }
+            (true, Kind::Allgather) if near => {
+                functions!("Neighbor_allgatherv", "neighbor_allgatherv")
+            }
+            (false, Kind::Alltoall) if near => functions!("Neighbor_alltoall", "neighbor_alltoall"),
+            (true, Kind::Alltoall) if near => {
+                functions!("Neighbor_alltoallv", "neighbor_alltoallv")
+            }
             (true, Kind::Scatter) => functions!("Scatterv", "scatterv"),
             (true, Kind::Gather) => functions!("Gatherv", "gatherv"),
             (true, Kind::Allgather) => functions!("Allgatherv", "allgatherv"),
@@ -321,9 +366,9 @@ impl Collective {
         };
         match self.kind {
             Kind::Barrier | Kind::ReduceScatter => None,
-            // Each group has its own.
+            // Each group has its own, and so have two neighbours.
             Kind::Allgather | Kind::Alltoall | Kind::ReduceScatterBlock
-                if self.between.is_some() =>
+                if self.between.is_some() || self.neighbours.is_some() =>
             {
                 None
             }
@@ -412,6 +457,9 @@ impl Collective {
             segment: self.segment,
             outstanding: self.outstanding,
         };
+        if let Some(neighbours) = &self.neighbours {
+            return neighbourhood::round(self.kind, neighbours, &task, at.round, round);
+        }
         match (&self.between, &self.units) {
             (Some(between), _) => {
                 between::round(self.algorithm, (self.kind, between), &task, at, round)

@@ -24,6 +24,7 @@ mod call;
 pub mod coupling;
 pub mod hierarchy;
 mod in_place;
+mod neighbourhood;
 mod round;
 pub mod selection;
 mod task;

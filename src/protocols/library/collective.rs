@@ -33,6 +33,7 @@ use crate::contract::{Emit, Step};
 use crate::mutant::Mutant;
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
+use mpi::topology::Neighbours;
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -291,14 +292,10 @@ impl Running {
         inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Self, ProtocolError> {
-        if let Some(between) = messages.communicators().between(call.comm) {
-            #[cfg(feature = "mutants")]
-            let between = if call.kind.has_root() && messages.site().job.has(Mutant::RootInOwn) {
-                Between { other: between.own, ..between }
-            } else {
-                between
-            };
-            Arc::make_mut(&mut call).between = Some(between);
+        let Groups { between, neighbours } = groups(messages, thread, &call)?;
+        if between.is_some() || neighbours.is_some() {
+            let call = Arc::make_mut(&mut call);
+            (call.between, call.neighbours) = (between, neighbours);
         }
         let names = (place.function(&call), place.prepared());
         let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
@@ -416,6 +413,66 @@ fn enters(
     Ok((of, rank, size))
 }
 
+/// Whom a collective is among, where that is not one group.
+struct Groups {
+    between: Option<Between>,
+    neighbours: Option<Neighbours>,
+}
+
+fn groups(messages: &Messages, thread: Thread, call: &Collective) -> Result<Groups, ProtocolError> {
+    let between = messages.communicators().between(call.comm);
+    #[cfg(feature = "mutants")]
+    let between = between.map(|between| bent(messages, call, between));
+    let Some(places) = &call.neighbours else {
+        return Ok(Groups { between, neighbours: None });
+    };
+    let rank = messages.member(thread, call.comm)?.rank;
+    let Some(topology) = messages.communicators().topology(call.comm) else {
+        let state = "the ranks of the communicator are no neighbours";
+        return Err(messages.site().refuse(state, call.function()));
+    };
+    let found = topology.neighbours(rank);
+    let degrees = |of: &Neighbours| [of.sources.len(), of.destinations.len()];
+    if degrees(places) != degrees(&found) {
+        let [sources, destinations] = degrees(&found);
+        let state =
+            format!("rank {} has {sources} sources and {destinations} destinations", rank.0);
+        return Err(messages.site().refuse(&state, call.function()));
+    }
+    #[cfg(feature = "mutants")]
+    let found = astray(messages, found);
+    Ok(Groups { between, neighbours: Some(found) })
+}
+
+/// A bug looks the root up in the own group.
+#[cfg(feature = "mutants")]
+fn bent(messages: &Messages, call: &Collective, between: Between) -> Between {
+    if call.kind.has_root() && messages.site().job.has(Mutant::RootInOwn) {
+        Between { other: between.own, ..between }
+    } else {
+        between
+    }
+}
+
+/// Bugs take the neighbours of a rank for others.
+#[cfg(feature = "mutants")]
+fn astray(messages: &Messages, found: Neighbours) -> Neighbours {
+    let job = &messages.site().job;
+    if job.has(Mutant::NoDirection) {
+        Neighbours { of_grid: false, ..found }
+    } else if job.has(Mutant::SendsToSources) {
+        Neighbours { destinations: Arc::clone(&found.sources), ..found }
+    } else if job.has(Mutant::ForgetsLast) {
+        let mut sources = found.sources.to_vec();
+        if let Some(last) = sources.last_mut() {
+            *last = None;
+        }
+        Neighbours { sources: sources.into(), ..found }
+    } else {
+        found
+    }
+}
+
 /// Whether a communicator of so many ranks has a collective; else why not.
 fn judged(call: &Collective, size: u32) -> Result<(), (&'static str, String)> {
     let Some(Between { other, .. }) = call.between else {
@@ -448,8 +505,8 @@ pub(super) fn prepares(
     inside: impl Fn(Comm, Rank) -> Option<&'static str>,
     out: &mut Vec<LibraryAction>,
 ) -> Result<(), ProtocolError> {
-    let between = messages.communicators().between(call.comm);
-    let call = &Collective { between, ..call.clone() };
+    let Groups { between, neighbours } = groups(messages, thread, call)?;
+    let call = &Collective { between, neighbours, ..call.clone() };
     let operation = call.functions().prepares;
     let (of, rank, _) = enters(messages, thread, (call, (operation, None)), inside, out)?;
     push_fact(GroupFact::Left { of, rank, since: 0, operation, barrier: false }, out);

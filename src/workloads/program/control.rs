@@ -5,7 +5,8 @@ use std::sync::Arc;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
-use protocols::call::{Buffer, Call, CommCall, Exchange, Outcome, Peer, Requests};
+use mpi::topology::Neighbours;
+use protocols::call::{Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Peer, Requests};
 use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
 
@@ -76,6 +77,11 @@ pub(crate) enum Key {
     Target,
     /// One of the `ranks` of a group.
     Member,
+    /// A neighbour in a graph, by its place.
+    Edge {
+        of_sources: bool,
+        place: usize,
+    },
     Disp,
     /// Elements of so many bytes.
     Count {
@@ -155,6 +161,8 @@ impl Key {
             Self::High => "high",
             Self::Target => "target",
             Self::Member => "ranks",
+            Self::Edge { of_sources: true, .. } => "sources",
+            Self::Edge { of_sources: false, .. } => "destinations",
             Self::Disp => "disp",
             Self::OriginAt { .. } => "origin_at",
             Self::ResultAt { .. } => "result_at",
@@ -269,6 +277,17 @@ impl Computed {
                 Key::RemoteLeader,
                 Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
             ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (
+                Key::Edge { of_sources, place },
+                Call::Communicators(CommCall::Arrange {
+                    by: Arrangement::Graph(neighbours), ..
+                }),
+            ) => {
+                let Neighbours { sources, destinations, .. } = neighbours;
+                let edges = if of_sources { sources } else { destinations };
+                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
+                Arc::make_mut(edges)[place] = Some(rank);
+            }
             (Key::High, Call::Communicators(CommCall::Merge { high, .. })) => *high = value != 0,
             (
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },

@@ -276,6 +276,7 @@ impl Member {
             | CommCall::CreateGroup { comm, new, .. }
             | CommCall::Create { comm, new, .. }
             | CommCall::SplitShared { comm, new, .. }
+            | CommCall::Arrange { comm, new, .. }
             | CommCall::Merge { comm, new, .. } => {
                 self.comm(comm);
                 self.comm(new);

@@ -74,7 +74,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 65] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 68] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -241,6 +241,9 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 65] = [
     communicators::SPLIT_TYPE,
     communicators::CREATE,
     communicators::CREATE_GROUP,
+    communicators::CART_CREATE,
+    communicators::CART_SUB,
+    communicators::GRAPH,
     communicators::INTERCOMM_CREATE,
     communicators::INTERCOMM_MERGE,
     communicators::FREE,

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::Case;
 use crate::reference::Example;
 use crate::small::{Small, WORLD, barrier, gives, recv, send};
+use mpisim::mpi::cartesian::Dimension;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::{Call, Comm, CommCall};
+use mpisim::mpi::topology::Neighbours;
+use mpisim::protocols::call::{Arrangement, Call, Comm, CommCall};
 use mpisim::protocols::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::protocols::mutant::Mutant;
 
@@ -23,6 +25,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("2 groups, a barrier", a_barrier_between_groups()),
         ("2 groups, an allreduce", an_allreduce_between_groups()),
         ("2 groups, a gather", a_gather_between_groups()),
+        ("2 ranks in a ring, blocks to both sides", blocks_to_both_sides()),
+        ("2 ranks, a graph of one edge", a_graph_of_one_edge()),
     ]
 }
 
@@ -43,6 +47,49 @@ fn between(calls: [Vec<Call>; 2]) -> Small {
         [split, made(of)].into_iter().chain(calls).collect()
     });
     Small::new(all.to_vec())
+}
+
+fn arranged(by: Arrangement) -> Call {
+    made(CommCall::Arrange { comm: WORLD, by, new: OWN })
+}
+
+/// What a rank sends to the rank before it comes from behind; both are the other rank.
+fn blocks_to_both_sides() -> Case {
+    let ring = || Arrangement::Grid([Dimension { extent: 2, periodic: true }].into());
+    let mut example = Example::moving(Kind::Alltoall, 2, 0, 8, false);
+    let turned = |given: &[u8]| Some([&given[8..], &given[..8]].concat());
+    example.results = vec![turned(&example.inputs[1]), turned(&example.inputs[0])];
+    let call = |rank: usize| {
+        let Collective { input, output, sends, receives, .. } = example.calls[rank].clone();
+        let call = Collective::neighbour_alltoall(OWN, (input, sends), (output, receives), [2, 2]);
+        vec![arranged(ring()), Call::Collective(Arc::new(call))]
+    };
+    let world = Small { example: Some(example.clone()), ..Small::new(vec![call(0), call(1)]) };
+    Case {
+        found: &[(Mutant::NoDirection, "C1")],
+        harmless: &[Mutant::SendsToSources],
+        ..Case::new(world)
+            .judged("C1", "a result is the sequential one", move |world| gives(&example, world))
+    }
+}
+
+/// One block goes from rank 0 to rank 1.
+fn a_graph_of_one_edge() -> Case {
+    let call = |[from, to]: [Option<u32>; 2]| {
+        let [sources, destinations]: [Arc<[_]>; 2] =
+            [from, to].map(|peer| peer.map(|rank| Some(Rank(rank))).into_iter().collect());
+        let degrees = [sources.len(), destinations.len()];
+        let by = Arrangement::Graph(Neighbours { sources, destinations, of_grid: false });
+        let room = 8 * u64::try_from(degrees[0]).unwrap();
+        let output = (crate::small::user(1, room), Blocks::Equal(8));
+        let call = Collective::neighbour_allgather(OWN, crate::small::user(0, 8), output, degrees);
+        vec![arranged(by), Call::Collective(Arc::new(call))]
+    };
+    Case {
+        found: &[(Mutant::SendsToSources, "deadlock"), (Mutant::ForgetsLast, "S4")],
+        harmless: &[Mutant::NoDirection],
+        ..Case::new(Small::new(vec![call([None, Some(1)]), call([Some(0), None])]))
+    }
 }
 
 fn a_communicator_in_another_order() -> Case {

@@ -148,6 +148,21 @@ const RECEIVE_SIZES: Field = required(
     "Bytes of the block from each rank, one after the other in the receive buffer.",
 );
 
+const NEIGHBOUR_BLOCK: Field =
+    required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the block of each neighbour.");
+const OWN_BLOCK: Field = required(
+    "size",
+    &COMPUTED_SIZE,
+    "\"8 B\"",
+    "Bytes of the block that goes to each destination.",
+);
+const SOURCE_SIZES: Field =
+    required("sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block from each source.");
+const DESTINATION_SIZES: Field =
+    required("send_sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block for each destination.");
+const FROM_SIZES: Field =
+    required("receive_sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block from each source.");
+
 const IN_PLACE: Field = default(
     "in_place",
     &Shape::Flag,
@@ -161,7 +176,7 @@ pub(super) const BARRIER_INIT: Variant =
     variant("barrier_init", &[COMM_FIELD, REQ], "MPI_Barrier_init");
 
 #[rustfmt::skip]
-pub(super) static STATEMENTS: [Variant; 45] = statements! {
+pub(super) static STATEMENTS: [Variant; 57] = statements! {
     ["bcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "Bcast"]
     ["scatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "Scatter"]
     ["scatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "Scatterv"]
@@ -175,6 +190,10 @@ pub(super) static STATEMENTS: [Variant; 45] = statements! {
     ["reduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "Reduce_scatter_block"]
     ["alltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "Alltoall"]
     ["alltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "Alltoallv"]
+    ["neighbor_allgather" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgather"]
+    ["neighbor_allgatherv" [OWN_BLOCK, SOURCE_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgatherv"]
+    ["neighbor_alltoall" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoall"]
+    ["neighbor_alltoallv" [DESTINATION_SIZES, FROM_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoallv"]
     ["scan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "Scan"]
     ["exscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "Exscan"]
 };
