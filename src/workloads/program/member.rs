@@ -142,6 +142,7 @@ impl Member {
             | Next::Fork
             | Next::Join
             | Next::Take(_)
+            | Next::Clock
             | Next::Copy(..)
             | Next::Offload(..)
             | Next::Tell(_)

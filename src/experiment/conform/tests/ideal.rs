@@ -174,6 +174,7 @@ impl Job {
                 | Next::Tell(_)
                 | Next::Load(_)
                 | Next::Take(_)
+                | Next::Clock
                 | Next::Store(..)
                 | Next::Copy(..) => {}
                 Next::End => process.ended = true,
