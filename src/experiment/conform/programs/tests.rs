@@ -48,7 +48,9 @@ fn the_simulators_library_conforms_however_its_processes_are_connected() {
 #[test]
 fn where_libraries_differ_each_case_has_its_answer() {
     let mut all = Verdict::default();
-    VARIANCE.iter().for_each(|text| all.add(verdict(text, 2)));
+    for text in VARIANCE {
+        all.add(verdict(text, 2));
+    }
     assert!(!all.judges() && !all.is_pass(), "no case has one right answer");
     let follow = |library: &str| {
         let follows = |one: &&crate::conform::Followed| one.libraries == [library];
