@@ -101,6 +101,9 @@ mutants! {
     NeverAside, "never-aside", "C1", "A collective in place puts nothing aside, though it writes over what it reads later.";
     StartsWild, "starts-wild", "M2", "A receive that was prepared is started for any tag.";
     StartsNothing, "starts-nothing", "S4", "The start of a send that was prepared begins nothing.";
+    SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
+    ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";
+    PairsLast, "pairs-last", "refusal", "A partitioned send matches the receive that was prepared last.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

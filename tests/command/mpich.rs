@@ -123,11 +123,21 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 9] = [
+const MISUSES: [(&str, &str); 16] = [
     ("../calls/errors/between_groups", "an intercommunicator has point-to-point messages"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
     ("../calls/errors/list_of_ranks", "the list has 2, and the communicator 1 ranks"),
+    ("../calls/errors/parrived_send", "request 0 is that of MPI_Psend_init: MPI_Parrived"),
+    ("../calls/errors/partitioned_lengths", "it has 16 B, and the send that it matches 24 B"),
+    (
+        "../calls/errors/partitioned_unready",
+        "2 partitions with tag 0 to rank 1, of which 1 are ready",
+    ),
+    ("../calls/errors/pready_inactive", "request 0 is not active: MPI_Pready"),
+    ("../calls/errors/pready_plain", "request 0 has no partitioned operation: MPI_Pready"),
+    ("../calls/errors/pready_range", "partition 2 of 2, which are numbered from 0: MPI_Pready"),
+    ("../calls/errors/pready_twice", "partition 1 is ready already: MPI_Pready_range"),
     ("../calls/errors/rsend_early", "the receive of a ready send is posted before the send starts"),
     ("../calls/errors/sendrecv_deadlock", "MPI_Sendrecv"),
     ("../calls/errors/sendrecv_truncated", "MPI_ERR_TRUNCATE"),

@@ -119,8 +119,10 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::Collective(_)
         | Call::Icollective { .. }
         | Call::Device(_)
+        | Call::Partitioned(_)
         | Call::Compare { .. }
         | Call::CreateEndpoints { .. } => false,
+        Call::Prepare(operation) => !matches!(**operation, Call::Partitioned(_)),
         Call::Typed(_)
         | Call::Isend { .. }
         | Call::Send { .. }
@@ -140,8 +142,8 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::OfRequest { .. }
         | Call::Exchange(_)
         | Call::Place { .. }
-        | Call::Prepare(_)
         | Call::Start { .. }
+        | Call::OfPartitions { .. }
         | Call::Finalize
         | Call::Mrecv { .. }
         | Call::Imrecv { .. }

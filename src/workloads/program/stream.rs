@@ -100,6 +100,8 @@ enum Of {
     Receive,
     /// A send and a receive.
     Exchange,
+    /// A partitioned send or receive.
+    Partitioned,
     /// A collective, or a one-sided operation: its request cannot be freed.
     NoMessage,
 }
@@ -553,8 +555,10 @@ impl ProgramStream {
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call {
             // Nothing was begun by it, and the library does not know it.
-            let prepared = self.prepared.remove(&request);
-            return prepared.map(|_| None).ok_or(StatementError::NoRequest);
+            let prepared = self.prepared.remove(&request).ok_or(StatementError::NoRequest)?;
+            // Of a partitioned operation the library knows from its preparation on.
+            let known = matches!(*prepared, Call::Partitioned(_));
+            return Ok(known.then_some(call));
         }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
@@ -589,6 +593,8 @@ impl ProgramStream {
             | Call::Exchange(_)
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Place { .. }
             | Call::Init
             | Call::Finalize
@@ -708,7 +714,9 @@ impl ProgramStream {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
-                self.open[request.0 as usize] = None;
+                if let Some(open) = self.open.get_mut(request.0 as usize) {
+                    *open = None;
+                }
                 self.prepared.remove(request);
                 self.freed.insert(*request);
                 None
@@ -736,6 +744,7 @@ impl ProgramStream {
             (
                 Call::Cancel { .. }
                 | Call::Prepare(_)
+                | Call::OfPartitions { .. }
                 | Call::AttachBuffer { .. }
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
@@ -801,7 +810,9 @@ impl ProgramStream {
                 self.parts.insert((win, Some(target)), part);
                 Some(Returned::Part(part))
             }
-            (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),
+            (Call::Rma(_) | Call::OfPartitions { .. }, Reply::Flag(flag)) => {
+                Some(Returned::WindowTested(flag))
+            }
             (call, reply) => panic!("{call:?} cannot return {reply:?}"),
         }
     }
@@ -920,6 +931,8 @@ fn of(call: &Call) -> Of {
         Of::Receive
     } else if matches!(call, Call::Isend { .. }) {
         Of::Send
+    } else if matches!(call, Call::Partitioned(_)) {
+        Of::Partitioned
     } else {
         Of::NoMessage
     }
@@ -966,6 +979,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Exchange(_)
         | Call::Prepare(_)
         | Call::Start { .. }
+        | Call::Partitioned(_)
+        | Call::OfPartitions { .. }
         | Call::Place { .. }
         | Call::Init
         | Call::Finalize
@@ -997,7 +1012,10 @@ fn blocking(call: &Call, outcome: Outcome) -> Ending {
 /// What a call has of buffers with a name until it is complete.
 fn lent(call: &Call) -> [Option<Lent>; 2] {
     let named = |lent: Option<Lent>| {
-        lent.filter(|lent| matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN))
+        lent.filter(|lent| {
+            let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
+            own && !lent.use_as.in_parts()
+        })
     };
     [named(call.lends()), named(call.lends_also())]
 }

@@ -232,6 +232,8 @@ impl Job {
             | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
@@ -361,6 +363,8 @@ impl Job {
             | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

@@ -106,6 +106,7 @@ returned! {
     EXPECT_SOME INTO_SOME SOME KEPT_SOME: "a wait for, or a test of, those requests that have ended"
     EXPECT_ALL_FLAGGED INTO_ALL_FLAGGED ALL_FLAGGED KEPT_FLAG: "a test of several requests"
     EXPECT_FLAG INTO_FLAG FLAG KEPT_FLAG: "a test of a window"
+    EXPECT_FLAG_OF_PARTITION INTO_FLAG_OF_PARTITION FLAG KEPT_FLAG: "MPI_Parrived"
     EXPECT_RANK INTO_RANK RANK KEPT_RANK: "MPI_Comm_rank"
     EXPECT_NUMBER INTO_NUMBER NUMBER KEPT_NUMBER: "MPI_Comm_size"
     EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
