@@ -45,6 +45,10 @@ static RANKS: Shape = Shape::Object(&[
         &Shape::Word(&[
             ("process", "the threads of a process share its rank, each with tags of its own"),
             ("duplicated", "each thread has a duplicate of the communicator for itself"),
+            (
+                "partitioned",
+                "each thread makes a partition of its process's messages ready (`message_rate` only)",
+            ),
             ("endpoints", "each thread has an endpoint, a rank of its own, as `endpoints` says"),
             ("multiplexed", "the same, and all endpoints of a process share one NIC context"),
             ("xios_ep", "each thread has an endpoint of a library over plain MPI"),
@@ -206,6 +210,18 @@ static MPI: Shape = Shape::Object(&[
         "How processes of a node copy from each other.",
     ),
     optional("cooperation", &cooperation::SETTINGS, "What the schemes inside a node need to know."),
+    default(
+        "partitioned",
+        &Shape::Word(&[
+            ("each_partition", "a message for each partition of the sender, as in Open MPI 5"),
+            (
+                "one_message",
+                "one message, which leaves when the last partition is ready, as in MPICH 4.0",
+            ),
+        ]),
+        "each_partition",
+        "Into how many messages a partitioned send goes (docs/adr/0029).",
+    ),
     optional("rma", &one_sided::SETTINGS, "How windows work."),
     optional("collectives", &statements::CHOICES, "Algorithms of collective operations."),
     default(

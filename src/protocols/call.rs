@@ -9,6 +9,7 @@ use super::device::DeviceExchange;
 pub use super::exchange::Exchange;
 use super::identity::Handle;
 use super::packing::Task;
+pub use super::partitioned::{OfPartitions, Partitioned};
 use super::space::Region;
 use super::typed::Elements;
 use super::windows::call::RmaCall;
@@ -95,6 +96,11 @@ pub enum Call {
     Start { request: Handle, operation: Arc<Self> },
     /// `MPI_Send_init`, `MPI_Recv_init` and their like: the operation that its request will begin.
     Prepare(Arc<Self>),
+    /// The operation of `MPI_Psend_init` or `MPI_Precv_init`: inside [`Self::Prepare`] and [`Self::Start`].
+    Partitioned(Arc<Partitioned>),
+    /// `MPI_Pready`, `MPI_Pready_range`, `MPI_Parrived`; a program names the thread whose request it is,
+    /// where that is another one of its process.
+    OfPartitions { does: OfPartitions, request: Handle, first: u16, last: u16, thread: Option<u16> },
 }
 
 impl Call {
@@ -129,7 +135,9 @@ impl Call {
             | Self::DetachBuffer
             | Self::Init
             | Self::Attach { .. }
+            | Self::OfPartitions { .. }
             | Self::Rma(_) => None,
+            Self::Partitioned(operation) => Some(operation.comm),
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
             Self::Device(call) => Some(call.comm),
             Self::Exchange(call) => call.receive.comm(),
@@ -153,6 +161,7 @@ impl Call {
             | Self::Icollective { request, .. }
             | Self::Start { request, .. } => Some(*request),
             Self::Exchange(call) => call.request,
+            Self::Partitioned(operation) => Some(operation.request),
             Self::Prepare(operation) => operation.begins(),
             Self::Typed(typed) => typed.call.begins(),
             Self::Rma(call) => {
@@ -168,6 +177,7 @@ impl Call {
             | Self::TestAll { .. }
             | Self::Ask { .. }
             | Self::OfRequest { .. }
+            | Self::OfPartitions { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }
@@ -197,6 +207,9 @@ impl Call {
         }
         if let Self::Typed(typed) = self {
             return typed.call.buffer();
+        }
+        if let Self::Partitioned(operation) = self {
+            return Some(operation.buffer);
         }
         let (Self::Isend { buffer, .. }
         | Self::Send { buffer, .. }
@@ -430,7 +443,7 @@ pub enum Reply {
     Probed(Option<Status>),
     /// `MPI_Comm_compare`.
     Compared(Comparison),
-    /// `MPI_Win_test`.
+    /// `MPI_Win_test`, `MPI_Parrived`.
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),

@@ -6,6 +6,7 @@ use super::contract::{Process, Route, Thread, Via};
 #[cfg(feature = "mutants")]
 use super::mutant::Mutant;
 use super::note::Note;
+use super::partitioned::Grouping;
 use super::selection::protocol::Protocol;
 use super::selection::scheme::Cooperation;
 use super::windows::settings::Settings;
@@ -42,6 +43,8 @@ pub struct Job {
     pub cells: u32,
     /// Whether the adapter of a process matches its messages while none of its threads is in a call.
     pub adapters: bool,
+    /// Into how many messages a partitioned send goes.
+    pub partitioned: Grouping,
     /// How windows work.
     pub rma: Settings,
 }

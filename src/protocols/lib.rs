@@ -15,6 +15,7 @@ pub mod library;
 pub mod mutant;
 pub mod note;
 pub mod packing;
+pub mod partitioned;
 pub mod process_memory;
 pub mod rendezvous;
 pub mod rma;

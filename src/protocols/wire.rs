@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::arguments::SendMode;
 use super::call::Reply;
 use super::contract::{Action, Handle, Region, Route, Thread, Token, Via};
+use super::partitioned::PartitionPacket;
 use super::selection::protocol::Protocol;
 use super::selection::scheme::Scheme;
 use super::windows::packet::RmaPacket;
@@ -31,6 +32,8 @@ pub enum Key {
     Later(u16, u16),
     /// One message of a request that has several: its slot, and its place.
     Joint(u16, u16),
+    /// One message of a partitioned operation: its slot, and its place.
+    Partition(u16, u16),
 }
 
 /// Handles of requests inside a blocking call.
@@ -41,9 +44,12 @@ const BUFFERED: u32 = 1 << 30;
 const UNDER_WAY: u32 = 1 << 29;
 /// Of these, the handles of requests with several messages.
 const JOINT: u32 = 1 << 28;
+/// Of these, the handles of partitioned operations.
+const PARTITIONED: u32 = 1 << 27;
 const PART: u64 = 1 << 32;
 const LATER: u64 = 1 << 33;
 const OF_JOINT: u64 = 1 << 34;
+const PARTITION: u64 = 1 << 35;
 
 impl Key {
     /// The handle that stands for this request in markers; inner ones have the highest bit set, and
@@ -55,6 +61,7 @@ impl Key {
             Self::Buffered(slot) => Handle(INNER | BUFFERED | slot as u32),
             Self::Later(slot, _) => Handle(INNER | UNDER_WAY | slot as u32),
             Self::Joint(slot, _) => Handle(INNER | JOINT | slot as u32),
+            Self::Partition(slot, _) => Handle(INNER | PARTITIONED | slot as u32),
         }
     }
 
@@ -65,6 +72,7 @@ impl Key {
             Self::Part(thread, part) => Token(PART | (part as u64) << 16 | thread.0 as u64),
             Self::Later(slot, part) => Token(LATER | (part as u64) << 16 | slot as u64),
             Self::Joint(slot, part) => Token(OF_JOINT | (part as u64) << 16 | slot as u64),
+            Self::Partition(slot, part) => Token(PARTITION | (part as u64) << 16 | slot as u64),
         }
     }
 
@@ -83,6 +91,9 @@ impl Key {
         }
         if token.0 & OF_JOINT != 0 {
             return Self::Joint(low(token.0), low(token.0 >> 16));
+        }
+        if token.0 & PARTITION != 0 {
+            return Self::Partition(low(token.0), low(token.0 >> 16));
         }
         let raw = u32::try_from(token.0).expect("other tokens are made from 32-bit handles");
         if raw & INNER == 0 {
@@ -167,6 +178,8 @@ pub enum Packet {
     },
     /// About a window.
     Rma(Arc<RmaPacket>),
+    /// About a partitioned operation.
+    Partition(Box<PartitionPacket>),
 }
 
 /// A posted receive that is ready, as its sender knows it.

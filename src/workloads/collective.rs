@@ -192,8 +192,12 @@ impl MeasuredCollective {
                 let threads = processes as usize * usize::from(threads);
                 Some(vec![AnyProgram::Collective(rank); threads])
             }
-            Addressing::Process | Addressing::Duplicated if threads == 1 => None,
-            Addressing::Process | Addressing::Duplicated => {
+            Addressing::Process | Addressing::Duplicated | Addressing::Partitioned
+                if threads == 1 =>
+            {
+                None
+            }
+            Addressing::Process | Addressing::Duplicated | Addressing::Partitioned => {
                 let teams = team::funnelled(call, processes, threads, rounds);
                 Some(teams.expect("the plan was checked for it"))
             }
@@ -207,6 +211,7 @@ impl Workload for MeasuredCollective {
     }
 
     fn check_addressing(&self, reading: &mut Reading<'_>) {
+        reading.refuse_partitioned();
         if self.beside.is_some() {
             reading.refuse_endpoints();
             reading.refuse_endpoint_library("it has no collectives that are only begun");
@@ -237,6 +242,7 @@ impl Workload for MeasuredCollective {
             ),
             Addressing::Process
             | Addressing::Duplicated
+            | Addressing::Partitioned
             | Addressing::Endpoints(_)
             | Addressing::EndpointLibrary => return,
         };
@@ -293,7 +299,10 @@ impl Workload for MeasuredCollective {
                 team::funnelled_messages(&call, processes, ranks.threads)
             }
             Addressing::EndpointLibrary => xios_ep::messages(&call, processes, ranks.threads),
-            Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => {
+            Addressing::Process
+            | Addressing::Duplicated
+            | Addressing::Partitioned
+            | Addressing::Endpoints(_) => {
                 messages(&call, processes * u32::from(ranks.of_a_process()))
             }
         };

@@ -14,6 +14,7 @@ use mpi::envelope::Rank;
 use protocols::call::Comm;
 use protocols::contract::{Machine, Process, Program, Region};
 use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
+use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
 use protocols::xios_ep::comm::CreateError;
@@ -62,6 +63,8 @@ pub struct Job<P = AnyProgram> {
     pub rendezvous: Protocol,
     /// How large messages inside a node are moved.
     pub cooperation: Cooperation,
+    /// Into how many messages a partitioned send goes.
+    pub partitioned: Grouping,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
     /// How late the counter of a node's large RDMA operations is read.
@@ -132,6 +135,7 @@ impl<P> Job<P> {
             rma: self.rma,
             rendezvous: self.rendezvous,
             cooperation: self.cooperation,
+            partitioned: self.partitioned,
             kernel: self.kernel,
             counter_lag: self.counter_lag,
             eager_inter: self.eager_inter,
@@ -167,6 +171,7 @@ impl<P> Job<P> {
             cell: mpi.shm_cell_size,
             cells: mpi.shm_cell_count,
             adapters: self.profile.hca.matching_on_nic,
+            partitioned: self.partitioned,
             rma: self.rma,
         })
     }

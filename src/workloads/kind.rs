@@ -175,6 +175,17 @@ impl Reading<'_> {
         }
     }
 
+    /// Refuses threads that make partitions ready.
+    pub fn refuse_partitioned(&mut self) {
+        if self.addressing == Addressing::Partitioned {
+            self.refuse(
+                "ranks.addressing",
+                "the threads of a process make partitions of one message ready",
+                "only the workload `message_rate` without a long queue has such messages; a `program` has statements for them",
+            );
+        }
+    }
+
     /// Refuses several threads in a process.
     pub fn refuse_threads(&mut self, kind: &Kind) {
         if self.threads <= 1 {
@@ -257,6 +268,7 @@ pub trait Workload: Any + Debug + Send + Sync {
     fn check_addressing(&self, reading: &mut Reading<'_>) {
         reading.refuse_endpoints();
         reading.refuse_endpoint_library(OVER_PLAIN_MPI);
+        reading.refuse_partitioned();
     }
 
     /// Its processes; `None` with reports where there can be no such number.

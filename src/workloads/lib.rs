@@ -40,6 +40,7 @@ pub mod mutex;
 pub mod one_sided;
 pub mod pack;
 pub mod packing;
+pub mod partitioned_rate;
 pub mod ping_pong;
 mod presets;
 pub mod program;

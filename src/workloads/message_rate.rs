@@ -8,6 +8,7 @@ use super::fields::{ROUNDS, Rounds, SIZE, THREADED_QUEUE, ThreadedQueueForm, WAR
 use super::job::{AnyProgram, duplicate};
 use super::kind::{Kind, OVER_PLAIN_MPI, OsuBenchmark, OsuTest, Processes, Reading, Workload};
 use super::metric::{BANDWIDTH, MESSAGE_RATE, Measured, TIME};
+use super::partitioned_rate::Pair;
 use super::ranks::{Addressing, Ranks};
 use super::windowed::{Creation, Direction, Share, Windowed};
 use form::codes;
@@ -115,6 +116,12 @@ impl MessageRate {
                 let program = windows(thread_of_peer).of_threads(threads, Share::tagged(thread));
                 (program.of_endpoints(creation), threads)
             }
+            Addressing::Partitioned => {
+                let (peer, bytes, rounds) = (Rank(peer), size, self.rounds);
+                let warm_up = warmup;
+                let pair = Pair { peer, direction, bytes, window, warm_up, rounds, threads };
+                return pair.program(thread);
+            }
             Addressing::Process => (windows(peer).of_threads(threads, Share::tagged(thread)), 0),
             Addressing::Duplicated => {
                 let share = Share::on(thread, duplicate(thread));
@@ -140,6 +147,7 @@ impl Workload for MessageRate {
         if self.queue.is_none() {
             return;
         }
+        reading.refuse_partitioned();
         reading.refuse_endpoint_library(OVER_PLAIN_MPI);
         if matches!(reading.addressing, Addressing::Endpoints(own) if own.at_start) {
             reading.refuse(
@@ -178,6 +186,10 @@ impl Workload for MessageRate {
         let MessageRateForm { size, window, warmup, .. } = self.form;
         let rounds = u128::from(self.rounds) + u128::from(warmup);
         Some((size, u128::from(window) * rounds * u128::from(threads)))
+    }
+
+    fn combines_threads(&self, ranks: &Ranks) -> bool {
+        ranks.addressing == Addressing::Partitioned && ranks.threads > 1
     }
 
     /// All threads of all processes.

@@ -27,7 +27,7 @@ impl Ranks {
     pub const fn of_a_process(&self) -> u16 {
         match self.addressing {
             Addressing::Endpoints(_) | Addressing::EndpointLibrary => self.threads,
-            Addressing::Process | Addressing::Duplicated => 1,
+            Addressing::Process | Addressing::Duplicated | Addressing::Partitioned => 1,
         }
     }
 
@@ -107,6 +107,8 @@ pub enum Addressing {
     Process,
     /// Each thread has a duplicate of the communicator for itself.
     Duplicated,
+    /// Each thread makes a partition of its process's messages ready.
+    Partitioned,
     /// Each thread has an endpoint.
     Endpoints(EndpointOptions),
     /// Each thread has an endpoint of a library over plain MPI.

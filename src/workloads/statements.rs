@@ -7,6 +7,7 @@ pub(crate) mod form;
 mod groups;
 mod named;
 mod one_sided;
+mod partitions;
 mod pieces;
 mod reader;
 mod requests;
@@ -34,6 +35,7 @@ use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
 use named::{Buffers, Types};
 use one_sided::OneSided;
+use partitions::Partitions;
 use pieces::Place;
 use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
 use protocols::collectives::Kind;
@@ -236,6 +238,10 @@ impl Reader<'_> {
             "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
+            "psend_init" | "precv_init" => Partitions::new(self, node, path).operation(op, named),
+            "pready" | "pready_range" | "parrived" => {
+                Partitions::new(self, node, path).of_request(op)
+            }
             "start" => {
                 let request = self.close(node, "req", path, Open::Perhaps);
                 return Step::Start(Requests::List([request].into()));

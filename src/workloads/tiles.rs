@@ -367,7 +367,10 @@ impl Workload for Tiles {
                 "tiles are dynamic endpoints, which can be made anew",
             ),
             Addressing::Endpoints(_) => return,
-            Addressing::Process | Addressing::Duplicated | Addressing::EndpointLibrary => (
+            Addressing::Process
+            | Addressing::Duplicated
+            | Addressing::Partitioned
+            | Addressing::EndpointLibrary => (
                 "ranks.addressing",
                 "tiles share the rank of their process",
                 "each is an endpoint: `endpoints` or `multiplexed` is needed",

@@ -169,13 +169,23 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 14] = [
+const MISUSES: [(&str, &str); 21] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
     ("../calls/errors/grid_too_large", "the extents make 4 positions for 2 ranks"),
     ("../calls/errors/list_of_ranks", "the list has 2, and the communicator 1 ranks"),
+    ("../calls/errors/parrived_send", "request 0 is that of MPI_Psend_init: MPI_Parrived"),
+    ("../calls/errors/partitioned_lengths", "it has 16 B, and the send that it matches 24 B"),
+    (
+        "../calls/errors/partitioned_unready",
+        "2 partitions with tag 0 to rank 1, of which 1 are ready",
+    ),
+    ("../calls/errors/pready_inactive", "request 0 is not active: MPI_Pready"),
+    ("../calls/errors/pready_plain", "request 0 has no partitioned operation: MPI_Pready"),
+    ("../calls/errors/pready_range", "partition 2 of 2, which are numbered from 0: MPI_Pready"),
+    ("../calls/errors/pready_twice", "partition 1 is ready already: MPI_Pready_range"),
     (
         "../calls/errors/prepared_in_two_orders",
         "was MPI_Barrier_init for one and MPI_Allreduce_init for the other",

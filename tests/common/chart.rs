@@ -94,6 +94,7 @@ fn chart_of(
         cell: Bytes::kib(16),
         cells: 4,
         adapters: false,
+        partitioned: mpisim::protocols::partitioned::Grouping::default(),
         rma,
     });
     Chart {
@@ -274,6 +275,7 @@ fn content(packet: &Packet, payload: Option<Region>) -> String {
     match packet {
         Packet::Eager(header) => format!("EAGER {} B", header.bytes),
         Packet::Matched { .. } => "MATCHED".to_owned(),
+        Packet::Partition(packet) => packet.to_string(),
         Packet::Rma(packet) => packet.to_string(),
         Packet::Rts { header, .. } => format!("RTS {} B", header.bytes),
         Packet::Rtr(offer) => format!("RTR {} B", offer.into.len),

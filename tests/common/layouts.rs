@@ -62,6 +62,7 @@ pub(crate) fn endpoint_job(counts: &[u16], change: impl FnOnce(SharedJob) -> Sha
         cell: Bytes::new(EAGER),
         cells: 4,
         adapters: false,
+        partitioned: mpisim::protocols::partitioned::Grouping::default(),
         rma: mpisim::protocols::rma::Settings::default(),
     });
     EpJob::new(change(job)).unwrap()

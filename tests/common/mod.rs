@@ -70,6 +70,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         rma: mpisim::protocols::rma::Settings::default(),
         rendezvous: Protocol::RPut,
         cooperation: Cooperation::default(),
+        partitioned: mpisim::protocols::partitioned::Grouping::default(),
         kernel: Kernel::Cma,
         counter_lag: mpisim::units::TimeDelta::ZERO,
         eager_inter: None,

@@ -180,6 +180,7 @@ impl Small {
             cell: Bytes::new(EAGER),
             cells: 4,
             adapters: self.adapters,
+            partitioned: mpisim::protocols::partitioned::Grouping::default(),
             rma: self.rma,
         }
     }

@@ -12,11 +12,13 @@ use mpisim::engine::{Stream, Streams};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{
-    Asked, Buffer, Call, Comm, Exchange, OfRequest, Peer, Reply, Requests, SendMode,
+    Asked, Buffer, Call, Comm, Exchange, OfPartitions, OfRequest, Partitioned, Peer, Reply,
+    Requests, SendMode,
 };
 use mpisim::protocols::collectives::{Blocks, Collective};
 use mpisim::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use mpisim::protocols::library::Library;
+use mpisim::protocols::partitioned::{Grouping, Side};
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::timed::{Ending, LockOrder, Planted};
 use mpisim::units::{Bytes, TimeDelta};
@@ -271,6 +273,68 @@ fn prepare_collectives(draw: &mut Draw, steps: &mut [Vec<Next<Call>>], open: &mu
     }
 }
 
+/// Partitioned operations from each process to the next one: divided as each side likes, prepared before
+/// they are started, and started several times; partitions are ready in any order.
+fn drawn_partitioned(draw: &mut Draw, processes: u32) -> Vec<Script> {
+    let counts: Vec<u32> = (0..processes).map(|_| 1 + draw.below(3)).collect();
+    let starts = 1 + draw.below(3);
+    let bytes = draw.pick(&[0, 48, 240, 4_800, 24_000]);
+    let mut program = |process: u32| {
+        let mut steps = Vec::new();
+        let (to, from) = ((process + 1) % processes, (process + processes - 1) % processes);
+        let mut requests = Vec::new();
+        for (side, peer, count) in [
+            (Side::Receives, from, counts[from as usize]),
+            (Side::Sends, to, counts[process as usize]),
+        ] {
+            for _ in 0..count {
+                let id = u32::try_from(requests.len()).unwrap();
+                let (request, buffer) = (Handle(id), Buffer { id, bytes });
+                let (comm, partitions) = (Comm::default(), draw.pick(&[1, 2, 3, 4, 6]));
+                let (peer, tag) = (Peer::Rank(Rank(peer)), 0);
+                requests.push(Partitioned { request, side, peer, tag, comm, buffer, partitions });
+            }
+        }
+        let prepared = |one: &Partitioned| Arc::new(Call::Partitioned(Arc::new(*one)));
+        let prepare = |one: &Partitioned| Next::Call(Call::Prepare(prepared(one)));
+        steps.extend(requests.iter().map(prepare));
+        for _ in 0..starts {
+            let start = |one: &Partitioned| {
+                let operation = prepared(one);
+                Next::Call(Call::Start { request: one.request, operation })
+            };
+            steps.extend(requests.iter().map(start));
+            for &Partitioned { request, side, partitions, .. } in &requests {
+                if side == Side::Receives {
+                    continue;
+                }
+                let first = u16::try_from(draw.below(partitions.into())).unwrap();
+                let ready = |first, last| {
+                    let does = OfPartitions::ReadyRange;
+                    Next::Call(Call::OfPartitions { does, request, first, last, thread: None })
+                };
+                if first > 0 {
+                    steps.push(ready(0, first - 1));
+                }
+                if draw.one_in(2) {
+                    steps.push(Next::Compute(u64::from(draw.below(20_000_000))));
+                }
+                steps.push(ready(first, partitions - 1));
+            }
+            if draw.one_in(2) {
+                let (does, request) = (OfPartitions::Arrived, Handle(0));
+                let (first, last, thread) = (0, 0, None);
+                steps.push(Next::Call(Call::OfPartitions { does, request, first, last, thread }));
+            }
+            let all = requests.iter().map(|one| one.request).collect();
+            let requests = Requests::List(all);
+            steps.push(Next::Call(Call::WaitAll { requests, statuses: true }));
+        }
+        Script { steps: steps.into(), at: 0, replies: Vec::new() }
+    };
+    (0..processes).map(&mut program).collect()
+}
+
 /// Every protocol of the registry that carries messages from node to node.
 fn between_nodes() -> Vec<Protocol> {
     Protocol::ALL.iter().copied().filter(|protocol| protocol.crosses_nodes()).collect()
@@ -325,6 +389,27 @@ fn random_exchanges_cross() {
     }
     assert!(met.unexpected > 300, "unexpected messages: {met:?}");
     assert!(met.compared > 3_000, "compared payloads: {met:?}");
+}
+
+#[test]
+fn random_partitioned_operations_cross() {
+    let mut unexpected = 0;
+    for seed in 0..600 {
+        let mut draw = Draw(Streams::new(11).stream("partitioned", seed));
+        let processes = 2 + draw.below(3);
+        let programs = drawn_partitioned(&mut draw, processes);
+        let mut job = job(drawn_profile(&mut draw), programs);
+        job.nodes = 1 + draw.below(2);
+        job.rendezvous = draw.pick(&between_nodes());
+        job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+        job.eager_intra = job.eager_inter;
+        job.partitioned = draw.pick(&[Grouping::One, Grouping::Each]);
+        let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
+        assert_eq!(ran.outcome.violations, [], "seed {seed}");
+        unexpected += ran.outcome.sometimes.unexpected;
+    }
+    assert!(unexpected > 100, "unexpected messages: {unexpected}");
 }
 
 /// A thread that is alone runs ahead of the clock; what it does happens at the same moments.

@@ -66,6 +66,7 @@ fn world(
         cell: Bytes::new(EAGER),
         cells: 4,
         adapters: false,
+        partitioned: mpisim::protocols::partitioned::Grouping::default(),
         rma: mpisim::protocols::rma::Settings::default(),
     });
     let machines = processes(calls.len()).zip(calls).map(|(process, calls)| {

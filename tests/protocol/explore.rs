@@ -90,6 +90,7 @@ fn world_on(
         endpoints: Endpoints::default(),
         rendezvous,
         cooperation: Cooperation::default(),
+        partitioned: mpisim::protocols::partitioned::Grouping::default(),
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),

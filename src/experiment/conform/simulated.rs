@@ -167,6 +167,7 @@ fn job(size: usize, schedule: u64) -> Job {
         cell: Bytes::new(8192),
         cells: 4,
         adapters: false,
+        partitioned: protocols::partitioned::Grouping::default(),
         rma: protocols::rma::Settings::default(),
     }
 }

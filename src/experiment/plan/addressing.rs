@@ -24,6 +24,7 @@ pub(super) fn threads(tree: &Node) -> (u16, u16) {
 pub(super) fn addressing(tree: &Node, threads: u16) -> Addressing {
     match ranks_word(tree, "addressing") {
         Some("duplicated") => Addressing::Duplicated,
+        Some("partitioned") => Addressing::Partitioned,
         Some("xios_ep") => Addressing::EndpointLibrary,
         Some("endpoints") => Addressing::Endpoints(endpoints(tree, threads)),
         Some("multiplexed") => {

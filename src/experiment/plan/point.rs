@@ -16,6 +16,7 @@ use form::shape::check::check;
 use form::shape::path::place;
 use hardware::core::Pinning;
 use hardware::topology::{self, TopologyError};
+use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
 use runtime::faults::FaultPlan;
@@ -337,6 +338,10 @@ fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
     MpiOptions {
         rendezvous: word("rendezvous").and_then(Protocol::find).unwrap_or(Protocol::RPut),
         cooperation: Cooperation::default(),
+        partitioned: match word("partitioned") {
+            Some("one_message") => Grouping::One,
+            Some(_) | None => Grouping::Each,
+        },
         kernel: Kernel::default(),
         counter_lag: TimeDelta::ZERO,
         eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),

@@ -11,6 +11,7 @@ use super::super::sweep::Sweep;
 use super::sources::Sourced;
 use form::machine::Machine;
 use hardware::topology::Shape;
+use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
 use runtime::faults::FaultPlan;
@@ -145,6 +146,8 @@ pub struct MpiOptions {
     pub rendezvous: Protocol,
     /// How large messages move inside a node.
     pub cooperation: Cooperation,
+    /// Into how many messages a partitioned send goes.
+    pub partitioned: Grouping,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
     /// How late the counter of a node's large RDMA operations is read.

@@ -22,6 +22,7 @@ pub fn build(point: &Point) -> Job {
     let MpiOptions {
         rendezvous,
         cooperation,
+        partitioned,
         kernel,
         counter_lag,
         eager_threshold,
@@ -39,7 +40,10 @@ pub fn build(point: &Point) -> Job {
         threads: point.threads,
         pinning: point.placement.pinning,
         duplicates: match point.addressing {
-            Addressing::Process | Addressing::Endpoints(_) | Addressing::EndpointLibrary => 0,
+            Addressing::Process
+            | Addressing::Partitioned
+            | Addressing::Endpoints(_)
+            | Addressing::EndpointLibrary => 0,
             Addressing::Duplicated => point.threads,
         },
         selves: point.workload.combines_threads(&point.ranks()),
@@ -51,6 +55,7 @@ pub fn build(point: &Point) -> Job {
         rma,
         rendezvous,
         cooperation,
+        partitioned,
         kernel,
         counter_lag,
         eager_inter: Some(eager_threshold),

@@ -56,7 +56,7 @@ fn takes_packet(messages: &Messages, packet: &Packet) -> bool {
             messages.requests().get(*to),
             Some(Request { body: Body::Sending { choice: READS, .. }, .. })
         ),
-        Packet::Rendezvous { .. } | Packet::Rtr(_) | Packet::Rma(_) => false,
+        Packet::Rendezvous { .. } | Packet::Rtr(_) | Packet::Rma(_) | Packet::Partition(_) => false,
     }
 }
 
@@ -66,7 +66,7 @@ fn takes_read(messages: &Messages, token: Token) -> bool {
         return false;
     }
     let key = Key::from_token(token);
-    if let Key::Later(..) = key {
+    if let Key::Later(..) | Key::Partition(..) = key {
         return false;
     }
     match messages.requests().get(key) {

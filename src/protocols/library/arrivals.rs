@@ -57,6 +57,11 @@ impl Library {
                     self.windows.packet(&self.messages, thread, packet, landing, out)?;
                 return self.window_moved(thread, completed, out);
             }
+            Packet::Partition(packet) => {
+                out.emit(|| Action::Work(Step::Control));
+                let partitioned = self.partitioned.get_or_insert_default();
+                partitioned.packet(&mut self.messages, thread, *packet, out)?
+            }
             Packet::Rendezvous { to, from: other, word } => {
                 out.emit(|| Action::Work(role::step(landing.is_some())));
                 self.messages.control(thread, from, (to, other), (word, landing), out)?
@@ -80,6 +85,7 @@ impl Library {
                 background.part_complete(slot);
             }
             Some(Wake::Joint(slot)) => return self.part_of_joint(slot, out),
+            Some(Wake::Partition(slot)) => return self.part_of_partitioned(slot, out),
             Some(Wake::Detach(thread)) => {
                 self.threads.end(thread);
                 push_return(thread, Reply::Done, out);
@@ -98,8 +104,21 @@ impl Library {
         let joints = self.joints.as_mut().expect("a request of several messages was begun");
         match joints.part_complete(&mut self.messages, slot, out) {
             Some(Wake::Thread(thread, key)) => self.one_less(thread, key, out),
-            Some(Wake::Collective(_) | Wake::Joint(_) | Wake::Detach(_)) | None => Ok(()),
+            Some(Wake::Collective(_) | Wake::Joint(_) | Wake::Partition(_) | Wake::Detach(_))
+            | None => Ok(()),
         }
+    }
+
+    /// One message of a partitioned operation is complete.
+    #[inline(never)]
+    fn part_of_partitioned(
+        &mut self,
+        slot: u16,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let partitioned = self.partitioned.as_mut().expect("its operation was prepared");
+        let wake = partitioned.part_complete(&mut self.messages, slot, out);
+        self.wake(wake, out)
     }
 
     /// One of the requests that `thread` waits for is complete.
@@ -166,6 +185,7 @@ impl Library {
             pending @ (Some(
                 Pending::Test { .. }
                 | Pending::TestSet(..)
+                | Pending::Arrived(..)
                 | Pending::Probe { .. }
                 | Pending::Detach
                 | Pending::Finalize

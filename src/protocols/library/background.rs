@@ -304,7 +304,7 @@ impl Background {
             Packet::Matched { sender: key } | Packet::Rendezvous { to: key, .. } => {
                 matches!(key, Key::Later(..))
             }
-            Packet::Rtr(_) | Packet::Rma(_) => false,
+            Packet::Rtr(_) | Packet::Rma(_) | Packet::Partition(_) => false,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::collectives::Collective;
 use crate::contract::{Emit, Step, Token};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::partitioned::OfPartitions;
 use crate::rma::Called;
 use crate::rma::call::RmaCall;
 use mpi::observation::GroupFact;
@@ -90,7 +91,8 @@ impl Library {
                 self.begin_test(thread, Pending::Test { request, keeps: true }, out)
             }
             Call::OfRequest { does: OfRequest::Free, request } => {
-                if !self.background.as_mut().is_some_and(|these| these.free(request)) {
+                let collective = self.background.as_mut().is_some_and(|these| these.free(request));
+                if !collective && !self.partitioned.as_mut().is_some_and(|all| all.free(request)) {
                     self.messages.free(request)?;
                 }
                 push_return(thread, Reply::Done, out);
@@ -103,6 +105,9 @@ impl Library {
                     let inside = |comm, rank| threads.inside(thread, comm, rank);
                     let background = background.get_or_insert_default();
                     background.prepare(messages, thread, (*request, call), inside, out)?;
+                } else if let Call::Partitioned(operation) = &*operation {
+                    let partitioned = self.partitioned.get_or_insert_default();
+                    partitioned.prepare(&mut self.messages, thread, operation, out)?;
                 }
                 push_return(thread, Reply::Done, out);
                 Ok(())
@@ -110,6 +115,15 @@ impl Library {
             Call::Start { request, .. } => {
                 let state = "the operation of a request is none that another request starts";
                 Err(self.messages.site().refuse(state, request))
+            }
+            Call::Partitioned(operation) => {
+                let partitioned = self.partitioned.get_or_insert_default();
+                partitioned.start(&mut self.messages, thread, operation.request, out)?;
+                push_return(thread, Reply::Done, out);
+                Ok(())
+            }
+            Call::OfPartitions { does, request, first, last, .. } => {
+                self.of_partitions(thread, (does, request), (first, last), out)
             }
             Call::Finalize => {
                 self.finalize(thread, out);
@@ -225,6 +239,43 @@ impl Library {
         }
         push_return(thread, Reply::Done, out);
         Ok(())
+    }
+
+    /// A call about partitions of a request.
+    fn of_partitions(
+        &mut self,
+        thread: Thread,
+        (does, request): (OfPartitions, Handle),
+        (first, last): (u16, u16),
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        out.emit(|| Action::Work(Step::Query));
+        if does == OfPartitions::Arrived {
+            if self.arrived(request, first)? {
+                push_return(thread, Reply::Flag(true), out);
+                return Ok(());
+            }
+            self.threads.wait(thread, Pending::Arrived(request, first));
+            out.emit(|| Action::Poll(Token(u64::from(thread.0))));
+            return Ok(());
+        }
+        let partitioned = self.partitioned.get_or_insert_default();
+        let partitions = (first, last);
+        let wake =
+            partitioned.ready(&mut self.messages, thread, (request, does), partitions, out)?;
+        self.wake(wake, out)?;
+        push_return(thread, Reply::Done, out);
+        Ok(())
+    }
+
+    /// Whether a partition has been received.
+    pub(super) fn arrived(
+        &mut self,
+        request: Handle,
+        partition: u16,
+    ) -> Result<bool, ProtocolError> {
+        let partitioned = self.partitioned.get_or_insert_default();
+        partitioned.arrived(&self.messages, request, partition)
     }
 
     /// A call about communicators or endpoints.

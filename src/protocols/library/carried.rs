@@ -29,7 +29,12 @@ impl Carried {
                     *number = Some(word);
                 }
             }
-            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) | Key::Joint(..) => {}
+            Key::User(_)
+            | Key::Part(..)
+            | Key::Buffered(_)
+            | Key::Later(..)
+            | Key::Joint(..)
+            | Key::Partition(..) => {}
         }
     }
 

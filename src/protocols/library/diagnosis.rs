@@ -6,6 +6,7 @@ use super::background::Background;
 use super::endpoints::EndpointTable;
 use super::messages::Messages;
 use super::one_sided::OneSided;
+use super::partitions::{self, PartitionedOperations};
 use super::queues::Longest;
 use super::requests::{Body, FREED, Request};
 use super::threads::{Pending, TestOf, Threads};
@@ -31,6 +32,7 @@ pub(super) struct Diagnosis<'a> {
     pub(super) messages: &'a Messages,
     pub(super) threads: &'a Threads,
     pub(super) background: Option<&'a Background>,
+    pub(super) partitioned: Option<&'a PartitionedOperations>,
     pub(super) windows: &'a OneSided,
 }
 
@@ -47,7 +49,7 @@ impl Diagnosis<'_> {
             | Pending::TestSet(TestOf::Any | TestOf::Some, requests) => {
                 WaitSet::Any(self.waits_on(requests))
             }
-            Pending::Test { request: handle, .. } => {
+            Pending::Test { request: handle, .. } | Pending::Arrived(handle, _) => {
                 WaitSet::All(self.wait_on(Key::User(*handle)).into_iter().collect())
             }
             Pending::Probe { selection, .. } => WaitSet::All(vec![Wait {
@@ -109,7 +111,9 @@ impl Diagnosis<'_> {
         let pending = self.threads.get(thread)?;
         match pending {
             Pending::One(key) => self.first_of([*key]),
-            Pending::Test { request, .. } => self.first_of([Key::User(*request)]),
+            Pending::Test { request, .. } | Pending::Arrived(request, _) => {
+                self.first_of([Key::User(*request)])
+            }
             Pending::All { requests, .. }
             | Pending::TestSet(_, requests)
             | Pending::Any { requests, .. } => {
@@ -180,6 +184,9 @@ impl Diagnosis<'_> {
             Body::Joint { slot, .. } => {
                 self.add_all_peers(self.messages.requests().joint(*slot), peers);
             }
+            Body::Partitioned { slot, .. } => {
+                peers.extend(self.partitioned.and_then(|all| all.peer(self.messages, *slot)));
+            }
         }
     }
 
@@ -214,6 +221,9 @@ impl Diagnosis<'_> {
                 format!("{} B from process {}, {}", buffer.len, from.peer.0, standing(role))
             }
             Body::Background { slot, .. } => self.background_detail(*slot),
+            Body::Partitioned { slot, .. } => {
+                self.partitioned.map_or_else(String::new, |all| all.standing(*slot))
+            }
             Body::Joint { slot, .. } => {
                 let open = self.messages.requests().joint(*slot);
                 let waits = open.filter_map(|key| self.wait_on(key));
@@ -232,6 +242,9 @@ impl Diagnosis<'_> {
     fn collective_of(&self, envelope: Envelope) -> Option<&'static str> {
         let mut known = self.messages.communicators().known(self.messages.site());
         known.find(|communicator| communicator.internal == envelope.context)?;
+        if partitions::has(envelope.tag) {
+            return Some("MPI_Psend_init");
+        }
         Kind::function_of_tag(envelope.tag)
     }
 
@@ -278,6 +291,7 @@ impl Diagnosis<'_> {
             }
             Key::Later(slot, part) => format!("message {part} of collective {slot} under way"),
             Key::Joint(_, part) => format!("message {part} of a request that has several"),
+            Key::Partition(_, part) => format!("message {part} of a partitioned operation"),
         };
         let requests = self.messages.requests().iter().map(|(key, request)| match request.body {
             Body::Complete(_) => format!("{} is complete but was never waited for", name(key)),
@@ -287,6 +301,7 @@ impl Diagnosis<'_> {
             | Body::Posted { .. }
             | Body::Background { .. }
             | Body::Joint { .. }
+            | Body::Partitioned { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
         let unexpected = self.messages.queues().unexpected().map(|message| {
@@ -325,7 +340,9 @@ const fn operation_of(body: &Body) -> Option<&'static str> {
     match body {
         Body::Complete(_) => None,
         Body::OneSided => Some("MPI_Wait"),
-        Body::Background { function, .. } | Body::Joint { function, .. } => Some(function),
+        Body::Background { function, .. }
+        | Body::Joint { function, .. }
+        | Body::Partitioned { function, .. } => Some(function),
         Body::Unmatched { .. } => Some("MPI_Ssend"),
         Body::Sending { .. } => Some("MPI_Send"),
         Body::Posted { .. } | Body::Receiving { .. } => Some("MPI_Recv"),

@@ -191,6 +191,8 @@ impl EndpointTable {
             | Call::Finalize
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Communicators(_)

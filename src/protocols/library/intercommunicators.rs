@@ -129,7 +129,11 @@ fn is_between_groups(call: &Call) -> bool {
                     | CommCall::Numbers { .. }
             )
         }
-        Call::Device(_) | Call::Compare { .. } | Call::CreateEndpoints { .. } => false,
+        Call::Device(_)
+        | Call::Partitioned(_)
+        | Call::Compare { .. }
+        | Call::CreateEndpoints { .. } => false,
+        Call::Prepare(operation) => is_between_groups(operation),
         Call::Typed(_)
         | Call::Barrier { .. }
         | Call::Collective(_)
@@ -152,8 +156,8 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::OfRequest { .. }
         | Call::Exchange(_)
         | Call::Place { .. }
-        | Call::Prepare(_)
         | Call::Start { .. }
+        | Call::OfPartitions { .. }
         | Call::Finalize
         | Call::Mrecv { .. }
         | Call::Imrecv { .. }

@@ -34,6 +34,7 @@ mod lanes;
 mod messages;
 mod names;
 mod one_sided;
+mod partitions;
 #[cfg(feature = "mutants")]
 mod planted;
 mod queues;
@@ -56,6 +57,7 @@ use super::contract::{
 };
 pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
 use super::note::Note;
+use super::partitioned::OfPartitions;
 use super::rendezvous::{Protocol, Scheme};
 use super::rma::{self, Rma};
 pub use super::wire::{
@@ -69,6 +71,7 @@ use messages::Messages;
 use mpi::envelope::Selection;
 use mpi::observation::{MessageId, ReceiveId};
 use one_sided::OneSided;
+use partitions::PartitionedOperations;
 pub use queues::Longest;
 use threads::Threads;
 use typed::Typed;
@@ -93,6 +96,8 @@ pub struct Library {
     background: Option<Box<Background>>,
     /// Requests of several messages; none in most processes.
     joints: Option<Box<Joints>>,
+    /// Partitioned operations; none in most processes.
+    partitioned: Option<Box<PartitionedOperations>>,
     windows: OneSided,
     /// Messages whose buffers lie in pieces; none in most processes.
     typed: Option<Box<Typed>>,
@@ -108,6 +113,7 @@ impl Library {
             collectives: Collectives::default(),
             background: None,
             joints: None,
+            partitioned: None,
             windows: OneSided::default(),
             typed: None,
         }
@@ -134,8 +140,9 @@ impl Library {
     }
 
     fn diagnosis(&self) -> Diagnosis<'_> {
-        let Self { messages, threads, background, windows, .. } = self;
-        Diagnosis { messages, threads, background: background.as_deref(), windows }
+        let Self { messages, threads, background, partitioned, windows, .. } = self;
+        let (background, partitioned) = (background.as_deref(), partitioned.as_deref());
+        Diagnosis { messages, threads, background, partitioned, windows }
     }
 }
 
@@ -172,6 +179,13 @@ impl Machine for Library {
             return None;
         }
         let communicators = self.messages.communicators();
+        if let Some(partitioned) = &self.partitioned
+            && let Entry::Call(Call::OfPartitions { does, request, first, last, .. }) = entry
+            && *does != OfPartitions::Arrived
+            && partitioned.counts_only(&self.messages, *request, (last - first).saturating_add(1))
+        {
+            return None;
+        }
         let caller = match entry {
             Entry::Call(call) => self.messages.caller(thread, call),
             Entry::Packet | Entry::Done | Entry::Polled | Entry::Resume | Entry::Poll => {

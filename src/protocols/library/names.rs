@@ -12,6 +12,7 @@ pub(crate) fn name_of(packet: &Packet) -> String {
         Packet::Rtr(_) => "RTR".to_owned(),
         Packet::Rendezvous { word, .. } => word_of(word).to_owned(),
         Packet::Rma(packet) => packet.to_string(),
+        Packet::Partition(packet) => packet.to_string(),
     }
 }
 

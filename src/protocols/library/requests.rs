@@ -57,6 +57,8 @@ pub(super) enum Body {
     Background { slot: u16, function: &'static str },
     /// A request of several messages.
     Joint { slot: u16, function: &'static str },
+    /// A partitioned operation.
+    Partitioned { slot: u16, function: &'static str },
     /// Finished; the program has not asked yet.
     Complete(Outcome),
 }
@@ -80,6 +82,8 @@ pub(super) enum Wake {
     Collective(u16),
     /// The request of several messages in this slot.
     Joint(u16),
+    /// The partitioned operation in this slot.
+    Partition(u16),
     /// A thread that waits for the end of all buffered messages.
     Detach(Thread),
 }
@@ -89,7 +93,7 @@ pub(super) enum Wake {
 pub(super) const fn waits(wake: Option<Wake>) -> bool {
     match wake {
         Some(Wake::Thread(..) | Wake::Detach(_)) => true,
-        Some(Wake::Collective(_) | Wake::Joint(_)) | None => false,
+        Some(Wake::Collective(_) | Wake::Joint(_) | Wake::Partition(_)) | None => false,
     }
 }
 
@@ -106,6 +110,8 @@ pub(super) struct RequestTable {
     later: Option<Box<Slots>>,
     /// Those of each request of several messages; none in most processes.
     joint: Option<Box<Slots>>,
+    /// Those of each partitioned operation; none in most processes.
+    partitions: Option<Box<Slots>>,
 }
 
 /// By slot of the collective or request, and place of the message; the last of a list is open.
@@ -168,7 +174,15 @@ impl Slots {
 impl RequestTable {
     pub(super) fn new(threads: usize) -> Self {
         let (inner, parts) = (vec![None; threads], vec![Vec::new(); threads]);
-        Self { user: Vec::new(), inner, parts, buffered: Vec::new(), later: None, joint: None }
+        Self {
+            user: Vec::new(),
+            inner,
+            parts,
+            buffered: Vec::new(),
+            later: None,
+            joint: None,
+            partitions: None,
+        }
     }
 
     /// How many requests it has room for: that of one that has ended is used again.
@@ -188,6 +202,7 @@ impl RequestTable {
             Key::Buffered(slot) => self.buffered.get(usize::from(slot))?.as_ref(),
             Key::Later(slot, part) => self.later.as_deref()?.get(slot, part),
             Key::Joint(slot, part) => self.joint.as_deref()?.get(slot, part),
+            Key::Partition(slot, part) => self.partitions.as_deref()?.get(slot, part),
         }
     }
 
@@ -206,6 +221,7 @@ impl RequestTable {
             Key::Buffered(slot) => self.buffered.get_mut(usize::from(slot)),
             Key::Later(slot, part) => self.later.as_deref_mut()?.get_mut(slot, part),
             Key::Joint(slot, part) => self.joint.as_deref_mut()?.get_mut(slot, part),
+            Key::Partition(slot, part) => self.partitions.as_deref_mut()?.get_mut(slot, part),
         }
     }
 
@@ -217,9 +233,12 @@ impl RequestTable {
                 &mut self.user[handle.0 as usize]
             }
             Key::Inner(thread) => &mut self.inner[usize::from(thread.0)],
-            Key::User(_) | Key::Part(..) | Key::Buffered(_) | Key::Later(..) | Key::Joint(..) => {
-                self.grown_slot(key)
-            }
+            Key::User(_)
+            | Key::Part(..)
+            | Key::Buffered(_)
+            | Key::Later(..)
+            | Key::Joint(..)
+            | Key::Partition(..) => self.grown_slot(key),
         }
     }
 
@@ -253,6 +272,7 @@ impl RequestTable {
             }
             Key::Later(slot, part) => self.later.get_or_insert_default().grown(slot, part),
             Key::Joint(slot, part) => self.joint.get_or_insert_default().grown(slot, part),
+            Key::Partition(slot, part) => self.partitions.get_or_insert_default().grown(slot, part),
         }
     }
 
@@ -315,7 +335,7 @@ impl RequestTable {
     /// Lets the last request of the list that `key` belonged to be open.
     #[inline]
     fn shorten(&mut self, key: Key) {
-        if matches!(key, Key::Part(..) | Key::Later(..) | Key::Joint(..)) {
+        if matches!(key, Key::Part(..) | Key::Later(..) | Key::Joint(..) | Key::Partition(..)) {
             self.shorten_list(key);
         }
     }
@@ -325,6 +345,7 @@ impl RequestTable {
             Key::Part(thread, _) => trim(&mut self.parts[usize::from(thread.0)]),
             Key::Later(slot, _) => Slots::shorten(&mut self.later, slot),
             Key::Joint(slot, _) => Slots::shorten(&mut self.joint, slot),
+            Key::Partition(slot, _) => Slots::shorten(&mut self.partitions, slot),
             Key::User(_) | Key::Inner(_) | Key::Buffered(_) => {}
         }
     }
@@ -391,11 +412,15 @@ impl RequestTable {
         let later = later.map(|(slot, part, request)| (Key::Later(slot, part), request));
         let joint = Slots::all(self.joint.as_deref());
         let joint = joint.map(|(slot, part, request)| (Key::Joint(slot, part), request));
+        let partitions = Slots::all(self.partitions.as_deref());
+        let partitions =
+            partitions.map(|(slot, part, request)| (Key::Partition(slot, part), request));
         user.chain(inner)
             .chain(parts)
             .chain(buffered)
             .chain(later)
             .chain(joint)
+            .chain(partitions)
             .filter_map(|(key, slot)| slot.as_ref().map(|request| (key, request)))
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum Pending {
     Test { request: Handle, keeps: bool },
     /// `MPI_Testall`, `MPI_Testany` or `MPI_Testsome`, during its pass.
     TestSet(TestOf, Requests),
+    /// `MPI_Parrived` of a partition, during its pass.
+    Arrived(Handle, u16),
     /// A probe; `take` names the message of a matched one; `flag` ends with its pass.
     Probe { selection: Selection, take: Option<Handle>, flag: bool },
     /// A collective.
@@ -105,6 +107,7 @@ impl Threads {
             Some(
                 Pending::Test { .. }
                     | Pending::TestSet(..)
+                    | Pending::Arrived(..)
                     | Pending::Probe { flag: true, .. }
                     | Pending::WindowTest(_)
                     | Pending::WindowPass
@@ -121,6 +124,7 @@ impl Threads {
             | Pending::Any { .. }
             | Pending::Test { .. }
             | Pending::TestSet(..)
+            | Pending::Arrived(..)
             | Pending::Probe { .. }
             | Pending::Collective(_)
             | Pending::Device(_)

@@ -228,6 +228,11 @@ impl Library {
                 push_return(thread, reply, out);
                 Ok(())
             }
+            Some(Pending::Arrived(request, partition)) => {
+                let flag = self.arrived(request, partition)?;
+                push_return(thread, Reply::Flag(flag), out);
+                Ok(())
+            }
             Some(Pending::WindowPass) => {
                 push_return(thread, Reply::Done, out);
                 Ok(())

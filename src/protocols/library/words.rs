@@ -6,6 +6,7 @@ use super::{Key, MessageHeader, Packet, Selection};
 use crate::call::{Buffer, Call, Comm, CommCall, Exchange, Peer, Requests, SendMode};
 use crate::collectives::Collective;
 use crate::contract::Handle;
+use crate::partitioned::{Partitioned, Side};
 use crate::rma::packet::RmaPacket;
 use crate::wire::ControlMessage;
 use mpi::communicator::Communicators;
@@ -55,6 +56,9 @@ pub(super) fn call(call: &Call) -> String {
         Call::Ask { asks, requests } => format!("{}({})", asks.function(), set(requests)),
         Call::OfRequest { does, request } => format!("{}(request {})", does.function(), request.0),
         Call::Exchange(call) => exchange(call),
+        Call::Prepare(operation) if matches!(**operation, Call::Partitioned(_)) => {
+            self::call(operation)
+        }
         Call::Prepare(operation) => {
             let call = self::call(operation);
             let (function, arguments) = call.split_once('(').unwrap_or((&call, ")"));
@@ -67,6 +71,16 @@ pub(super) fn call(call: &Call) -> String {
             format!("MPI_Start(request {}: {})", request.0, self::call(operation))
         }
         Call::Finalize => "MPI_Finalize()".to_owned(),
+        Call::Partitioned(operation) => partitioned(operation),
+        Call::OfPartitions { does, request, first, last, .. } => {
+            let function = does.function();
+            let which = if first == last {
+                format!("partition {first}")
+            } else {
+                format!("partitions {first} to {last}")
+            };
+            format!("{function}({which}, request {})", request.0)
+        }
         Call::Probe { source, tag, comm } => {
             format!("MPI_Probe({})", selection(*source, *tag, *comm))
         }
@@ -191,6 +205,7 @@ pub(super) fn packet(packet: &Packet) -> String {
     match packet {
         Packet::Eager(header) => format!("the message {},", message(header)),
         Packet::Rma(packet) => packet.to_string(),
+        Packet::Partition(packet) => format!("{packet} of a partitioned operation"),
         Packet::Matched { sender } => format!("the note that {} is matched,", key(*sender)),
         Packet::Rts { header, .. } => format!("the RTS {},", message(header)),
         Packet::Rtr(offer) => {
@@ -232,6 +247,15 @@ fn exchange(call: &Exchange) -> String {
     format!("{}({}; {}{request})", call.function(), inside(&sends), inside(&receives))
 }
 
+/// `MPI_Psend_init` or `MPI_Precv_init`, whichever prepares the operation.
+fn partitioned(operation: &Partitioned) -> String {
+    let Partitioned { side, peer, tag, comm, buffer, partitions, .. } = *operation;
+    let way = if side == Side::Sends { "to" } else { "from" };
+    let (whom, what) = (self::peer(peer), bytes(buffer));
+    let function = operation.function();
+    format!("{function}({what} in {partitions} partitions {way} {whom}, tag {tag}{})", of(comm))
+}
+
 fn key(key: Key) -> String {
     match key {
         Key::User(handle) => format!("request {}", handle.0),
@@ -240,6 +264,7 @@ fn key(key: Key) -> String {
         Key::Part(_, part) => format!("message {part} of its collective"),
         Key::Later(slot, part) => format!("message {part} of its collective {slot} under way"),
         Key::Joint(_, part) => format!("message {part} of a request that has several"),
+        Key::Partition(_, part) => format!("message {part} of its partitioned operation"),
     }
 }
 

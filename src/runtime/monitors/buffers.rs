@@ -34,6 +34,7 @@ use protocols::call::{Buffer, Call, Peer, TypedCall};
 use protocols::collectives::Collective;
 use protocols::contract::{Action, Process, Region, Space};
 use protocols::packing::Task;
+use protocols::partitioned::Side;
 use protocols::rma::call::{Operation, RmaCall};
 use protocols::typed::Elements;
 use protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
@@ -60,14 +61,23 @@ pub enum UseAs {
     Input,
     /// Read it, and then write it: the one buffer of a send and a receive.
     Replaced,
+    /// Read its partitions, each from when the program says that it is ready.
+    SourceInParts,
+    /// Write its partitions, each until the program learns that it has arrived.
+    DestinationInParts,
 }
 
 impl UseAs {
+    /// Whether it is the program that knows which part the library has.
+    pub const fn in_parts(self) -> bool {
+        matches!(self, Self::SourceInParts | Self::DestinationInParts)
+    }
+
     /// Whether the library may write it.
     pub const fn writes(self) -> bool {
         match self {
-            Self::Destination | Self::Replaced => true,
-            Self::Source | Self::Input => false,
+            Self::Destination | Self::Replaced | Self::DestinationInParts => true,
+            Self::Source | Self::Input | Self::SourceInParts => false,
         }
     }
 }
@@ -110,6 +120,7 @@ impl Lends for Call {
             | Self::OfRequest { .. }
             | Self::Finalize
             | Self::Prepare(_)
+            | Self::OfPartitions { .. }
             | Self::Place { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
@@ -128,6 +139,13 @@ impl Lends for Call {
             | Self::Compare { .. } => None,
             Self::Typed(typed) => typed_lent(typed),
             Self::Start { operation, .. } => operation.lends(),
+            Self::Partitioned(operation) => {
+                let use_as = match operation.side {
+                    Side::Sends => UseAs::SourceInParts,
+                    Side::Receives => UseAs::DestinationInParts,
+                };
+                lent(&operation.buffer, use_as).filter(|_| operation.moves())
+            }
             Self::Exchange(call) => match call.replaced() {
                 Some(buffer) => lent(&buffer, UseAs::Replaced),
                 None => call.send.lends(),
@@ -376,7 +394,8 @@ impl Buffers {
     ) {
         if let Some(lent) = lent {
             self.lend(memories, process, lent, list);
-            if matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN) {
+            let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
+            if own && !lent.use_as.in_parts() {
                 self.processes[process.0 as usize].own.push((lent, place()));
             }
         }
@@ -419,7 +438,12 @@ impl Buffers {
             UseAs::Source | UseAs::Replaced if real && id < Buffer::OWN => {
                 list.iter().find_map(sent)
             }
-            UseAs::Source | UseAs::Destination | UseAs::Input | UseAs::Replaced => None,
+            UseAs::Source
+            | UseAs::Destination
+            | UseAs::Input
+            | UseAs::Replaced
+            | UseAs::SourceInParts
+            | UseAs::DestinationInParts => None,
         };
         if let (UseAs::Source, Some(statement)) = (use_as, &coming) {
             self.types.sent(statement, list);
@@ -443,8 +467,10 @@ impl Buffers {
         }
         loan.len = loan.len.max(region.offset + region.len);
         match use_as {
-            UseAs::Source | UseAs::Input => loan.sources += 1,
-            UseAs::Destination | UseAs::Replaced => loan.destinations += 1,
+            UseAs::Source | UseAs::Input | UseAs::SourceInParts => loan.sources += 1,
+            UseAs::Destination | UseAs::Replaced | UseAs::DestinationInParts => {
+                loan.destinations += 1;
+            }
         }
         if let Some((message, seed)) = message.zip(loan.seed).filter(|_| is_as_filled) {
             self.contents.insert(message, seed);
@@ -547,8 +573,10 @@ impl Buffers {
             _ => UseAs::Destination,
         };
         let count = match use_as {
-            UseAs::Source | UseAs::Input => &mut loan.sources,
-            UseAs::Destination | UseAs::Replaced => &mut loan.destinations,
+            UseAs::Source | UseAs::Input | UseAs::SourceInParts => &mut loan.sources,
+            UseAs::Destination | UseAs::Replaced | UseAs::DestinationInParts => {
+                &mut loan.destinations
+            }
         };
         let Some(rest) = count.checked_sub(1) else {
             found.push(broken(process, id, "it is given back, but was not lent".into()));

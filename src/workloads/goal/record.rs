@@ -210,7 +210,9 @@ impl Writer {
             }
             Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
             Call::Start { operation, .. } => self.call(operation),
+            Call::Partitioned(_) => Err("MPI_Start of a partitioned operation".into()),
             Call::Place { .. }
+            | Call::OfPartitions { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer
             | Call::Init

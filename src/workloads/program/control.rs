@@ -6,7 +6,9 @@ use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use mpi::topology::Neighbours;
-use protocols::call::{Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Peer, Requests};
+use protocols::call::{
+    Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Partitioned, Peer, Requests,
+};
 use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
 
@@ -108,6 +110,12 @@ pub(crate) enum Key {
         reversed: bool,
         width: u64,
     },
+    /// The partition, or the first and the last of several, that a call is about.
+    Partition,
+    First,
+    Last,
+    /// The thread whose request it is.
+    Thread,
     /// The place of a request in an array.
     Request(Members),
     /// The same, of the request that stands there in a list.
@@ -157,6 +165,10 @@ impl Key {
             Self::Color => "color",
             Self::Order => "key",
             Self::Leader => "leader",
+            Self::Partition => "partition",
+            Self::First => "first",
+            Self::Last => "last",
+            Self::Thread => "thread",
             Self::RemoteLeader => "remote_leader",
             Self::High => "high",
             Self::Target => "target",
@@ -238,6 +250,13 @@ impl Computed {
         }
         if let Call::Exchange(call) = call {
             return self.put_in_exchange(Arc::make_mut(call), value, known);
+        }
+        if let Call::Partitioned(operation) = call {
+            let rank = if matches!(self.key, Key::To | Key::Source) { rank() } else { Peer::Null };
+            return self.put_in_partitioned(Arc::make_mut(operation), value, rank);
+        }
+        if let Call::OfPartitions { request, first, last, thread, .. } = call {
+            return self.put_of_partitions(request, [first, last], thread, value);
         }
         match (self.key, call) {
             (Key::To, Call::Isend { to: peer, .. } | Call::Send { to: peer, .. })
@@ -370,6 +389,42 @@ impl Computed {
             }
             (Key::Requests(members), requests) => *requests = members.up_to(value),
             (key, requests) => unreachable!("{requests:?} have no key {key:?}"),
+        }
+    }
+
+    /// The same as [`Self::put`] for a partitioned operation.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the keys of one statement among many")]
+    fn put_in_partitioned(&self, operation: &mut Partitioned, value: i64, rank: Peer) {
+        match self.key {
+            Key::To | Key::Source => operation.peer = rank,
+            Key::Tag => operation.tag = i32::try_from(value).expect("the range is that of int"),
+            Key::Size => {
+                operation.buffer.bytes = u64::try_from(value).expect("the range has no negative");
+            }
+            Key::Request(members) => operation.request = members.at(value),
+            Key::Buffers(_) if operation.buffer.id >= Buffer::OWN => {}
+            Key::Buffers(members) => operation.buffer.id = members.at(value).0,
+            key => unreachable!("{operation:?} has no key {key:?}"),
+        }
+    }
+
+    /// The same as [`Self::put`] for a call about partitions.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the keys of one statement among many")]
+    fn put_of_partitions(
+        &self,
+        request: &mut Handle,
+        [first, last]: [&mut u16; 2],
+        thread: &mut Option<u16>,
+        value: i64,
+    ) {
+        let number = || u16::try_from(value).expect("the range limits partitions and threads");
+        match self.key {
+            Key::Partition => (*first, *last) = (number(), number()),
+            Key::First => *first = number(),
+            Key::Last => *last = number(),
+            Key::Thread => *thread = Some(number()),
+            Key::Request(members) => *request = members.at(value),
+            key => unreachable!("a call about partitions has no key {key:?}"),
         }
     }
 

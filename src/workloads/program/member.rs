@@ -207,6 +207,16 @@ impl Member {
             | Call::Test { request }
             | Call::OfRequest { request, .. }
             | Call::Cancel { request } => self.handle(request),
+            Call::Partitioned(operation) => {
+                let operation = Arc::make_mut(operation);
+                self.handle(&mut operation.request);
+                self.comm(&mut operation.comm);
+                operation.buffer.id = self.buffer(operation.buffer.id);
+            }
+            Call::OfPartitions { request, thread, .. } => {
+                let of = thread.take().unwrap_or(self.thread);
+                request.0 = request.0 * u32::from(self.threads) + u32::from(of);
+            }
             Call::Prepare(operation) => self.number_call(Arc::make_mut(operation)),
             Call::Start { request, operation } => {
                 self.handle(request);

@@ -101,6 +101,8 @@ enum Of {
     Receive,
     /// A send and a receive.
     Exchange,
+    /// A partitioned send or receive.
+    Partitioned,
     /// A collective, or a one-sided operation: its request cannot be freed.
     NoMessage,
 }
@@ -556,8 +558,9 @@ impl ProgramStream {
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call {
             let prepared = self.prepared.remove(&request).ok_or(StatementError::NoRequest)?;
-            // Of what is not begun the library knows collectives only.
-            return Ok(matches!(*prepared, Call::Icollective { .. }).then_some(call));
+            // Of what is not begun the library knows collectives and partitioned operations only.
+            let known = matches!(*prepared, Call::Icollective { .. } | Call::Partitioned(_));
+            return Ok(known.then_some(call));
         }
         match idle_return(&call) {
             Some(returned) => self.record(returned).map(|()| None),
@@ -592,6 +595,8 @@ impl ProgramStream {
             | Call::Exchange(_)
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Place { .. }
             | Call::Init
             | Call::Finalize
@@ -711,11 +716,11 @@ impl ProgramStream {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
-                if self.is_open(*request) {
-                    self.open[request.0 as usize] = None;
-                    self.prepared.remove(request);
-                    self.freed.insert(*request);
+                if let Some(open) = self.open.get_mut(request.0 as usize) {
+                    *open = None;
                 }
+                self.prepared.remove(request);
+                self.freed.insert(*request);
                 None
             }
             (Call::OfRequest { request, .. }, Reply::Tested(outcome)) => {
@@ -739,6 +744,7 @@ impl ProgramStream {
             (
                 Call::Cancel { .. }
                 | Call::Prepare(_)
+                | Call::OfPartitions { .. }
                 | Call::AttachBuffer { .. }
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
@@ -804,7 +810,9 @@ impl ProgramStream {
                 self.parts.insert((win, Some(target)), part);
                 Some(Returned::Part(part))
             }
-            (Call::Rma(_), Reply::Flag(flag)) => Some(Returned::WindowTested(flag)),
+            (Call::Rma(_) | Call::OfPartitions { .. }, Reply::Flag(flag)) => {
+                Some(Returned::WindowTested(flag))
+            }
             (call, reply) => panic!("{call:?} cannot return {reply:?}"),
         }
     }
@@ -923,6 +931,8 @@ fn of(call: &Call) -> Of {
         Of::Receive
     } else if matches!(call, Call::Isend { .. }) {
         Of::Send
+    } else if matches!(call, Call::Partitioned(_)) {
+        Of::Partitioned
     } else {
         Of::NoMessage
     }
@@ -969,6 +979,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Exchange(_)
         | Call::Prepare(_)
         | Call::Start { .. }
+        | Call::Partitioned(_)
+        | Call::OfPartitions { .. }
         | Call::Place { .. }
         | Call::Init
         | Call::Finalize
@@ -1000,7 +1012,10 @@ fn blocking(call: &Call, outcome: Outcome) -> Ending {
 /// What a call has of buffers with a name until it is complete.
 fn lent(call: &Call) -> [Option<Lent>; 2] {
     let named = |lent: Option<Lent>| {
-        lent.filter(|lent| matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN))
+        lent.filter(|lent| {
+            let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
+            own && !lent.use_as.in_parts()
+        })
     };
     [named(call.lends()), named(call.lends_also())]
 }

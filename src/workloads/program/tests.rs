@@ -252,6 +252,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         cell: Bytes::new(8192),
         cells: 4,
         adapters: false,
+        partitioned: protocols::partitioned::Grouping::default(),
         rma: protocols::rma::Settings::default(),
     });
     let library = |rank| Library::new(job.clone(), Process(rank));

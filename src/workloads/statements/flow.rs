@@ -10,6 +10,7 @@
 
 use super::buffers::Accesses;
 use super::communicators::{self, Opened};
+use super::partitions::Partitions;
 use super::reader::{Handles, Open, Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::MOST_VARIABLES;
@@ -59,6 +60,16 @@ impl Reader<'_> {
             }
             "store" | "load" => {
                 Accesses::new(self, node, path).steps(op, out, (at.line, at.column));
+            }
+            "pready_list" => {
+                let request = Partitions::new(self, node, path).request();
+                let list = node.get("list").and_then(Node::elements).unwrap_or(&[]);
+                for (index, value) in list.iter().enumerate() {
+                    let of_value = format!("{path}.list[{index}]");
+                    let step = Partitions::new(self, node, path).listed(request, value, &of_value);
+                    let extras = self.scope.take();
+                    out.push(Statement { step, line: at.line, column: at.column, extras });
+                }
             }
             _ => {
                 let of = if communicators::OF_ENDPOINTS.contains(&op) {

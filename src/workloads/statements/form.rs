@@ -4,6 +4,7 @@ pub(crate) mod buffers;
 pub(crate) mod collectives;
 mod communicators;
 mod outside;
+mod partitions;
 pub(crate) mod pieces;
 mod returned;
 pub(crate) mod windows;
@@ -12,12 +13,14 @@ use buffers::{BUF, RECVBUF, SENDBUF};
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::shape::{Field, Shape, Variant, default, joined, required, variant};
 use mpi::envelope::TAG_UB;
+use partitions::{ALL, FIRST, LAST, LIST, ONE, PARTITIONS, THREAD};
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
-    EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAGGED, EXPECT_INDEXED, EXPECT_INDEXED_FLAGGED,
-    EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_REMOTE, EXPECT_SOME, EXPECT_STATUSES,
-    EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED,
-    INTO_NUMBER, INTO_RANK, INTO_RECEIVED, INTO_REMOTE, INTO_SOME, INTO_TESTED,
+    EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAG_OF_PARTITION, EXPECT_FLAGGED, EXPECT_INDEXED,
+    EXPECT_INDEXED_FLAGGED, EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_REMOTE,
+    EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED,
+    INTO_FLAG_OF_PARTITION, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER,
+    INTO_RANK, INTO_RECEIVED, INTO_REMOTE, INTO_SOME, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -74,7 +77,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 68] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 74] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -188,6 +191,28 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 68] = [
         "recv_init",
         &[SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN, BUF, REQ],
         "MPI_Recv_init",
+    ),
+    variant(
+        "psend_init",
+        &[TO, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ],
+        "MPI_Psend_init; `start` makes it active",
+    ),
+    variant(
+        "precv_init",
+        &[SRC, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ],
+        "MPI_Precv_init; it receives all bytes of the send that it matches, in as many partitions as it likes",
+    ),
+    variant("pready", &[REQ, ONE, THREAD], "MPI_Pready"),
+    variant("pready_range", &[REQ, FIRST, LAST, THREAD], "MPI_Pready_range"),
+    variant(
+        "pready_list",
+        &[REQ, LIST, THREAD],
+        "MPI_Pready_list: each is made ready by a call of its own",
+    ),
+    variant(
+        "parrived",
+        &[REQ, ONE, THREAD, EXPECT_FLAG_OF_PARTITION, INTO_FLAG_OF_PARTITION],
+        "MPI_Parrived",
     ),
     variant("start", &[REQ], "MPI_Start"),
     variant("startall", &[REQS], "MPI_Startall: each is started by a call of its own"),

@@ -82,8 +82,10 @@ pub struct WrittenProgram {
 /// The threads of a process that have a program each.
 const fn team(addressing: Addressing, threads: u16) -> Team {
     let world = match addressing {
-        Addressing::Process | Addressing::Duplicated if threads == 1 => return Team::ALONE,
-        Addressing::Process => Some(World::Shared),
+        Addressing::Process | Addressing::Duplicated | Addressing::Partitioned if threads == 1 => {
+            return Team::ALONE;
+        }
+        Addressing::Process | Addressing::Partitioned => Some(World::Shared),
         Addressing::Duplicated => Some(World::Duplicated),
         Addressing::Endpoints(own) if own.at_start => Some(World::Static),
         Addressing::Endpoints(_) => Some(World::Dynamic),
@@ -214,7 +216,10 @@ impl WrittenProgram {
         // The endpoint library has fewer tags than MPI.
         let tags = match ranks.addressing {
             Addressing::EndpointLibrary => Some(i64::from(USER_MAX)),
-            Addressing::Process | Addressing::Duplicated | Addressing::Endpoints(_) => None,
+            Addressing::Process
+            | Addressing::Duplicated
+            | Addressing::Partitioned
+            | Addressing::Endpoints(_) => None,
         };
         let extras = |statement: &Statement| match (&statement.extras, tags) {
             (Some(extras), Some(most)) => Some(Arc::new(extras.with_tags_up_to(most))),
@@ -306,7 +311,9 @@ impl Workload for WrittenProgram {
     }
 
     /// Every addressing has programs.
-    fn check_addressing(&self, _: &mut Reading<'_>) {}
+    fn check_addressing(&self, reading: &mut Reading<'_>) {
+        reading.refuse_partitioned();
+    }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
         let payload = reading.tree.get("mpi").and_then(|mpi| mpi.word("payload"));

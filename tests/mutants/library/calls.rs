@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use super::Case;
-use crate::small::{Small, WORLD, World, exchange, irecv, isend, recv, started, wait, wait_all};
-use mpisim::protocols::call::{Call, OfRequest, Outcome, Reply};
-use mpisim::protocols::contract::{Handle, Process, Thread};
+use crate::small::{
+    Small, WORLD, World, exchange, irecv, isend, recv, send, started, wait, wait_all,
+};
+use mpisim::mpi::envelope::Rank;
+use mpisim::protocols::call::{
+    Buffer, Call, OfPartitions, OfRequest, Outcome, Partitioned, Peer, Reply,
+};
+use mpisim::protocols::contract::{Handle, Next, Process, Region, Space, Thread};
 use mpisim::protocols::mutant::Mutant;
+use mpisim::protocols::partitioned::Side;
 
 pub(super) fn cases() -> Vec<(&'static str, Case)> {
     vec![
@@ -15,6 +21,9 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("2 ranks, a large send that is freed", a_send_that_is_freed()),
         ("2 ranks, receives that are started", receives_that_are_started()),
         ("2 ranks, a send that is started", a_send_that_is_started()),
+        ("2 ranks, partitions that are ready in turn", partitions_that_are_ready_in_turn()),
+        ("2 ranks, a partition that is asked for", a_partition_that_is_asked_for()),
+        ("2 ranks, two partitioned sends", two_partitioned_sends()),
     ]
 }
 
@@ -78,6 +87,100 @@ fn a_send_that_is_started() -> Case {
         found: &[(Mutant::StartsNothing, "refusal")],
         harmless: &[Mutant::StartsWild],
         ..Case::new(Small::new(vec![sender, receiver]))
+    }
+}
+
+/// A partitioned operation of request `request` with the other one of two ranks.
+fn partitioned(side: Side, request: u32, (bytes, partitions): (u64, u16)) -> Call {
+    let peer = Peer::Rank(Rank(u32::from(side == Side::Sends)));
+    let buffer = Buffer { id: Buffer::OWN + request, bytes };
+    let (request, tag, comm) = (Handle(request), 0, WORLD);
+    Call::Partitioned(Arc::new(Partitioned { request, side, peer, tag, comm, buffer, partitions }))
+}
+
+fn of_partition(does: OfPartitions, partition: u16) -> Call {
+    let (request, thread) = (Handle(0), None);
+    Call::OfPartitions { does, request, first: partition, last: partition, thread }
+}
+
+/// It is prepared, and started.
+fn begun(operation: Call) -> [Call; 2] {
+    [Call::Prepare(Arc::new(operation.clone())), started(operation)]
+}
+
+/// A process says something, or hears it: the tags come in turn.
+fn says(to: u32, tag: i32) -> Call {
+    send(WORLD, to, tag, 8)
+}
+
+fn hears(from: u32, tag: i32) -> Call {
+    recv(WORLD, Some(from), Some(tag), 91, 8)
+}
+
+/// Large partitions: the first one is written after the second one is ready, and both sides know of
+/// each other.
+fn partitions_that_are_ready_in_turn() -> Case {
+    let ready = |partition| of_partition(OfPartitions::Ready, partition);
+    let first = Region::new(Space::User(Buffer::OWN), 8);
+    let [prepare, start] = begun(partitioned(Side::Sends, 0, (80, 2)));
+    let before = [prepare, start, says(1, 1), hears(1, 2), ready(1)].map(Next::Call);
+    let after = [Next::Store(first, 7), Next::Call(ready(0)), Next::Call(wait(0))];
+    let sender = before.into_iter().chain(after).collect();
+    let [prepare, start] = begun(partitioned(Side::Receives, 0, (80, 2)));
+    let receiver = [hears(0, 1), prepare, start, says(0, 2), wait(0)].map(Next::Call);
+    let world = Small::threads(vec![vec![sender], vec![receiver.into()]]);
+    let written = move |world: &World| {
+        world.memories().bytes(Process(1), first) == 7_u64.to_le_bytes().to_vec()
+    };
+    Case {
+        found: &[(Mutant::SendsBeforeReady, "V2")],
+        harmless: &[Mutant::PairsLast],
+        ..Case::new(world).judged("V2", "a partition is sent as it is when it is ready", written)
+    }
+}
+
+/// The first partition is ready after the receiver has asked for it, and the second one before.
+fn a_partition_that_is_asked_for() -> Case {
+    let ready = |partition| of_partition(OfPartitions::Ready, partition);
+    let [prepare, start] = begun(partitioned(Side::Sends, 0, (16, 2)));
+    let before = [prepare, start, says(1, 1), hears(1, 2), ready(1), says(1, 3), hears(1, 4)];
+    let sender = before.into_iter().chain([ready(0), wait(0)]).collect();
+    let [prepare, start] = begun(partitioned(Side::Receives, 0, (16, 2)));
+    let before = [hears(0, 1), prepare, start, says(0, 2), hears(0, 3)];
+    let asks = [of_partition(OfPartitions::Arrived, 0), says(0, 4), wait(0)];
+    let receiver = before.into_iter().chain(asks).collect();
+    let not_there = |world: &World| {
+        let program = world.program(Process(1), Thread(0));
+        program.replies.contains(&Reply::Flag(false))
+    };
+    Case {
+        found: &[(Mutant::ArrivesWithAny, "V2")],
+        harmless: &[Mutant::PairsLast],
+        ..Case::new(Small::new(vec![sender, receiver])).judged(
+            "V2",
+            "no partition arrives before it is ready",
+            not_there,
+        )
+    }
+}
+
+/// Of other lengths than each other.
+fn two_partitioned_sends() -> Case {
+    let both = |side| {
+        let operations = [(0, (8, 1)), (1, (16, 1))].map(|(id, of)| partitioned(side, id, of));
+        let prepare = operations.clone().map(|one| Call::Prepare(Arc::new(one)));
+        prepare.into_iter().chain(operations.map(started)).collect::<Vec<_>>()
+    };
+    let ready = |request| {
+        let (does, request) = (OfPartitions::Ready, Handle(request));
+        Call::OfPartitions { does, request, first: 0, last: 0, thread: None }
+    };
+    let sender = both(Side::Sends).into_iter().chain([ready(1), ready(0), wait_all(0, 2)]);
+    let receiver = both(Side::Receives).into_iter().chain([wait_all(0, 2)]);
+    Case {
+        found: &[(Mutant::PairsLast, "refusal")],
+        harmless: &[Mutant::ArrivesWithAny],
+        ..Case::new(Small::new(vec![sender.collect(), receiver.collect()]))
     }
 }
 

@@ -235,6 +235,8 @@ impl Job {
             | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Finalize
             | Call::Probe { .. }
             | Call::Iprobe { .. }
@@ -364,6 +366,8 @@ impl Job {
             | Call::Place { .. }
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Finalize
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

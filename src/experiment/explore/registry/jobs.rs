@@ -91,6 +91,7 @@ pub(super) fn job<P: Program<Library>>(
         cell: Bytes::new(CELL),
         cells: 2,
         adapters: false,
+        partitioned: protocols::partitioned::Grouping::default(),
         rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
     });
     let job = planted.into_job(job);

@@ -330,8 +330,9 @@ impl Messages {
         if let Key::Buffered(_) = key {
             return self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
         }
-        // A collective gives its buffers back at its end, not with each message.
-        let buffer = buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..)));
+        // A collective, or a partitioned operation, gives its buffers back at its end, not with each message.
+        let buffer =
+            buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..) | Key::Partition(..)));
         out.emit(|| Action::Complete { code: Some(Step::Completion), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
@@ -341,6 +342,7 @@ impl Messages {
         match key {
             Key::Later(slot, _) => Some(Wake::Collective(slot)),
             Key::Joint(slot, _) => Some(Wake::Joint(slot)),
+            Key::Partition(slot, _) => Some(Wake::Partition(slot)),
             Key::User(_) | Key::Inner(_) | Key::Part(..) | Key::Buffered(_) => None,
         }
     }

@@ -87,6 +87,8 @@ impl Endpoint {
             | Call::Exchange(_)
             | Call::Prepare(_)
             | Call::Start { .. }
+            | Call::Partitioned(_)
+            | Call::OfPartitions { .. }
             | Call::Finalize
             | Call::Mprobe { .. }
             | Call::Improbe { .. }

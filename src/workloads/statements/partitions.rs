@@ -1,0 +1,109 @@
+//! Partitioned operations: how they are prepared, and what is said about their partitions.
+
+use std::sync::Arc;
+
+use super::communicators::Named;
+use super::reader::{Open, Reader};
+use super::statement::Step;
+use crate::program::control::{Computed, Key};
+use form::codes;
+use form::diagnostic::Diagnostic;
+use form::expression::{Type, text_of};
+use form::json::Node;
+use protocols::call::{Call, OfPartitions, Partitioned, Peer};
+use protocols::contract::Handle;
+use protocols::partitioned::Side;
+
+/// The greatest number of a partition, and of a thread.
+const MOST: i64 = u16::MAX as i64;
+
+/// A statement about partitions.
+pub(super) struct Partitions<'r, 'a, 'n> {
+    reader: &'r mut Reader<'a>,
+    node: &'n Node,
+    path: &'n str,
+}
+
+impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
+    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
+        Self { reader, node, path }
+    }
+
+    /// `psend_init` and `precv_init`.
+    pub(super) fn operation(&mut self, op: &str, named: Named) -> Call {
+        let Self { reader, node, path } = self;
+        let (side, key) =
+            if op == "psend_init" { (Side::Sends, "to") } else { (Side::Receives, "src") };
+        let receives = side == Side::Receives;
+        let peer = reader.peer(node, key, named, path, receives);
+        let tag = reader.tag(node, (path, Key::Tag), false).unwrap_or(0);
+        let bytes = reader.bytes(node, path, "size");
+        let buffer = reader.own_buffer(node, path, ("buf", bytes));
+        let partitions = node.small("partitions").and_then(|number| u16::try_from(number).ok());
+        let partitions = partitions.unwrap_or(1);
+        let request = reader.open(node, "req", path);
+        let comm = named.comm;
+        let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
+        if peer == Peer::Any {
+            self.no_wildcard();
+        }
+        self.reader.prepare(self.node, Call::Partitioned(Arc::new(operation)))
+    }
+
+    /// `pready`, `pready_range` and `parrived`.
+    pub(super) fn of_request(&mut self, op: &str) -> Call {
+        let request = self.request();
+        let (does, keys) = match op {
+            "pready_range" => (OfPartitions::ReadyRange, [Key::First, Key::Last]),
+            "parrived" => (OfPartitions::Arrived, [Key::Partition; 2]),
+            _ => (OfPartitions::Ready, [Key::Partition; 2]),
+        };
+        let first = self.number(keys[0]);
+        // The two keys of one partition are one.
+        let last = if keys[0] == keys[1] { first } else { self.number(keys[1]) };
+        let thread = self.thread();
+        Call::OfPartitions { does, request, first, last, thread }
+    }
+
+    /// The request of the statement.
+    pub(super) fn request(&mut self) -> Handle {
+        self.reader.close(self.node, "req", self.path, Open::Perhaps)
+    }
+
+    /// One call of `pready_list`.
+    pub(super) fn listed(&mut self, request: Handle, value: &Node, path: &str) -> Step {
+        let thread = self.thread();
+        let computed = text_of(value).is_some();
+        let number = if computed { 0 } else { value.as_count() };
+        let number = u16::try_from(number).expect("the shape limits partitions");
+        if computed && let Some(value) = self.reader.typed(value, path, Type::Integer) {
+            let (key, range) = (Key::Partition, (0, MOST));
+            self.reader.scope.extras.computed.push(Computed { key, value, range });
+        }
+        let does = OfPartitions::Ready;
+        Step::Call(Call::OfPartitions { does, request, first: number, last: number, thread })
+    }
+
+    /// The thread whose request it is, where the statement names one.
+    fn thread(&mut self) -> Option<u16> {
+        self.node.get("thread").map(|_| self.number(Key::Thread))
+    }
+
+    fn number(&mut self, key: Key) -> u16 {
+        let Self { reader, node, path } = self;
+        if reader.computes(node, (key, Type::Integer), (0, MOST), path) {
+            return 0;
+        }
+        node.small(key.name()).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
+    }
+
+    /// A partitioned receive names its sender.
+    fn no_wildcard(&mut self) {
+        let span = self.node.get("src").map_or(self.node.span, |value| value.span);
+        let (found, allowed) =
+            ("a partitioned receive from `any`", "it names one rank and one tag");
+        let at = format!("{}.src", self.path);
+        let one = Diagnostic::error(&codes::WILDCARD, span, at, found, allowed);
+        self.reader.diagnostics.push(one.help("name the sender's rank, or \"proc_null\""));
+    }
+}
