@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::conform::{Cases, Simulated, Vectors, Verdict, judge};
 
-const RECORDED: [(&str, &str); 12] = [
+const RECORDED: [(&str, &str); 13] = [
     ("between_groups", include_str!("../../../../tests/vectors/programs_between_groups.json")),
     ("communicators", include_str!("../../../../tests/vectors/programs_communicators.json")),
     ("exchange", include_str!("../../../../tests/vectors/programs_exchange.json")),
@@ -20,6 +20,7 @@ const RECORDED: [(&str, &str); 12] = [
     ),
     ("neighbours_graph", include_str!("../../../../tests/vectors/programs_neighbours_graph.json")),
     ("neighbours_grid", include_str!("../../../../tests/vectors/programs_neighbours_grid.json")),
+    ("partitioned", include_str!("../../../../tests/vectors/programs_partitioned.json")),
     ("persistent", include_str!("../../../../tests/vectors/programs_persistent.json")),
     (
         "persistent_collectives",
