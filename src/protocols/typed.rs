@@ -27,8 +27,8 @@ pub struct Elements {
     extent: u64,
     /// Whether no byte is selected twice.
     apart: bool,
-    /// Whether the data is one run of bytes.
-    one_piece: bool,
+    /// The first byte of the buffer that is data, where the data is one run of bytes.
+    one_piece: Option<u64>,
 }
 
 impl Elements {
@@ -43,11 +43,19 @@ impl Elements {
         let low = low.min(0);
         let (origin, extent) = (low.unsigned_abs(), high.abs_diff(low));
         let apart = datatype.receivable(count).is_ok();
-        let mut made = Self { datatype, count, packed, origin, extent, apart, one_piece: false };
-        let alike = Rows::of(&made.datatype, count).map(|rows| rows.count);
-        made.one_piece =
-            alike.map_or_else(|| made.runs(0..packed).nth(1).is_none(), |count| count <= 1);
+        let mut made = Self { datatype, count, packed, origin, extent, apart, one_piece: None };
+        made.one_piece = made.one_run();
         Ok(made)
+    }
+
+    /// The first byte of the buffer that is data, where the data is one run of bytes.
+    fn one_run(&self) -> Option<u64> {
+        if let Some(rows) = self.rows() {
+            return (rows.count <= 1).then_some(rows.first.unsigned_abs());
+        }
+        let mut runs = self.runs(0..self.packed);
+        let first = runs.next().map_or(0, |(at, _)| at);
+        runs.next().is_none().then_some(first)
     }
 
     /// Bytes of data: those of the message.
@@ -86,7 +94,18 @@ impl Elements {
 
     /// Whether the data is one run of bytes: libraries send it as it is.
     pub const fn is_one_piece(&self) -> bool {
-        self.one_piece
+        self.one_piece.is_some()
+    }
+
+    /// Whether the data is one run of bytes from the first byte of the buffer on.
+    pub const fn is_from_start(&self) -> bool {
+        matches!(self.one_piece, Some(0))
+    }
+
+    /// The data in buffer `id` of the program, where it is one run of bytes.
+    pub fn piece(&self, id: u32) -> Option<Region> {
+        let offset = self.one_piece?;
+        Some(Region { offset, ..Region::new(Space::User(id), self.packed) })
     }
 
     /// Where the named types of a message of these elements part from those of a receive of `room`, one

@@ -1,6 +1,7 @@
 //! Collectives in scenarios, over the real program.
 
 use crate::binary::Scratch;
+use crate::both::fails;
 
 /// A program of statements, one list a rank, with real bytes.
 fn program(mpi: &str, ranks: &[&str]) -> String {
@@ -258,6 +259,17 @@ fn the_first_rule_that_fits_chooses_the_algorithm() {
         assert_eq!(time(RULES, computed), time(chosen, computed), "{computed}");
         assert_ne!(time(RULES, computed), time(other, computed), "{computed}");
     }
+}
+
+#[test]
+fn rules_are_about_the_ranks_of_a_communicator_that_was_made() {
+    let rules = r#", "collectives": { "allreduce": [
+        { "algorithm": "ring", "ranks_up_to": 2, "over": "nodes" }, { "algorithm": "reduce_bcast" } ] }"#;
+    let split = |color| format!(r#"{{ "op": "comm_split", "color": {color}, "new": "part" }}"#);
+    let calls = split(0) + r#", { "op": "allreduce", "comm": "part", "count": 1 }"#;
+    // Rank 1 does not call it.
+    let text = program(rules, &[&calls, &split(0), &split(1)]);
+    fails("collectives-rules-of-a-part", &text, &["of `ring` on communicator"]);
 }
 
 #[test]

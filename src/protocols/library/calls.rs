@@ -334,8 +334,8 @@ impl Library {
             let state = "only messages have a datatype";
             return Err(self.messages.site().refuse(state, &typed.call));
         };
-        let packed = if typed.elements.is_one_piece() {
-            region(buffer)
+        let packed = if let Some(piece) = typed.elements.piece(buffer.id) {
+            piece
         } else if self.moves(&typed.call) {
             let open = self.typed.get_or_insert_default();
             open.stage(thread, (buffer.id, task), &typed.elements)

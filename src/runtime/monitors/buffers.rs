@@ -199,10 +199,10 @@ fn stated(call: &Call) -> Option<&Arc<Elements>> {
 #[inline(never)]
 fn typed_lent(typed: &TypedCall) -> Option<Lent> {
     let lent = typed.call.lends()?;
-    if typed.elements.is_one_piece() {
-        return Some(lent);
-    }
     let (buffer, task) = typed.buffer()?;
+    if let Some(region) = typed.elements.piece(buffer.id) {
+        return Some(Lent { region, ..lent });
+    }
     let use_as = if task == Task::Pack { UseAs::Source } else { UseAs::Destination };
     Some(Lent { region: typed.elements.data(buffer.id), use_as })
 }
@@ -557,6 +557,8 @@ impl Buffers {
                 if let Some(seed) = seed {
                     self.sometimes.compared += 1;
                     let checked = match self.types.pieces(process, id) {
+                        // What lies between the pieces is the program's.
+                        Some(_) if id >= Buffer::OWN => Ok(()),
                         Some(elements) => {
                             memories.check_pieces(process, (id, elements), bytes, seed)
                         }
@@ -603,6 +605,9 @@ fn filled(
     pieces: Option<&Elements>,
     message: Option<MessageId>,
 ) -> Option<u64> {
+    if id >= Buffer::OWN {
+        return None;
+    }
     // Where a byte is sent twice, no content makes all bytes of the message differ.
     let apart = pieces.is_none_or(Elements::are_apart);
     let seed = message.filter(|_| apart).map(seed);

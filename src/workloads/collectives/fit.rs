@@ -1,8 +1,11 @@
 //! The buffers of a collective whose communicator is known at run time only: what its blocks and the
 //! rank in it make of them.
 
+use std::sync::Arc;
+
 use crate::seat::Seat;
 use mpi::observation::StatementError;
+use protocols::collectives::selection::Selection;
 use protocols::collectives::{Between, Blocks, Collective, Kind};
 
 /// Whether the buffers of a kind have blocks of other ranks: then their lengths depend on the number
@@ -24,8 +27,8 @@ pub(crate) const fn has_blocks(kind: Kind) -> bool {
     }
 }
 
-/// Gives the buffers the lengths that they have at a rank of the communicator, and the places where the call
-/// is `in_place`.
+/// Gives the buffers the lengths that they have at a rank of the communicator, the algorithm that rules choose for
+/// its ranks, and the places where the call is `in_place`.
 pub(crate) fn fit(
     call: &mut Collective,
     Seat { rank, size, other }: Seat,
@@ -33,12 +36,26 @@ pub(crate) fn fit(
 ) -> Result<(), StatementError> {
     match other {
         Some(other) => between(call, (rank, size), other)?,
-        None => lengths(call, (rank, size))?,
+        None => {
+            lengths(call, (rank, size))?;
+            choose(call, size);
+        }
     }
     if in_place {
         *call = call.clone().at_its_place((rank, size));
     }
     Ok(())
+}
+
+/// Rules are about the ranks of the communicator. How many of them a node has is not known: at most as many as of
+/// all ranks.
+fn choose(call: &mut Collective, ranks: u32) {
+    let Some(selection) = call.selection.as_deref().filter(|known| known.ranks != ranks) else {
+        return;
+    };
+    let ranks_per_node = selection.ranks_per_node.min(ranks);
+    let selection = Selection { ranks, ranks_per_node, ..selection.clone() };
+    *call = call.clone().selecting(Arc::new(selection));
 }
 
 /// The lengths at rank `me` of a group of `own` ranks, where the other one has `other`.

@@ -136,12 +136,13 @@ impl WrittenProgram {
         reading.diagnostics.push(one.related(threads, "they are given here"));
     }
 
-    /// The endpoint library passes on messages that lie in one piece.
+    /// The endpoint library passes on messages that lie in one piece, from the first byte of their buffer on.
     fn check_pieces(&self, reading: &mut Reading<'_>) {
-        let is_scattered = |step: &Step| matches!(step, Step::Call(Call::Typed(typed)) if !typed.elements.is_one_piece());
+        let is_scattered = |step: &Step| matches!(step, Step::Call(Call::Typed(typed)) if !typed.elements.is_from_start());
         let Some(typed) = self.statements().find(|one| is_scattered(&one.step)) else { return };
         let found = "the threads are endpoints of a library over plain MPI";
-        let allowed = format!("the buffer of the message in line {} lies in pieces", typed.line);
+        let allowed =
+            format!("the message in line {} lies in pieces, or behind displacement 0", typed.line);
         let one = reading.error(&codes::CONTRADICTION, "ranks.addressing", found, allowed);
         let one = one.help("without `xios_ep` each rank is a process, whose library packs");
         reading.diagnostics.push(one);

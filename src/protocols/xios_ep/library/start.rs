@@ -78,8 +78,8 @@ impl Endpoint {
             Call::Collective(call) => self.collective(&call),
             Call::Communicators(call) => self.make(&call),
             Call::Rma(call) => self.one_sided(&call),
-            // Buffers are counted in bytes.
-            Call::Typed(typed) if typed.elements.is_one_piece() => self.begin(typed.call.clone()),
+            // Buffers are counted in bytes, from their first one on.
+            Call::Typed(typed) if typed.elements.is_from_start() => self.begin(typed.call.clone()),
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
             | Call::Ask { .. }
