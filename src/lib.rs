@@ -54,7 +54,7 @@
 //!     metric.value
 //! };
 //! let spared = latency(&fin) - latency(&immediate);
-//! assert!((1.7..1.8).contains(&spared), "{spared} us");
+//! assert!((1.8..1.9).contains(&spared), "{spared} us");
 //! // Equal scenario, seed and version: equal digest.
 //! assert_eq!(simulate("rput")?.digest, fin.digest);
 //! assert_ne!(immediate.digest, fin.digest);

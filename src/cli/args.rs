@@ -34,6 +34,21 @@ pub(super) enum Command {
         after_help = "Example: mpisim run scenarios/a.json --set workload.window=16 --jobs 2"
     )]
     Run(RunArguments),
+    /// Run an MPI program on a machine: each rank is a process, and its calls are simulated
+    #[command(
+        after_help = "Example: mpisim exec -n 4 --machine broadwell-edr --nodes 2 -- ./jacobi 1024"
+    )]
+    Exec(ExecArguments),
+    /// Compile an MPI program in C for `exec`: the C compiler with mpisim's header and library
+    #[command(after_help = "Example: mpisim cc -- -O2 jacobi.c -o jacobi")]
+    Cc {
+        /// Print the compiler's command, and run nothing
+        #[arg(long)]
+        show: bool,
+        /// Options and files of the C compiler [which one: CC, else cc]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+        arguments: Vec<String>,
+    },
     /// Write a scenario to begin with, each of its keys explained
     #[command(after_help = "Example: mpisim new first.json --workload message_rate")]
     New(NewArguments),
@@ -164,6 +179,9 @@ pub(super) struct Changes {
 pub(super) struct RunArguments {
     /// A file, or the name of a scenario that ships; or a schedule, FILE.goal
     pub(super) scenario: String,
+    /// The text of the scenario, where another command has written it.
+    #[arg(skip)]
+    pub(super) text: Option<String>,
     /// Replay the schedule under the LogGOPS model: L=2500,o=1500,g=1000,G=6,O=0,S=65535
     #[arg(long, value_name = "L=N,o=N,...", allow_hyphen_values = true)]
     pub(super) loggops: Option<String>,
@@ -211,6 +229,51 @@ pub(super) struct RunArguments {
     /// Draw the messages of a single point of at most 8 ranks, as SVG
     #[arg(long, value_name = "FILE")]
     pub(super) sequence: Option<PathBuf>,
+}
+
+/// Options of `exec`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ExecArguments {
+    /// Ranks of MPI_COMM_WORLD
+    #[arg(short = 'n', long, value_name = "N", default_value = "1")]
+    pub(super) processes: u32,
+    /// The machine model
+    #[arg(long, value_name = "NAME")]
+    pub(super) machine: String,
+    /// Nodes; the ranks fill one after the other, as many on each
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(super) nodes: u32,
+    #[command(flatten)]
+    pub(super) changes: Changes,
+    /// Seed of all random streams
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    pub(super) seed: Option<u64>,
+    /// Directory for the results [default: results/exec]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: Format,
+    /// Tell where the measured time went, to the picosecond
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Resources whose cost is scaled, each for itself
+    #[arg(long, value_name = "RESOURCE=FACTOR", value_parser = WhatIf::parse, help = what_if())]
+    pub(super) what_if: Vec<WhatIf>,
+    /// Write the timeline, for Perfetto (protobuf, whatever the file's name)
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+    /// Draw the messages of at most 8 ranks, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(super) sequence: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub(super) command: Vec<String>,
 }
 
 fn what_if() -> String {

@@ -17,6 +17,7 @@ mod compared;
 mod conform;
 mod crash;
 mod diff;
+mod exec;
 mod explore;
 mod files;
 mod fit;
@@ -78,6 +79,8 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
+        Command::Exec(arguments) => exec::exec(terminal, &arguments),
+        Command::Cc { show, arguments } => exec::cc(show, &arguments),
         Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Diff(arguments) => diff::diff(terminal, &arguments),

@@ -51,7 +51,10 @@ pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 /// The scenario; of a GOAL file the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
-    request.text = goal::scenario(terminal, arguments)?;
+    request.text = match &arguments.text {
+        Some(text) => Some(text.clone()),
+        None => goal::scenario(terminal, arguments)?,
+    };
     Ok(request)
 }
 

@@ -13,6 +13,7 @@ pub mod matching;
 pub mod misuse;
 pub mod one_sided;
 mod place;
+pub mod programs;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -33,9 +34,9 @@ use mpi::rma::synchronisation::Rules;
 pub const SCHEDULES: u64 = 27;
 
 /// A world that can run the cases of every family.
-pub trait World: matching::World + collectives::World + one_sided::World {}
+pub trait World: matching::World + collectives::World + one_sided::World + programs::World {}
 
-impl<W: matching::World + collectives::World + one_sided::World> World for W {}
+impl<W: matching::World + collectives::World + one_sided::World + programs::World> World for W {}
 
 /// Runs every case, those that are scheduled under so many schedules.
 pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
@@ -47,8 +48,13 @@ pub fn judge(vectors: &Vectors, world: &impl World, schedules: u64) -> Verdict {
         Cases::Misuse(cases) => cases.iter().map(|case| case.mismatch(Rules::Mpich)).collect(),
         Cases::Datatypes(cases) => judged(cases, world, schedules),
         Cases::LogGops(cases) => judged(cases, world, schedules),
+        Cases::Programs(cases) => judged(cases, world, schedules),
         Cases::Disputed(cases) => {
             let followed = cases.iter().map(datatypes::Disputed::followed).collect();
+            Verdict { followed, ..Verdict::default() }
+        }
+        Cases::DisputedPrograms(cases) => {
+            let followed = cases.iter().map(|case| case.followed(world, schedules)).collect();
             Verdict { followed, ..Verdict::default() }
         }
     }

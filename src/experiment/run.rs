@@ -20,6 +20,7 @@ use job::Noted;
 use runtime::causes::Recorded;
 use runtime::timed::{Ending, Outcome};
 use units::Time;
+use workloads::job::AnyProgram;
 
 pub mod account;
 pub mod end;
@@ -183,7 +184,10 @@ pub fn run_point(
         Err(PointError::Limit(limit)) => return Ok((refused(point, limit), None)),
         ran => ran?,
     };
-    let result = metrics::point(point, &outcome, &noted);
+    let mut result = metrics::point(point, &outcome, &noted);
+    if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
+        result.failure = Some(failure.what);
+    }
     Ok((result, outcome.causes.take()))
 }
 

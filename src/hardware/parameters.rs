@@ -467,8 +467,11 @@ profile! {
         step_completion: Time = required, "1 ns" .. "20 us";
         /// Entering a wait, test or probe.
         step_query: Time = required, "1 ns" .. "20 us";
-        /// Building or handling a control packet.
+        /// Building or handling a control packet that is none of a rendezvous: the answer to a synchronous
+        /// send, a packet of a one-sided operation or of a collective, a cell of shared memory.
         step_control: Time = required, "1 ns" .. "20 us";
+        /// Building or handling a packet of a rendezvous: RTS, CTS, FIN, ready-to-receive.
+        step_handshake: Time = same_as("mpi.step_control"), "1 ns" .. "20 us";
         /// Finding the calling thread's endpoint in its thread-local storage.
         step_lookup: Time = required, "0.5 ns" .. "200 ns";
         /// Handling a one-sided packet at its target, besides what it does to memory.

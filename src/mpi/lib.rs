@@ -11,3 +11,4 @@ pub mod matching;
 pub mod observation;
 pub mod operator;
 pub mod rma;
+pub mod topology;

@@ -319,6 +319,8 @@ pub enum ReturnValue {
     Rank,
     /// How many ranks a communicator has.
     Size,
+    /// How many ranks the other group of an intercommunicator has.
+    RemoteSize,
     /// How many requests `MPI_Waitsome` and `MPI_Testsome` have ended.
     OutCount,
     /// What `MPI_Test_cancelled` says of the status: 1 or 0.
@@ -337,6 +339,7 @@ impl ReturnValue {
             Self::OutCount => "outcount",
             Self::Rank => "rank",
             Self::Size => "size",
+            Self::RemoteSize => "remote_size",
             Self::Cancelled => "cancelled",
         }
     }
@@ -371,6 +374,8 @@ pub struct GroupId {
     pub context: Context,
     /// The process of its rank 0.
     pub first: u32,
+    /// The operation that was prepared there as so-many-th, whose starts have an order of their own.
+    pub prepared: Option<u32>,
 }
 
 /// An argument of a collective.

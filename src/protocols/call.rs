@@ -13,8 +13,10 @@ pub use super::partitioned::{OfPartitions, Partitioned};
 use super::space::Region;
 use super::typed::Elements;
 use super::windows::call::RmaCall;
+use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;
+use mpi::topology::Neighbours;
 
 /// One call of a program into the library; fields are the arguments of the MPI function.
 #[allow(missing_docs, reason = "argument names of MPI")]
@@ -306,6 +308,28 @@ pub struct Over {
     pub hears: i32,
 }
 
+/// How the ranks of a new communicator are neighbours.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Arrangement {
+    /// The first ranks of the parent stand in this grid.
+    Grid(Arc<[Dimension]>),
+    /// They stand in the parts of the parent's grid that keep these dimensions.
+    Subgrid(Arc<[bool]>),
+    /// The caller has these neighbours.
+    Graph(Neighbours),
+}
+
+impl Arrangement {
+    /// The name of the MPI function.
+    pub const fn function(&self) -> &'static str {
+        match self {
+            Self::Grid(_) => "MPI_Cart_create",
+            Self::Subgrid(_) => "MPI_Cart_sub",
+            Self::Graph(_) => "MPI_Dist_graph_create_adjacent",
+        }
+    }
+}
+
 /// A call that makes or frees a communicator of processes; `new` is the caller's number for it.
 #[allow(missing_docs, reason = "argument names of MPI")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -322,6 +346,8 @@ pub enum CommCall {
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
     CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
+    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Dist_graph_create_adjacent`.
+    Arrange { comm: Comm, by: Arrangement, new: Comm },
     /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
     Intercomm { comm: Comm, leader: Rank, peer: Comm, remote_leader: Rank, tag: i32, new: Comm },
     /// `MPI_Intercomm_merge` of the intercommunicator `comm`.
@@ -347,6 +373,7 @@ impl CommCall {
             | Self::SplitShared { comm, .. }
             | Self::Create { comm, .. }
             | Self::CreateGroup { comm, .. }
+            | Self::Arrange { comm, .. }
             | Self::Intercomm { comm, .. }
             | Self::Merge { comm, .. }
             | Self::Free { comm }
@@ -368,6 +395,7 @@ impl CommCall {
             | Self::SplitShared { new, .. }
             | Self::Create { new, .. }
             | Self::CreateGroup { new, .. }
+            | Self::Arrange { new, .. }
             | Self::Intercomm { new, .. }
             | Self::Merge { new, .. } => Some(*new),
         }
@@ -380,6 +408,7 @@ impl CommCall {
             Self::Split { .. } => "MPI_Comm_split",
             Self::SplitShared { .. } => "MPI_Comm_split_type",
             Self::Create { .. } => "MPI_Comm_create",
+            Self::Arrange { by, .. } => by.function(),
             Self::CreateGroup { .. } => "MPI_Comm_create_group",
             Self::Intercomm { .. } | Self::Couple { .. } => "MPI_Intercomm_create",
             Self::Merge { .. } => "MPI_Intercomm_merge",

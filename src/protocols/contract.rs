@@ -21,10 +21,12 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::device::DeviceWork;
 pub use super::identity::{Guard, Handle, Lane, Lanes, Process, Route, Thread, Token};
+use super::process_memory::ProcessMemory;
 pub use super::space::{Region, Space};
 use super::typed::TypedCopy;
 use mpi::observation::Observation;
@@ -64,7 +66,9 @@ pub enum Step {
     Completion,
     /// Entering a wait, test or probe.
     Query,
-    /// Building and handling a control packet (RTS, CTS, FIN, credit).
+    /// Building or handling a packet of a rendezvous (RTS, CTS, FIN, ready-to-receive).
+    Handshake,
+    /// Building or handling another control packet, or a packet of the library's own.
     Control,
     /// Finding the endpoint that the calling thread is attached to.
     Lookup,
@@ -684,6 +688,8 @@ pub enum Next<C> {
     Take(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.
     Store(Region, u64),
+    /// The program asks what time it is: [`Program::loaded`] tells it in picoseconds.
+    Clock,
     /// The thread copies inside its process's memory, outside the library: as long as both are.
     Copy(Region, Region),
     /// The thread asks the GPU of its process for an operation in a stream of the process, and goes
@@ -701,7 +707,8 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// everything that is no call.
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
 
-    /// The value that the last [`Next::Load`] or [`Next::Take`] read, little endian; [`Self::next`] is called then.
+    /// The value that the last [`Next::Load`] or [`Next::Take`] read, little endian, or the time of
+    /// [`Next::Clock`]; [`Self::next`] is called then.
     fn loaded(&mut self, value: u64) {
         let _ = value;
     }
@@ -709,6 +716,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// Whether the program, or a call of it, asks the GPU of its process for anything.
     fn uses_a_gpu(&self) -> bool {
         false
+    }
+
+    /// The memory of the job's processes, where they are real ones; the first program answers for all.
+    fn process_memory(&self) -> Option<Rc<dyn ProcessMemory>> {
+        None
     }
 
     /// Whether the program sends in ready mode: then it matters who comes first, a send or its receive.
@@ -752,6 +764,10 @@ impl<M: Machine, P: Program<M>> Program<M> for Box<P> {
 
     fn uses_a_gpu(&self) -> bool {
         (**self).uses_a_gpu()
+    }
+
+    fn process_memory(&self) -> Option<Rc<dyn ProcessMemory>> {
+        (**self).process_memory()
     }
 
     fn sends_ready(&self) -> bool {

@@ -16,6 +16,7 @@ pub mod mutant;
 pub mod note;
 pub mod packing;
 pub mod partitioned;
+pub mod process_memory;
 pub mod rendezvous;
 pub mod rma;
 pub mod selection;

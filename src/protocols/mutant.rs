@@ -104,6 +104,18 @@ mutants! {
     SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
     ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";
     PairsLast, "pairs-last", "refusal", "A partitioned send matches the receive that was prepared last.";
+    CountsStarts, "counts-starts", "deadlock", "A collective that was prepared has its number from its start.";
+    PreparedAlike, "prepared-alike", "C4", "All collectives that were prepared on a communicator have one number.";
+    TurnAgain, "turn-again", "deadlock", "The number of a collective that is freed is given to the next that is prepared.";
+    TellsOnly, "tells-only", "C3", "In a barrier between two groups rank 0 of a group does not hear the other one.";
+    OwnSum, "own-sum", "C1", "An allreduce between two groups gives each group what it has combined itself.";
+    RootInOwn, "root-in-own", "MPI_ERR_ROOT", "The root of an operation between two groups is looked up in the own group.";
+    NoDirection, "no-direction", "C1", "Neighbours of a grid do not tell the rank before from the rank behind.";
+    SendsToSources, "sends-to-sources", "deadlock", "A rank sends to the neighbours from which it receives.";
+    ForgetsLast, "forgets-last", "S4", "A rank does not receive from its last neighbour.";
+    CreatesInOrder, "creates-in-order", "deadlock", "A communicator of some ranks has them in the order of its parent.";
+    NodesTogether, "nodes-together", "deadlock", "A split by memory leaves the node out.";
+    DupsOneSide, "dups-one-side", "deadlock", "Both groups of a duplicate are the own group of its parent.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

@@ -15,6 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::fingerprint::{Fingerprint, Shared, become_others};
@@ -24,6 +25,7 @@ use protocols::contract::{Process, Region, Space};
 use protocols::device::DeviceWork;
 use protocols::note::Note;
 use protocols::packing::Task;
+use protocols::process_memory::ProcessMemory;
 use protocols::typed::{Elements, TypedCopy};
 
 /// Whether bytes exist.
@@ -79,6 +81,8 @@ pub struct Memories {
     /// Bytes that may be stored or taken up before somebody looks at them; the largest number where
     /// nobody does. No part of what memories hold.
     room: Note<u64>,
+    /// Where the processes are real ones, what [`Space::User`] names lies in their memory.
+    real: Note<Option<Rc<dyn ProcessMemory>>>,
 }
 
 /// The memory of one process.
@@ -92,12 +96,13 @@ pub(super) struct Memory {
 impl Clone for Memories {
     fn clone(&self) -> Self {
         let (processes, counted) = (self.processes.clone(), self.counted.clone());
-        Self { payload: self.payload, processes, counted, room: self.room.clone() }
+        let (room, real) = (self.room.clone(), self.real.clone());
+        Self { payload: self.payload, processes, counted, room, real }
     }
 
     fn clone_from(&mut self, other: &Self) {
-        let Self { payload, processes, counted, room } = other;
-        (self.payload, self.room) = (*payload, room.clone());
+        let Self { payload, processes, counted, room, real } = other;
+        (self.payload, self.room, self.real) = (*payload, room.clone(), real.clone());
         become_others(&mut self.processes, processes);
         if !counted.is_empty() {
             self.counted.clone_from(counted);
@@ -117,7 +122,15 @@ impl Memories {
             processes: vec![Shared::default(); real],
             counted: vec![Slots::default(); counted],
             room: Note(u64::MAX),
+            real: Note(None),
         }
+    }
+
+    /// The same, with the program's buffers in the memory of real processes.
+    #[must_use]
+    pub fn with_real_processes(mut self, real: Option<Rc<dyn ProcessMemory>>) -> Self {
+        self.real = Note(real);
+        self
     }
 
     /// Somebody looks again when so many bytes more were stored, or taken up by messages.
@@ -180,20 +193,40 @@ impl Memories {
         }
         let runs = || copy.elements.runs(copy.bytes());
         if *task == Task::Pack {
-            let bytes = self.memory(process, copy.data()).gather(copy.data(), runs());
+            let bytes = match self.real_buffer(copy.data()) {
+                Some((real, buffer)) => {
+                    let mut bytes = Vec::new();
+                    for (at, length) in runs() {
+                        let start = bytes.len();
+                        bytes.resize(start + index(length), 0);
+                        real.read(process, buffer, copy.data().offset + at, &mut bytes[start..]);
+                    }
+                    bytes
+                }
+                None => self.memory(process, copy.data()).gather(copy.data(), runs()),
+            };
             self.put_into(process, *packed, &bytes);
             return;
         }
-        let bytes = self.memory(process, *packed).take(*packed);
+        let bytes = self.take(process, *packed);
         if let Space::Packed(_) = packed.space {
             self.forget(process, packed.space);
+        }
+        if let Some((real, buffer)) = self.real_buffer(copy.data()) {
+            let mut bytes = &bytes[..];
+            for (at, length) in runs() {
+                let (run, rest) = bytes.split_at(index(length));
+                real.write(process, buffer, copy.data().offset + at, run);
+                bytes = rest;
+            }
+            return;
         }
         let grown = self.memory(process, copy.data()).scatter(copy.data(), runs(), &bytes);
         self.grows(grown);
     }
 
     fn copy_bytes(&mut self, process: Process, from: Region, to: Region) {
-        let bytes = self.memory(process, from).take(from);
+        let bytes = self.take(process, from);
         self.put_into(process, to, &bytes);
     }
 
@@ -218,8 +251,8 @@ impl Memories {
     ) {
         assert!(from.len == into.len, "{} bytes combined into {}", from.len, into.len);
         if self.real(from) {
-            let from = self.memory(process, from).take(from);
-            let mut result = self.memory(process, into).read(into);
+            let from = self.take(process, from);
+            let mut result = self.bytes_of(process, into);
             reduction.combine(&from, &mut result, side);
             self.put_into(process, into, &result);
         }
@@ -241,14 +274,14 @@ impl Memories {
         if !self.real(target) {
             return;
         }
-        let take = |operand| self.memory(process, operand).take(operand);
+        let take = |operand| self.take(process, operand);
         let operand = operand.map_or_else(Vec::new, take);
-        let mut bytes = self.memory(process, target).read(target);
+        let mut bytes = self.bytes_of(process, target);
         if let Some(old) = old {
-            self.memory(process, old).write(old, &bytes);
+            self.put_into(process, old, &bytes);
         }
         update.apply(&mut bytes, &operand);
-        self.memory(process, target).write(target, &bytes);
+        self.put_into(process, target, &bytes);
     }
 
     /// Updates one element by the HCA of `process`: the old one is the answer.
@@ -262,11 +295,10 @@ impl Memories {
         if !self.real(target) {
             return Parcel { len: target.len, bytes: None };
         }
-        let memory = self.memory(process, target);
-        let old = memory.read(target);
+        let old = self.bytes_of(process, target);
         let mut bytes = old.clone();
         update.apply(&mut bytes, operand.bytes.as_deref().unwrap_or_default());
-        memory.write(target, &bytes);
+        self.put_into(process, target, &bytes);
         Parcel { len: target.len, bytes: Some(old.into()) }
     }
 
@@ -301,7 +333,7 @@ impl Memories {
 
     fn take_up(&mut self, process: Process, region: Region) -> Arc<[u8]> {
         self.grows(region.len);
-        self.memory(process, region).take(region).into()
+        self.take(process, region).into()
     }
 
     /// Puts a taken packet's payload into the lowest free landing slot of `process`.
@@ -420,19 +452,18 @@ impl Memories {
     /// Inverts every byte of a region, so that whoever still reads it reads nothing right.
     pub fn poison(&mut self, process: Process, region: Region) {
         if self.real(region) {
-            let memory = self.memory(process, region);
-            let mut bytes = memory.read(region);
+            let mut bytes = self.bytes_of(process, region);
             for byte in &mut bytes {
                 *byte = !*byte;
             }
-            memory.write(region, &bytes);
+            self.put_into(process, region, &bytes);
         }
     }
 
     /// The bytes of a region; empty where payload is phantom.
     pub fn bytes(&self, process: Process, region: Region) -> Vec<u8> {
         match self.payload {
-            Payload::Real => self.processes[home(process, region)].read(region),
+            Payload::Real => self.bytes_of(process, region),
             Payload::Phantom => Vec::new(),
         }
     }
@@ -470,7 +501,34 @@ impl Memories {
         self.processes[process.0 as usize].change()
     }
 
+    /// The buffer of a real process that a region lies in, if it does.
+    #[inline]
+    fn real_buffer(&self, region: Region) -> Option<(Rc<dyn ProcessMemory>, u32)> {
+        let (Some(real), Space::User(buffer)) = (&self.real.0, region.space) else { return None };
+        Some((Rc::clone(real), buffer))
+    }
+
+    fn bytes_of(&self, process: Process, region: Region) -> Vec<u8> {
+        if let Some((real, buffer)) = self.real_buffer(region) {
+            let mut bytes = vec![0; index(region.len)];
+            real.read(process, buffer, region.offset, &mut bytes);
+            return bytes;
+        }
+        self.processes[home(process, region)].read(region)
+    }
+
+    fn take(&mut self, process: Process, region: Region) -> Vec<u8> {
+        if self.real_buffer(region).is_some() {
+            return self.bytes_of(process, region);
+        }
+        self.memory(process, region).take(region)
+    }
+
     fn put_into(&mut self, process: Process, region: Region, bytes: &[u8]) {
+        if let Some((real, buffer)) = self.real_buffer(region) {
+            real.write(process, buffer, region.offset, bytes);
+            return;
+        }
         let grown = self.memory(process, region).write(region, bytes);
         self.grows(grown);
     }

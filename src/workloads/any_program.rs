@@ -28,6 +28,12 @@ macro_rules! programs {
                 }
             }
 
+            fn process_memory(&self) -> Option<std::rc::Rc<dyn ProcessMemory>> {
+                match self {
+                    $(Self::$name(program) => Program::<M>::process_memory(program),)+
+                }
+            }
+
             fn sends_ready(&self) -> bool {
                 match self {
                     $(Self::$name(program) => Program::<M>::sends_ready(program),)+

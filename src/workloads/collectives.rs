@@ -16,7 +16,7 @@ use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
 use protocols::collectives::hierarchy::Units;
 use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
-use protocols::collectives::{Algorithm, At, Blocks, Collective, Kind, Move, Round};
+use protocols::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
 use units::Bytes;
 
@@ -393,6 +393,53 @@ impl Reader<'_> {
         Some(chosen)
     }
 
+    /// Reads a collective among neighbours, of which a rank has so many sources and destinations; `None`
+    /// where it is none.
+    pub fn among_neighbours(
+        &mut self,
+        op: &str,
+        node: &Node,
+        (comm, degrees): (Comm, [usize; 2]),
+        path: &str,
+    ) -> Option<Chosen> {
+        let [sources, destinations] = degrees;
+        let extent =
+            |blocks: &Blocks, count| blocks.extent(u32::try_from(count).unwrap_or(u32::MAX));
+        let call = if matches!(op, "neighbor_allgather" | "neighbor_allgatherv") {
+            let receives = self.one_a_neighbour(node, ("sizes", sources), path);
+            let input = self.region(0, bytes(node));
+            let output = self.region(1, extent(&receives, sources));
+            Collective::neighbour_allgather(comm, input, (output, receives), degrees)
+        } else if matches!(op, "neighbor_alltoall" | "neighbor_alltoallv") {
+            let sends = self.one_a_neighbour(node, ("send_sizes", destinations), path);
+            let receives = self.one_a_neighbour(node, ("receive_sizes", sources), path);
+            let input = self.region(0, extent(&sends, destinations));
+            let output = self.region(1, extent(&receives, sources));
+            Collective::neighbour_alltoall(comm, (input, sends), (output, receives), degrees)
+        } else {
+            return None;
+        };
+        self.buffer += 2;
+        Some(Chosen { call, over: Over::Ranks, over_is_stated: true, table: None })
+    }
+
+    /// Blocks of neighbours: one size for all, or a list with an entry for each.
+    fn one_a_neighbour(&mut self, node: &Node, (key, count): (&str, usize), path: &str) -> Blocks {
+        let Some(list) = node.get(key).and_then(Node::elements) else {
+            return Blocks::Equal(bytes(node));
+        };
+        if list.len() != count {
+            let span = node.get(key).map_or(node.span, |list| list.span);
+            let found = format!("the list has {} entries", list.len());
+            let allowed = format!("one for each of {count} neighbours is needed");
+            let at = format!("{path}.{key}");
+            let one = Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed);
+            self.diagnostics.push(one);
+        }
+        let sizes: Vec<u64> = list.iter().map(|size| size.own_bytes().as_u64()).collect();
+        Blocks::packed(&sizes)
+    }
+
     /// Units of ranks that combine first are those of all ranks of the job.
     fn whole_ranks(&mut self, chosen: &mut Chosen, node: &Node, path: &str) {
         if let Some(over) = node.get("over").filter(|_| chosen.over != Over::Ranks) {
@@ -402,7 +449,8 @@ impl Reader<'_> {
             let one = Diagnostic::error(&codes::CONTRADICTION, over.span, at, found, allowed);
             self.diagnostics.push(one);
         }
-        chosen.over = Over::Ranks;
+        // Nor do rules choose other ones.
+        (chosen.over, chosen.over_is_stated) = (Over::Ranks, true);
         if fit::has_blocks(chosen.call.kind) {
             (chosen.call.input.len, chosen.call.output.len) = (0, 0);
         }
@@ -450,6 +498,9 @@ impl Reader<'_> {
 
     fn root(&mut self, node: &Node, path: &str) -> Rank {
         let written = node.get("root").filter(|root| root.text().is_none());
+        if let Some(named) = self.named_root(node, path) {
+            return named;
+        }
         let root = if written.is_some() { node.small("root").unwrap_or(0) } else { 0 };
         if root >= self.ranks && !self.asked {
             let span = node.get("root").map_or(node.span, |root| root.span);
@@ -467,6 +518,24 @@ impl Reader<'_> {
             return Rank(0);
         }
         Rank(root)
+    }
+
+    /// `MPI_ROOT` and `MPI_PROC_NULL`, which are for two groups.
+    fn named_root(&mut self, node: &Node, path: &str) -> Option<Rank> {
+        let root = match node.get("root")?.text()? {
+            "mpi_root" => Between::ROOT,
+            "proc_null" => Between::NO_ROOT,
+            _ => return None,
+        };
+        if self.asked {
+            return Some(root);
+        }
+        let span = node.get("root").map_or(node.span, |root| root.span);
+        let found = "a root of two groups";
+        let allowed = "the communicator has one group: the rank of the root is needed";
+        let at = format!("{path}.root");
+        self.diagnostics.push(Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed));
+        Some(Rank(0))
     }
 
     /// The blocks of a statement: one size for all, or a list under `key`.
@@ -543,6 +612,19 @@ pub(crate) fn put(call: &mut Collective, argument: Argument, (me, ranks): (u32, 
 
 fn resize(call: &mut Collective, len: u64, ranks: u64) {
     let blocks = Blocks::Equal(len);
+    if let Some(neighbours) = &call.neighbours {
+        let [sources, destinations] =
+            [&neighbours.sources, &neighbours.destinations].map(|all| all.len() as u64);
+        if call.receives.are_equal() {
+            (call.receives, call.output.len) = (blocks.clone(), len * sources);
+        }
+        if call.kind == Kind::Alltoall {
+            (call.sends, call.input.len) = (blocks, len * destinations);
+        } else {
+            call.input.len = len;
+        }
+        return;
+    }
     match call.kind {
         Kind::Barrier | Kind::ReduceScatter => {}
         Kind::Bcast => call.output.len = len,

@@ -322,6 +322,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         None
     }
 
+    /// Whether its ranks are processes of the host, which run once and in one order.
+    fn runs_real_processes(&self) -> bool {
+        false
+    }
+
     /// Nodes that its processes need, where they are not all that the scenario has.
     fn nodes(&self) -> Option<u32> {
         None

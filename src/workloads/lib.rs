@@ -21,6 +21,7 @@ pub mod comd;
 pub mod datatypes;
 pub mod draws;
 pub mod epochs;
+pub mod exec;
 pub mod fields;
 pub mod goal;
 pub mod gpu;
@@ -46,6 +47,7 @@ pub mod program;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
+pub mod seat;
 pub mod selection;
 pub mod sendrecv_ring;
 pub mod statements;
@@ -62,9 +64,10 @@ use form::shape::{Shape, Variant};
 use kind::Kind;
 use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
+use protocols::process_memory::ProcessMemory;
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 23] = [
+pub static KINDS: [&Kind; 24] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
@@ -87,6 +90,7 @@ pub static KINDS: [&Kind; 23] = [
     &epochs::KIND,
     &window_growth::KIND,
     &goal::KIND,
+    &exec::KIND,
     &statements::workload::KIND,
 ];
 
@@ -107,6 +111,13 @@ static VARIANTS: [Variant; KINDS.len()] = {
 
 /// The form of `workload`: the kind says which keys it has.
 pub static WORKLOAD: Shape = Shape::Tagged { tag: "kind", variants: &VARIANTS };
+
+impl AnyProgram {
+    /// Why the job of real programs, which this one is of, is over before its end.
+    pub fn failure(&self) -> Option<::exec::job::Failure> {
+        if let Self::Real(program) = self { program.job().failure() } else { None }
+    }
+}
 
 programs! {
     /// A rank of a ping-pong.
@@ -129,6 +140,8 @@ programs! {
     Host(Box<epochs::Host>),
     /// A rank whose window grows.
     Growth(Box<window_growth::Grower>),
+    /// A process that runs a real program.
+    Real(::exec::program::RealProgram),
     /// A rank of a breadth-first search by pairs.
     Search(Box<graph500::searcher::Searcher>),
     /// A rank of a breadth-first search over replicated bitmaps.

@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen, whose};
-use super::program::control::{Key, PROC_NULL};
+use super::program::control::{Computed, Key, PROC_NULL};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
-use ::form::expression::Type;
+use ::form::expression::{Type, text_of};
 use ::form::fields::MAX_MESSAGE;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
@@ -52,6 +52,7 @@ pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usiz
         Step::Call(call) => call.source() == Some(Peer::Any),
         Step::Collective(_)
         | Step::Begun(..)
+        | Step::Prepared(..)
         | Step::Start(_)
         | Step::Compute(_)
         | Step::Timer(_)
@@ -129,8 +130,7 @@ pub fn read(
         let ranks = node.small("processes").unwrap_or(1);
         let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
         // The buffers of a collective depend on the rank.
-        let differs =
-            first.iter().any(|it| matches!(it.step, Step::Collective(_) | Step::Begun(..)));
+        let differs = first.iter().any(|it| it.step.collective().is_some());
         (all.ranks, all.variables) = (vec![first; ranks as usize * of_a_rank], variables);
         for rank in 1..ranks as usize {
             if !differs || diagnostics.has_errors() {
@@ -204,6 +204,7 @@ impl Reader<'_> {
                     self.computes(node, (Key::Leader, Type::Integer), ranks, path);
                     self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
                 }
+                "dist_graph_create_adjacent" => self.edges(node, path),
                 "intercomm_merge" => {
                     self.computes(node, (Key::High, Type::Truth), (0, 1), path);
                 }
@@ -225,9 +226,16 @@ impl Reader<'_> {
         if let Some(chosen) = begun {
             return Step::Begun(chosen, self.open(node, "req", path));
         }
+        let operation = op.strip_suffix("_init");
+        let prepared = operation.and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = prepared {
+            let request = self.open(node, "req", path);
+            self.mark(node, "req", Open::Prepared);
+            return Step::Prepared(chosen, request);
+        }
         let call = match op {
             "compute" => return Step::Compute(self.time(node, path)),
-            "comm_rank" | "comm_size" => Call::Place { comm: named.comm },
+            "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
             "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
             "timer" => return Step::Timer(Timer::Start),
             "psend_init" | "precv_init" => Partitions::new(self, node, path).operation(op, named),
@@ -255,12 +263,51 @@ impl Reader<'_> {
         Step::Call(call)
     }
 
-    fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
-        // As on the communicator of every job that it is like; else the program asks for its place when it calls.
-        let like = named.like().unwrap_or_default();
-        let moved = named.comm != like && like.0 == Duplicates::REVERSED;
-        let asked = named.like().is_none() || moved;
-        let mut reader = collectives::Reader {
+    /// The neighbours of a graph that are computed.
+    fn edges(&mut self, node: &Node, path: &str) {
+        for (key, of_sources) in [("sources", true), ("destinations", false)] {
+            let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+            for (place, value) in all.iter().enumerate() {
+                if text_of(value).is_none() {
+                    continue;
+                }
+                let at = format!("{path}.{key}[{place}]");
+                if let Some(value) = self.typed(value, &at, Type::Integer) {
+                    let key = Key::Edge { of_sources, place };
+                    let computed = Computed { key, value, range: (0, i64::from(u32::MAX)) };
+                    self.scope.extras.computed.push(computed);
+                }
+            }
+        }
+    }
+
+    /// A collective among neighbours.
+    fn neighbours(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        if !op.starts_with("neighbor_") {
+            return None;
+        }
+        let degrees = match named.kind {
+            communicators::Kind::Arranged(degrees) => degrees,
+            communicators::Kind::Processes(_) | communicators::Kind::Endpoint => {
+                let (found, at) = ("ranks that are no neighbours", format!("{path}.comm"));
+                let allowed = "a communicator of `cart_create` and its like is needed";
+                let span = node.get("comm").map_or(node.span, |comm| comm.span);
+                self.report(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
+                [0, 0]
+            }
+        };
+        let mut reader = self.of_collectives(true);
+        let mut chosen = reader.among_neighbours(op, node, (named.comm, degrees), path)?;
+        self.buffers = reader.buffer;
+        let most = i64::try_from(MAX_MESSAGE).expect("a C int");
+        let block = Key::Block { reversed: false };
+        self.computes(node, (block, Type::Integer), (0, most), path);
+        self.put_buffers(&mut chosen, node, path);
+        Some(chosen)
+    }
+
+    fn of_collectives(&mut self, asked: bool) -> collectives::Reader<'_> {
+        collectives::Reader {
             diagnostics: self.diagnostics,
             choices: self.choices,
             ranks: self.ranks,
@@ -268,15 +315,28 @@ impl Reader<'_> {
             body: self.body,
             asked,
             buffer: self.buffers,
-        };
+        }
+    }
+
+    fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        if let Some(chosen) = self.neighbours(op, node, named, path) {
+            return Some(chosen);
+        }
+        // As on the communicator of every job that it is like; else the program asks for its place when it calls.
+        let like = named.like().unwrap_or_default();
+        let moved = named.comm != like && like.0 == Duplicates::REVERSED;
+        let asked = named.like().is_none() || moved;
+        let mut reader = self.of_collectives(asked);
         let mut chosen = reader.read(op, node, like, path)?;
         self.buffers = reader.buffer;
         let asked = asked && chosen.call.kind != Kind::Barrier;
         self.scope.extras.asked = asked;
         self.in_place(node, &chosen, path);
         let reversed = like.0 == Duplicates::REVERSED && !asked;
-        let last = if asked { u32::MAX } else { self.ranks - 1 };
-        self.computes(node, (Key::Root { reversed }, Type::Integer), (0, i64::from(last)), path);
+        // What the run knows may be an intercommunicator.
+        let (first, last) = if asked { (PROC_NULL, u32::MAX) } else { (0, self.ranks - 1) };
+        let range = (first, i64::from(last));
+        self.computes(node, (Key::Root { reversed }, Type::Integer), range, path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");

@@ -100,7 +100,7 @@ fn recovered(fit: &Value, path: &str, known: &str) {
 
 const KNOWN_WIRE: &str = r#", "mpi": { "step_send": "77.55 ns", "step_receive": "65.1 ns",
     "step_arrival": "79.5 ns", "step_completion": "40.5 ns", "step_query": "40.5 ns",
-    "step_control": "315 ns" },
+    "step_control": "79.5 ns", "step_handshake": "315 ns" },
     "link": { "base_latency": "900 ns", "data_bw": "9 GB/s" }"#;
 
 #[test]
@@ -142,7 +142,7 @@ fn a_known_node_is_recovered_with_its_threshold() {
     recovered(&fit, "coh.line_same_socket", "80 ns");
     assert_eq!(found(&fit, "mpi.eager_threshold_intra"), "16 KiB");
     recovered(&fit, "cma.call_overhead", "1.5 us");
-    recovered(&fit, "mpi.step_control", "210 ns");
+    recovered(&fit, "mpi.step_handshake", "210 ns");
 }
 
 /// What one pair has told is kept; many pairs tell what the adapter can do in all.

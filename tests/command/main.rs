@@ -23,6 +23,7 @@ mod collectives_program;
 mod connections;
 mod diff;
 mod documented;
+mod exec;
 mod explain;
 mod failures;
 mod faults;

@@ -77,7 +77,7 @@ fn bytes(rank: u32, count: u64) -> Vec<u8> {
     (0..count).map(|place| ((u64::from(rank) * 97 + place * 31 + 5) % 251) as u8).collect()
 }
 
-fn fold(reduction: Reduction, inputs: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn fold(reduction: Reduction, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut inputs = inputs.iter();
     let mut sum = inputs.next().expect("at least one").clone();
     for input in inputs {
@@ -90,12 +90,12 @@ fn filled(len: u64) -> Vec<u8> {
     vec![FILL; usize::try_from(len).expect("small")]
 }
 
-fn part(buffer: &[u8], block: Block) -> &[u8] {
+pub(crate) fn part(buffer: &[u8], block: Block) -> &[u8] {
     let start = usize::try_from(block.offset).expect("small");
     &buffer[start..start + usize::try_from(block.len).expect("small")]
 }
 
-fn put(buffer: &mut [u8], block: Block, bytes: &[u8]) {
+pub(crate) fn put(buffer: &mut [u8], block: Block, bytes: &[u8]) {
     let start = usize::try_from(block.offset).expect("small");
     buffer[start..start + bytes.len()].copy_from_slice(bytes);
 }

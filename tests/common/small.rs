@@ -270,6 +270,11 @@ pub(crate) fn exchange(
     }
 }
 
+/// The call that prepares an operation for its request.
+pub(crate) fn prepared(operation: &Call) -> Call {
+    Call::Prepare(Arc::new(operation.clone()))
+}
+
 /// The start of an operation that was prepared.
 pub(crate) fn started(operation: Call) -> Call {
     let request = operation.begins().expect("it has a request");

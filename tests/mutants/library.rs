@@ -8,6 +8,7 @@
 mod calls;
 mod collectives;
 mod endpoints;
+mod groups;
 mod large;
 mod matching;
 mod one_sided;
@@ -154,6 +155,7 @@ fn cases() -> Vec<(&'static str, Tried)> {
         matching::cases(),
         endpoints::cases(),
         collectives::cases(),
+        groups::cases(),
         calls::cases(),
         large::cases(),
         typed::cases(),

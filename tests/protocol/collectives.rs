@@ -10,7 +10,7 @@ use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::collectives::hierarchy::Units;
 use mpisim::protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
 use mpisim::protocols::collectives::{
-    Algorithm, At, BEGUN_AT_ONCE, Collective, Kind, Move, Round, Unfit, Work,
+    Algorithm, At, BEGUN_AT_ONCE, Collective, Kind, Move, Round, Turn, Unfit, Work,
 };
 use mpisim::protocols::contract::{Region, Space};
 
@@ -506,10 +506,16 @@ fn names_are_found_and_told_apart() {
             assert_eq!(Algorithm::named(kind, name).map(Algorithm::kind), Some(kind));
         }
         for own in [0, u16::MAX] {
-            assert_eq!(Kind::function_of_tag(kind.tag(own)), Some(kind.function()));
+            assert_eq!(Kind::function_of_tag(kind.tag(own)), Some(kind.functions().waits));
             for number in [0, 1, BEGUN_AT_ONCE - 1] {
-                let begun = Kind::function_of_tag(kind.tag_begun(number, own));
-                assert_eq!(begun, Some(kind.nonblocking_function()));
+                let functions = kind.functions();
+                for (turn, function) in [
+                    (Turn::Begun(number), functions.begins),
+                    (Turn::Prepared(number), functions.prepares),
+                ] {
+                    let found = Kind::function_of_tag(kind.tag_begun(turn, own));
+                    assert_eq!(found, Some(function));
+                }
             }
         }
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::common::{cross, job, model};
 use crate::reference::{COMBINING, Example, MOVING};
-use crate::small::{Small, WORLD, World, barrier, begin, gives, user, wait, wait_all};
+use crate::small::{
+    Small, WORLD, World, barrier, begin, gives, prepared, started, user, wait, wait_all,
+};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
@@ -112,6 +114,25 @@ fn communicators_have_orders_of_their_own() {
         vec![begin(0, reversed), begin(1, world), wait_all(0, 2)],
     ];
     check_clean(&Small::new(calls));
+}
+
+/// Each rank starts what all have prepared in an order of its own, twice.
+#[test]
+fn what_is_prepared_is_started_in_any_order() {
+    for ranks in [2_u32, 3] {
+        let whole = Collective::allgather(WORLD, user(2, 8), user(3, 0), Blocks::Equal(8));
+        let output = Region { len: 8 * u64::from(ranks), ..whole.output };
+        let operations =
+            [begin(0, chain(WORLD, 0, 0, 8)), begin(1, Arc::new(Collective { output, ..whole }))];
+        let calls = (0..ranks).map(|rank| {
+            let mut starts = operations.clone().map(started).to_vec();
+            starts.rotate_left(rank as usize % 2);
+            starts.push(wait_all(0, 2));
+            operations.iter().map(prepared).chain(starts.clone()).chain(starts).collect()
+        });
+        let survey = check_clean(&Small::new(calls.collect()));
+        assert_eq!(survey.finals, 1, "the order of events decides nothing");
+    }
 }
 
 #[test]

@@ -335,7 +335,10 @@ fn what_is_no_intercommunicator_is_refused_with_words() {
             pair(vec![made(CommCall::Merge { comm: WORLD, high: true, new: BOTH })], vec![]),
             "no inter",
         ),
-        (both(&[barrier(INTER)]), "point-to-point messages, duplicates, splits"),
+        (
+            both(&[Call::Compare { a: INTER, b: WORLD }]),
+            "messages, collectives, duplicates, splits",
+        ),
         (both(&[send(INTER, 1, 0, 8)]), "the other group has no such rank"),
         (both(&[through(INTER)]), "an intercommunicator is no peer communicator"),
     ] {

@@ -22,6 +22,7 @@ mod windows;
 mod accesses;
 mod adapters;
 mod applications;
+mod between_groups;
 mod bridge;
 mod buffered;
 mod charts;

@@ -61,6 +61,7 @@ impl Program<Library> for Keeps {
             other @ (Next::Call(_)
             | Next::Compute(_)
             | Next::Mark(_)
+            | Next::Clock
             | Next::Fork
             | Next::Join
             | Next::Load(_)

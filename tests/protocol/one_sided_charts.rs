@@ -27,6 +27,7 @@ fn call(line: Line) -> Call {
         | Next::Join
         | Next::Load(_)
         | Next::Take(_)
+        | Next::Clock
         | Next::Store(..)
         | Next::Copy(..)
         | Next::Offload(..)

@@ -16,7 +16,8 @@ pub enum VectorError {
     /// It holds another family of vectors.
     #[error(
         "family `{0}` is not known; `matching`, `communicators`, `collectives`, `rma`, \
-         `rma_misuse`, `rma_misuse_two`, `datatypes` and `datatypes_variance` are"
+         `rma_misuse`, `rma_misuse_two`, `datatypes`, `datatypes_variance`, \
+         `programs` and `programs_variance` are"
     )]
     Family(String),
     /// It has another schema.

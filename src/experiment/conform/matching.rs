@@ -116,9 +116,10 @@ impl Teller<'_> {
             Returned::MaybeProbed(Some(probed)) => join(flag(true), status(probed)),
             Returned::Probed(probed) => status(probed),
             Returned::WindowTested(over) => flag(*over),
-            Returned::Place([rank, size]) => {
-                Map::from_iter([("rank".to_owned(), json!(rank)), ("size".to_owned(), json!(size))])
-            }
+            Returned::Place(seat) => Map::from_iter([
+                ("rank".to_owned(), json!(seat.rank)),
+                ("size".to_owned(), json!(seat.size)),
+            ]),
             Returned::Part(part) => Map::from_iter([("count".to_owned(), json!(part.len))]),
         };
         Value::Object(fields)

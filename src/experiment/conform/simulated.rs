@@ -8,7 +8,12 @@ use std::sync::Arc;
 
 use super::collectives::{self, Taking};
 use super::matching::{self, Finished, Sent};
-use super::one_sided;
+use super::{one_sided, programs};
+use crate::explore::scenario::subject;
+use crate::explore::{Options, Strategy};
+use crate::plan::Plan;
+use crate::run::run_point;
+use engine::Keep;
 use mpi::communicator::Communicators;
 use protocols::call::Call;
 use protocols::contract::{Process, Program, Region, Space, Thread};
@@ -87,6 +92,27 @@ impl one_sided::World for Simulated {
         match defect(&walk, &world) {
             Some(defect) => Err(format!("{}: {defect}", case.settings(schedule))),
             None => Ok(world.memories().clone()),
+        }
+    }
+}
+
+impl programs::World for Simulated {
+    /// First in simulated time, then untimed in one random order of events.
+    fn program(&self, plan: &Plan, schedule: u64) -> Result<(), String> {
+        let [point] = &plan.points[..] else { return Err("there are several points".to_owned()) };
+        let (timed, _) = run_point(point, Keep::Nothing).map_err(|why| why.to_string())?;
+        if let Some(failure) = timed.failure {
+            return Err(format!("timed: {failure}"));
+        }
+        let subject = subject(plan).map_err(|why| why.to_string())?;
+        let (strategy, seed) = (Strategy::Walk, self.seed.wrapping_add(schedule));
+        let options =
+            Options { schedules: 1, steps: STEPS_MAX, strategy, seed, ..Options::default() };
+        let explored = subject.explore(&options);
+        match explored.failures.first() {
+            Some(failed) => Err(format!("untimed: {}: {}", failed.class, failed.explanation)),
+            None if explored.finals == 1 => Ok(()),
+            None => Err(format!("untimed: no end after {STEPS_MAX} steps")),
         }
     }
 }

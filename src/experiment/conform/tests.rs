@@ -118,7 +118,8 @@ fn files_that_are_no_vectors_are_refused() {
     check_unreadable(
         &swap("matching", "chess"),
         "family `chess` is not known; `matching`, `communicators`, `collectives`, `rma`, \
-         `rma_misuse`, `rma_misuse_two`, `datatypes` and `datatypes_variance` are",
+         `rma_misuse`, `rma_misuse_two`, `datatypes`, `datatypes_variance`, \
+         `programs` and `programs_variance` are",
     );
     check_unreadable(&swap(r#""schema":1"#, r#""schema":2"#), "schema 2 is not known; 1 is");
     check_unreadable(

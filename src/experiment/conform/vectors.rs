@@ -10,7 +10,9 @@ use form::json;
 
 use super::error::VectorError;
 use super::family::{Head as _, Recorded, Recording};
-use super::{collectives, communicators, datatypes, loggops, matching, misuse, one_sided};
+use super::{
+    collectives, communicators, datatypes, loggops, matching, misuse, one_sided, programs,
+};
 
 /// The cases of one file.
 #[derive(Clone, Debug)]
@@ -38,8 +40,12 @@ pub enum Cases {
     Datatypes(Vec<datatypes::Case>),
     /// Schedules and when their ranks end.
     LogGops(Vec<loggops::Case>),
+    /// Programs of scenarios that expect what a library returned.
+    Programs(Vec<programs::Case>),
     /// Datatypes on which libraries differ.
     Disputed(Vec<datatypes::Disputed>),
+    /// Programs on which libraries differ.
+    DisputedPrograms(Vec<programs::Disputed>),
 }
 
 /// What tells a file of schedules from all others.
@@ -90,7 +96,9 @@ impl Cases {
             Self::Misuse(cases) => cases.len(),
             Self::Datatypes(cases) => cases.len(),
             Self::LogGops(cases) => cases.len(),
+            Self::Programs(cases) => cases.len(),
             Self::Disputed(cases) => cases.len(),
+            Self::DisputedPrograms(cases) => cases.len(),
         }
     }
 
@@ -149,6 +157,10 @@ impl Vectors {
             "datatypes" => |text| of_family::<datatypes::RawCase>(text, Cases::Datatypes),
             "datatypes_variance" => {
                 |text| of_family::<datatypes::RawDisputed>(text, Cases::Disputed)
+            }
+            "programs" => |text| of_family::<programs::RawCase>(text, Cases::Programs),
+            "programs_variance" => {
+                |text| of_family::<programs::RawDisputed>(text, Cases::DisputedPrograms)
             }
             _ => return Err(VectorError::Family(head.family)),
         };

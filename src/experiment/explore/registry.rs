@@ -107,7 +107,7 @@ pub fn entries() -> Vec<Entry> {
     all.extend(mutexes());
     all.extend(Algorithm::ALL.iter().map(|&algorithm| {
         let (kind, name) = (algorithm.kind(), algorithm.name());
-        let about = format!("R ranks call {} by {name} K times", kind.function());
+        let about = format!("R ranks call {} by {name} K times", kind.functions().waits);
         let name = format!("collectives/{}/{name}", kind.name());
         entry(&name, &about, [1, 8], nothing, move |size, planted| {
             jobs::collective(size, planted, algorithm)

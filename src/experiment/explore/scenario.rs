@@ -27,6 +27,9 @@ pub enum Unfit {
     /// It packs, and does nothing else.
     #[error("a packing has no ranks: it sends no message")]
     NoRanks,
+    /// Its ranks are processes of the host.
+    #[error("its ranks are real processes, and these cannot be set back to try another order")]
+    RealProcesses,
     /// Its fault plan has a fault that no order of events shows.
     #[error("`faults[{at}]` is a `{kind}`, which is not explored: {why}")]
     Fault {
@@ -49,6 +52,9 @@ impl Unfit {
             Self::Points(_) => "give each swept field one value by `--set PATH=VALUE`",
             Self::NoRanks => {
                 "`mpisim run` with `--set mpi.payload=real` moves its bytes and compares them"
+            }
+            Self::RealProcesses => {
+                "`mpisim run` simulates them in one order; a `program` of the same calls can be explored"
             }
             Self::Fault { .. } => {
                 "explored are the death of one process, or a packet that is lost, duplicated or \
@@ -121,6 +127,9 @@ pub(super) fn subject_with(plan: &Plan, planted: Planted) -> Result<Box<dyn Subj
     let [point] = &plan.points[..] else { return Err(Unfit::Points(plan.points.len())) };
     if point.workload.packing().is_some() {
         return Err(Unfit::NoRanks);
+    }
+    if point.workload.runs_real_processes() {
+        return Err(Unfit::RealProcesses);
     }
     let mut job = job::build(point);
     job.payload = PAYLOAD;

@@ -71,6 +71,7 @@ const STEPS: Candidate = Candidate {
         "mpi.step_completion",
         "mpi.step_query",
         "mpi.step_control",
+        "mpi.step_handshake",
     ],
     told_by: "rate of small messages",
     needs: None,
@@ -85,6 +86,7 @@ const MESSAGE_STEPS: Candidate = Candidate {
         "mpi.step_arrival",
         "mpi.step_completion",
         "mpi.step_query",
+        "mpi.step_control",
     ],
     ..STEPS
 };
@@ -118,7 +120,7 @@ static CORES: &[Candidate] = &[
     COPY,
     first(&["mem.core_copy_bw_llc"], "bandwidth of messages larger than the second level"),
     first(&["coh.cell_per_byte"], "growth of the latency up to the eager threshold"),
-    first(&["mpi.step_control"], "latency just above the eager threshold"),
+    first(&["mpi.step_handshake"], "latency just above the eager threshold"),
     first(&["cma.call_overhead"], "bandwidth just above the eager threshold"),
     SEND_STEP_OF_CORES,
     COPY_DRAM,

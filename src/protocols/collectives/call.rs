@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use super::algorithms::{alltoall_scattered, bcast_pipelined_ring};
+use super::between::{self, Between};
 use super::hierarchy::{self, Units};
+use super::neighbourhood;
 use super::selection::{Facts, Rule, Selection};
-use super::{Algorithm, At, Blocks, Kind, Needs, Round, Task};
+use super::task::functions;
+use super::{Algorithm, At, Blocks, Functions, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
 use mpi::operator::Reduction;
+use mpi::topology::Neighbours;
 
 /// A collective operation with its arguments: what `Call::Collective` carries.
 ///
@@ -25,8 +29,13 @@ pub struct Collective {
     pub algorithm: Algorithm,
     /// Groups of ranks that combine among themselves first; `None`: everybody is alike.
     pub units: Option<Arc<Units>>,
-    /// The root, where there is one.
+    /// The root, where there is one; between two groups see [`Between::ROOT`] and [`Between::NO_ROOT`].
     pub root: Rank,
+    /// The two groups of an intercommunicator: the library puts them in when it is called.
+    pub between: Option<Between>,
+    /// The neighbours with whom a rank exchanges blocks, where it does so: the library puts them in, in
+    /// place of as many.
+    pub neighbours: Option<Neighbours>,
     /// Whether what this rank gives lies where its result goes (`MPI_IN_PLACE`): see
     /// [`Self::at_its_place`].
     pub in_place: bool,
@@ -73,6 +82,12 @@ pub enum Unfit {
     ScatteredUnits,
 }
 
+/// Places for so many sources and destinations.
+fn as_many([sources, destinations]: [usize; 2]) -> Neighbours {
+    let [sources, destinations] = [sources, destinations].map(|count| vec![None; count].into());
+    Neighbours { sources, destinations, of_grid: false }
+}
+
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
 impl Collective {
@@ -84,6 +99,8 @@ impl Collective {
             algorithm: kind.default_algorithm(),
             units: None,
             root: Rank(0),
+            between: None,
+            neighbours: None,
             in_place: false,
             input: NOTHING,
             output: NOTHING,
@@ -160,6 +177,28 @@ impl Collective {
         (output, receives): (Region, Blocks),
     ) -> Self {
         Self { input, output, sends, receives, ..Self::new(comm, Kind::Alltoall) }
+    }
+
+    /// `MPI_Neighbor_allgather` and its form with a list, with so many sources and destinations.
+    pub fn neighbour_allgather(
+        comm: Comm,
+        input: Region,
+        (output, receives): (Region, Blocks),
+        degrees: [usize; 2],
+    ) -> Self {
+        let neighbours = Some(as_many(degrees));
+        Self { neighbours, ..Self::allgather(comm, input, output, receives) }
+    }
+
+    /// `MPI_Neighbor_alltoall` and its form with lists, with so many sources and destinations.
+    pub fn neighbour_alltoall(
+        comm: Comm,
+        given: (Region, Blocks),
+        taken: (Region, Blocks),
+        degrees: [usize; 2],
+    ) -> Self {
+        let neighbours = Some(as_many(degrees));
+        Self { neighbours, ..Self::alltoall(comm, given, taken) }
     }
 
     /// `MPI_Scan`.
@@ -280,33 +319,43 @@ impl Collective {
         !(self.sends.are_equal() && self.receives.are_equal())
     }
 
-    /// The name of the MPI function.
+    /// The names of its MPI functions.
+    pub fn functions(&self) -> Functions {
+        let near = self.neighbours.is_some();
+        match (self.has_lists(), self.kind) {
+            (false, Kind::Allgather) if near => {
+                functions!("Neighbor_allgather", "neighbor_allgather")
+            }
+            (true, Kind::Allgather) if near => {
+                functions!("Neighbor_allgatherv", "neighbor_allgatherv")
+            }
+            (false, Kind::Alltoall) if near => functions!("Neighbor_alltoall", "neighbor_alltoall"),
+            (true, Kind::Alltoall) if near => {
+                functions!("Neighbor_alltoallv", "neighbor_alltoallv")
+            }
+            (true, Kind::Scatter) => functions!("Scatterv", "scatterv"),
+            (true, Kind::Gather) => functions!("Gatherv", "gatherv"),
+            (true, Kind::Allgather) => functions!("Allgatherv", "allgatherv"),
+            (true, Kind::Alltoall) => functions!("Alltoallv", "alltoallv"),
+            (_, kind) => kind.functions(),
+        }
+    }
+
+    /// The name of the MPI function that waits for it.
     pub fn function(&self) -> &'static str {
-        match (self.has_lists(), self.kind) {
-            (true, Kind::Scatter) => "MPI_Scatterv",
-            (true, Kind::Gather) => "MPI_Gatherv",
-            (true, Kind::Allgather) => "MPI_Allgatherv",
-            (true, Kind::Alltoall) => "MPI_Alltoallv",
-            (_, kind) => kind.function(),
-        }
+        self.functions().waits
     }
 
-    /// The name of the MPI function that only begins it.
-    pub fn nonblocking_function(&self) -> &'static str {
-        match (self.has_lists(), self.kind) {
-            (true, Kind::Scatter) => "MPI_Iscatterv",
-            (true, Kind::Gather) => "MPI_Igatherv",
-            (true, Kind::Allgather) => "MPI_Iallgatherv",
-            (true, Kind::Alltoall) => "MPI_Ialltoallv",
-            (_, kind) => kind.nonblocking_function(),
-        }
-    }
-
-    /// The arguments that all ranks must give alike.
-    pub fn arguments(&self) -> impl Iterator<Item = Argument> {
-        let root = self.kind.has_root().then_some(Argument::Root(self.root));
-        let reduction = self.reduction.map(Argument::Reduction);
-        let bytes = self.bytes_of_each().map(Argument::Bytes);
+    /// The arguments of rank `me` that all ranks must give alike.
+    pub fn arguments(&self, me: Rank) -> impl Iterator<Item = Argument> {
+        let root = match &self.between {
+            Some(between) => between.root(me, self.root),
+            None => Some(self.root),
+        };
+        let root = root.filter(|_| self.kind.has_root()).map(Argument::Root);
+        let takes_part = self.between.is_none() || self.root != Between::NO_ROOT;
+        let reduction = self.reduction.filter(|_| takes_part).map(Argument::Reduction);
+        let bytes = self.bytes_of_each().filter(|_| takes_part).map(Argument::Bytes);
         root.into_iter().chain(reduction).chain(bytes)
     }
 
@@ -317,6 +366,13 @@ impl Collective {
         };
         match self.kind {
             Kind::Barrier | Kind::ReduceScatter => None,
+            // Each group has its own, and so have two neighbours.
+            Kind::Allgather | Kind::Alltoall | Kind::ReduceScatterBlock
+                if self.between.is_some() || self.neighbours.is_some() =>
+            {
+                None
+            }
+            Kind::Reduce if self.root == Between::ROOT => Some(self.output.len),
             Kind::Bcast => Some(self.output.len),
             Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => Some(self.input.len),
             Kind::Scatter | Kind::ReduceScatterBlock | Kind::Alltoall => equal(&self.sends),
@@ -373,6 +429,9 @@ impl Collective {
 
     /// How many phases it has.
     pub fn phases(&self) -> u8 {
+        if self.between.is_some() {
+            return between::PHASES;
+        }
         if self.units.is_some() { hierarchy::phases(self.kind).unwrap_or(1) } else { 1 }
     }
 
@@ -398,9 +457,15 @@ impl Collective {
             segment: self.segment,
             outstanding: self.outstanding,
         };
-        match &self.units {
-            None => self.algorithm.round(&task, at.round, round),
-            Some(units) => hierarchy::round(self, units, &task, at, round),
+        if let Some(neighbours) = &self.neighbours {
+            return neighbourhood::round(self.kind, neighbours, &task, at.round, round);
+        }
+        match (&self.between, &self.units) {
+            (Some(between), _) => {
+                between::round(self.algorithm, (self.kind, between), &task, at, round)
+            }
+            (None, None) => self.algorithm.round(&task, at.round, round),
+            (None, Some(units)) => hierarchy::round(self, units, &task, at, round),
         }
     }
 }

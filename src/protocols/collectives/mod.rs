@@ -19,16 +19,19 @@
 
 pub mod agreement;
 mod algorithms;
+mod between;
 mod call;
 pub mod coupling;
 pub mod hierarchy;
 mod in_place;
+mod neighbourhood;
 mod round;
 pub mod selection;
 mod task;
 mod units;
 
 pub use algorithms::{Algorithm, Needs};
+pub use between::{Between, Side};
 pub use call::{Collective, Unfit};
 pub use round::{Move, Round, Work};
-pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Kind, Task};
+pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Functions, Kind, Task, Turn};

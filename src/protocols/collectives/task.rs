@@ -6,6 +6,18 @@ use std::sync::Arc;
 use crate::space::Region;
 use mpi::operator::Reduction;
 
+/// The names of the functions of an operation, with a capital letter and without.
+macro_rules! functions {
+    ($name:literal, $after_i:literal) => {
+        $crate::collectives::Functions {
+            waits: concat!("MPI_", $name),
+            begins: concat!("MPI_I", $after_i),
+            prepares: concat!("MPI_", $name, "_init"),
+        }
+    };
+}
+pub(super) use functions;
+
 /// The kinds of collective operation; v-forms are those with a list of blocks.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[allow(missing_docs, reason = "named as MPI names them")]
@@ -59,21 +71,21 @@ impl Kind {
         }
     }
 
-    /// The name of the MPI function.
-    pub const fn function(self) -> &'static str {
+    /// The names of its MPI functions.
+    pub const fn functions(self) -> Functions {
         match self {
-            Self::Barrier => "MPI_Barrier",
-            Self::Bcast => "MPI_Bcast",
-            Self::Scatter => "MPI_Scatter",
-            Self::Gather => "MPI_Gather",
-            Self::Allgather => "MPI_Allgather",
-            Self::Reduce => "MPI_Reduce",
-            Self::Allreduce => "MPI_Allreduce",
-            Self::ReduceScatter => "MPI_Reduce_scatter",
-            Self::ReduceScatterBlock => "MPI_Reduce_scatter_block",
-            Self::Alltoall => "MPI_Alltoall",
-            Self::Scan => "MPI_Scan",
-            Self::Exscan => "MPI_Exscan",
+            Self::Barrier => functions!("Barrier", "barrier"),
+            Self::Bcast => functions!("Bcast", "bcast"),
+            Self::Scatter => functions!("Scatter", "scatter"),
+            Self::Gather => functions!("Gather", "gather"),
+            Self::Allgather => functions!("Allgather", "allgather"),
+            Self::Reduce => functions!("Reduce", "reduce"),
+            Self::Allreduce => functions!("Allreduce", "allreduce"),
+            Self::ReduceScatter => functions!("Reduce_scatter", "reduce_scatter"),
+            Self::ReduceScatterBlock => functions!("Reduce_scatter_block", "reduce_scatter_block"),
+            Self::Alltoall => functions!("Alltoall", "alltoall"),
+            Self::Scan => functions!("Scan", "scan"),
+            Self::Exscan => functions!("Exscan", "exscan"),
         }
     }
 
@@ -95,24 +107,6 @@ impl Kind {
         matches!(self, Self::Bcast | Self::Scatter | Self::Gather | Self::Reduce)
     }
 
-    /// The name of the MPI function that only begins it.
-    pub const fn nonblocking_function(self) -> &'static str {
-        match self {
-            Self::Barrier => "MPI_Ibarrier",
-            Self::Bcast => "MPI_Ibcast",
-            Self::Scatter => "MPI_Iscatter",
-            Self::Gather => "MPI_Igather",
-            Self::Allgather => "MPI_Iallgather",
-            Self::Reduce => "MPI_Ireduce",
-            Self::Allreduce => "MPI_Iallreduce",
-            Self::ReduceScatter => "MPI_Ireduce_scatter",
-            Self::ReduceScatterBlock => "MPI_Ireduce_scatter_block",
-            Self::Alltoall => "MPI_Ialltoall",
-            Self::Scan => "MPI_Iscan",
-            Self::Exscan => "MPI_Iexscan",
-        }
-    }
-
     /// The tag of its messages in the internal context, where the algorithm adds its own.
     ///
     /// # Panics
@@ -124,14 +118,13 @@ impl Kind {
         number << 16 | i32::from(own)
     }
 
-    /// The tag of its messages where it was begun only, as number `number` of its communicator:
-    /// several may be under way at once.
+    /// The tag of its messages where no call waits for it: several may be under way at once.
     ///
     /// # Panics
     ///
     /// Never: every kind is listed.
-    pub fn tag_begun(self, number: u32, own: u16) -> i32 {
-        let number = i32::try_from(number % BEGUN_AT_ONCE).expect("a remainder of BEGUN_AT_ONCE");
+    pub fn tag_begun(self, turn: Turn, own: u16) -> i32 {
+        let number = i32::try_from(turn.number()).expect("a number of nine bits");
         BEGUN | number << 20 | self.tag(own)
     }
 
@@ -139,17 +132,53 @@ impl Kind {
     pub fn function_of_tag(tag: i32) -> Option<&'static str> {
         let begun = tag & !(BEGUN - 1) == BEGUN;
         let kind = if begun { tag >> 16 & 0xf } else { tag >> 16 };
-        let kind = Self::ALL.get(usize::try_from(kind).ok()?)?;
-        Some(if begun { kind.nonblocking_function() } else { kind.function() })
+        let functions = Self::ALL.get(usize::try_from(kind).ok()?)?.functions();
+        Some(match (begun, tag & PREPARED != 0) {
+            (false, _) => functions.waits,
+            (true, false) => functions.begins,
+            (true, true) => functions.prepares,
+        })
     }
 }
 
-/// Tags of collectives that were begun only have this bit, and none above it: those of agreements lie
+/// The names of the MPI functions of one operation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Functions {
+    /// The call that waits for it.
+    pub waits: &'static str,
+    /// The call that only begins it.
+    pub begins: &'static str,
+    /// The call that prepares it.
+    pub prepares: &'static str,
+}
+
+/// Tags of collectives that no call waits for have this bit, and none above it: those of agreements lie
 /// below, those of chunks of GPU messages above.
 const BEGUN: i32 = 1 << 29;
+/// Tags of those that were prepared have this bit, too.
+const PREPARED: i32 = 1 << 28;
 
-/// Numbers of collectives that were begun only, before they come again.
-pub const BEGUN_AT_ONCE: u32 = 1 << 9;
+/// Numbers of collectives that were begun only, and of those that were prepared, before they come again.
+pub const BEGUN_AT_ONCE: u32 = 1 << 8;
+
+/// A place in the order in which the ranks of a communicator begin, or prepare, what no call waits for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Turn {
+    /// That of an operation that was begun.
+    Begun(u32),
+    /// That of one that was prepared: each of its starts has it, so that ranks start in any order.
+    Prepared(u32),
+}
+
+impl Turn {
+    /// Its number in the tags.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Begun(turn) => turn % BEGUN_AT_ONCE,
+            Self::Prepared(turn) => BEGUN_AT_ONCE + turn % BEGUN_AT_ONCE,
+        }
+    }
+}
 
 /// Consecutive bytes of a buffer that belong to one rank.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

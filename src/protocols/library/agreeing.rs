@@ -19,6 +19,7 @@ use crate::call::{Comm, GROUP_TAG_MAX};
 use crate::collectives::agreement::Agreement;
 use crate::collectives::coupling::{Coupling, Through};
 use mpi::envelope::{Context, Rank};
+use mpi::topology::Topology;
 
 /// An agreement under way.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -29,6 +30,8 @@ pub(super) struct Agreeing {
     pub(super) among: Option<Arc<[Rank]>>,
     /// The parent ranks that have the new communicator, where those who agree are more.
     pub(super) some: Option<Arc<[Rank]>>,
+    /// The topology of the new communicator.
+    pub(super) topology: Option<Topology>,
     /// Keeps the messages of agreements apart that several groups of one parent may have at once.
     base: i32,
     pub(super) purpose: Purpose,
@@ -120,9 +123,32 @@ impl Purpose {
 }
 
 impl Agreeing {
+    /// The number of a communicator that all members of a parent agree on.
+    pub(super) const fn makes(&self) -> Option<Comm> {
+        match self.purpose {
+            Purpose::Dup { new } => Some(new),
+            Purpose::Split { new } | Purpose::Some { new } => new,
+            Purpose::Create { .. }
+            | Purpose::Free { .. }
+            | Purpose::Group { .. }
+            | Purpose::Intercomm { .. }
+            | Purpose::Merge { .. }
+            | Purpose::Couple
+            | Purpose::Numbers => None,
+        }
+    }
+
     /// All members of the parent agree.
     pub(super) fn of_all(parent: Comm, agreement: Agreement, purpose: Purpose) -> Self {
-        Self { parent, talk: Talk::All(agreement), among: None, some: None, base: 0, purpose }
+        Self {
+            parent,
+            talk: Talk::All(agreement),
+            among: None,
+            some: None,
+            topology: None,
+            base: 0,
+            purpose,
+        }
     }
 
     /// Some members of the parent free the endpoints that only they have.
@@ -136,7 +162,15 @@ impl Agreeing {
         let of = |context: Context| i32::try_from(context.0 / 2 % (1 << (24 - ROUNDS)));
         let which = if let Purpose::Free { context } = purpose { of(context) } else { Ok(0) };
         let base = FREES | which.expect("masked to 19 bits") << ROUNDS;
-        Self { parent, talk: Talk::All(agreement), among: Some(among), some: None, base, purpose }
+        Self {
+            parent,
+            talk: Talk::All(agreement),
+            among: Some(among),
+            some: None,
+            topology: None,
+            base,
+            purpose,
+        }
     }
 
     /// A group makes its communicator, under a tag that is not above [`GROUP_TAG_MAX`].
@@ -147,7 +181,15 @@ impl Agreeing {
         purpose: Purpose,
     ) -> Self {
         let base = GROUPS | tag << ROUNDS;
-        Self { parent, talk: Talk::All(agreement), among: Some(among), some: None, base, purpose }
+        Self {
+            parent,
+            talk: Talk::All(agreement),
+            among: Some(among),
+            some: None,
+            topology: None,
+            base,
+            purpose,
+        }
     }
 
     /// Two groups tell each other.
@@ -162,6 +204,7 @@ impl Agreeing {
             talk: Talk::Leaders { coupling, peer },
             among: None,
             some: None,
+            topology: None,
             base: TOLD,
             purpose,
         }

@@ -5,6 +5,9 @@
 //!   MPI_Comm_split            agree on a context, gather colors and keys  ─▶ one group a color
 //!   MPI_Comm_split_type       the same by the node                        ─▶ one group a node
 //!   MPI_Comm_create           agree on a context                          ─▶ that group
+//!   MPI_Cart_create           the same, of the first ranks                ─▶ that group, in a grid
+//!   MPI_Cart_sub              agree on a context, gather places           ─▶ one grid a part
+//!   MPI_Dist_graph_create_…   agree on a context                          ─▶ same group, with neighbours
 //!   MPI_Comm_create_group     the group alone agrees on a context         ─▶ that group
 //!   MPI_Comm_create_endpoints agree on a context, gather counts           ─▶ ranks of all endpoints
 //!   MPI_Intercomm_create      leaders exchange contexts and groups        ─▶ two groups
@@ -30,16 +33,18 @@ use super::intercommunicators::Sides;
 use super::lanes::Caller;
 use super::messages::Messages;
 use super::{LibraryAction, ProtocolError, Reply, Thread};
-use crate::call::{Comm, CommCall, GROUP_TAG_MAX};
+use crate::call::{Arrangement, Comm, CommCall, GROUP_TAG_MAX};
 use crate::collectives::agreement::Agreement;
 use crate::collectives::coupling::Coupling;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use mpi::cartesian::{Cartesian, CartesianError};
 use mpi::communicator::Communicator;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Rank};
 use mpi::group::{Choice, Group};
 use mpi::observation::{GroupFact, GroupId};
+use mpi::topology::Topology;
 
 /// Numbers as the words of an agreement carry them.
 const WORDS: usize = 2;
@@ -79,7 +84,9 @@ pub(super) fn begin(
     match call {
         CommCall::Dup { comm, new } => {
             check(messages, new)?;
-            of_all(messages, thread, comm, &[], Purpose::Dup { new })
+            let mut agreeing = of_all(messages, thread, comm, &[], Purpose::Dup { new })?;
+            agreeing.topology = messages.communicators().topology(comm).cloned();
+            Ok(agreeing)
         }
         CommCall::Split { comm, color, key, new } => {
             if color.is_some_and(|color| color < 0) {
@@ -96,7 +103,10 @@ pub(super) fn begin(
         CommCall::SplitShared { comm, takes_part, key, new } => {
             let site = messages.site();
             let node = i32::try_from(site.job.node_of[site.me.0 as usize]);
-            let color = takes_part.then(|| node.expect("fewer than 2^31 nodes"));
+            let node = node.expect("fewer than 2^31 nodes");
+            #[cfg(feature = "mutants")]
+            let node = if site.job.has(Mutant::NodesTogether) { 0 } else { node };
+            let color = takes_part.then_some(node);
             begin(messages, thread, CommCall::Split { comm, color, key, new }, gives)
         }
         CommCall::Create { comm, group, new } => {
@@ -109,6 +119,7 @@ pub(super) fn begin(
             agreeing.some = Some(group);
             Ok(agreeing)
         }
+        CommCall::Arrange { comm, by, new } => arrange(messages, thread, (comm, by, new), gives),
         CommCall::CreateGroup { comm, group, tag, new } => {
             check(messages, new)?;
             of_group(messages, thread, comm, (group, tag), new)
@@ -136,6 +147,46 @@ pub(super) fn begin(
         }
         CommCall::Free { .. } => unreachable!("processes do not agree to free a communicator"),
     }
+}
+
+/// A communicator whose ranks are arranged is one of some ranks, a part of a split, or a duplicate.
+fn arrange(
+    messages: &mut Messages,
+    thread: Thread,
+    (comm, by, new): (Comm, Arrangement, Comm),
+    gives: impl Fn(Comm) -> bool,
+) -> Result<Agreeing, ProtocolError> {
+    let Member { rank, size, .. } = process_in(messages, thread, comm)?;
+    let site = messages.site();
+    let refuse = |error: CartesianError| site.refuse("no grid is made", error.to_string());
+    let (call, topology) = match by {
+        Arrangement::Grid(dimensions) => {
+            let positions = dimensions.iter().map(|dimension| u64::from(dimension.extent));
+            let positions = positions.fold(1, u64::saturating_mul).min(size.into());
+            let positions = u32::try_from(positions).expect("no more than ranks");
+            let grid = Cartesian::new(positions, dimensions.to_vec()).map_err(refuse)?;
+            let group = (0..positions).map(Rank).collect();
+            (CommCall::Create { comm, group, new }, Topology::Grid(grid))
+        }
+        Arrangement::Subgrid(remain) => {
+            let Some(Topology::Grid(grid)) = messages.communicators().topology(comm) else {
+                return Err(site.refuse("the ranks of the communicator stand in no grid", comm));
+            };
+            let parts = grid.sub(&remain).map_err(refuse)?;
+            let Choice { color, key } = parts.choices[rank.0 as usize];
+            (CommCall::Split { comm, color, key, new }, Topology::Grid(parts.grid))
+        }
+        Arrangement::Graph(neighbours) => {
+            let mut all = neighbours.sources.iter().chain(neighbours.destinations.iter()).flatten();
+            if let Some(beyond) = all.find(|rank| rank.0 >= size) {
+                return Err(site.refuse("the communicator has no such rank", *beyond));
+            }
+            (CommCall::Dup { comm, new }, Topology::Graph(neighbours))
+        }
+    };
+    let mut agreeing = begin(messages, thread, call, gives)?;
+    agreeing.topology = Some(topology);
+    Ok(agreeing)
 }
 
 /// The numbers of new communicators, or endpoints, must be free, and no call under way may be about to
@@ -326,6 +377,18 @@ pub(super) fn end(
     agreeing: &Agreeing,
     out: &mut Vec<LibraryAction>,
 ) -> Result<Reply, ProtocolError> {
+    let reply = made(messages, agreeing, out)?;
+    if let (Some(new), Some(topology)) = (agreeing.makes(), &agreeing.topology) {
+        messages.communicators_mut().0.arrange(new, topology.clone());
+    }
+    Ok(reply)
+}
+
+fn made(
+    messages: &mut Messages,
+    agreeing: &Agreeing,
+    out: &mut Vec<LibraryAction>,
+) -> Result<Reply, ProtocolError> {
     let parent = agreeing.parent;
     let group = |messages: &Messages| {
         messages.communicators().get(messages.site(), parent).map(|one| Arc::clone(&one.group))
@@ -345,6 +408,12 @@ pub(super) fn end(
             let context = agreeing.agreement().context();
             if let Ok(sides) = messages.communicators().sides(messages.site(), parent) {
                 let sides = sides.clone();
+                #[cfg(feature = "mutants")]
+                let sides = if messages.site().job.has(Mutant::DupsOneSide) {
+                    Sides { remote: Arc::clone(&sides.local), ..sides }
+                } else {
+                    sides
+                };
                 enter_sides(messages, new, context, sides, out);
                 return Ok(Reply::Done);
             }
@@ -353,6 +422,8 @@ pub(super) fn end(
         }
         Purpose::Some { new } => {
             let group = agreeing.some.as_ref().expect("a group is some of its parent");
+            #[cfg(feature = "mutants")]
+            let group = &ordered(messages, group);
             let group = group_of(messages, parent, group)?;
             if let Some(new) = new {
                 enter(messages, new, agreeing.agreement().context(), Arc::new(group), out);
@@ -403,6 +474,16 @@ pub(super) fn end(
         }
     }
     Ok(Reply::Done)
+}
+
+/// The ranks of a group; a bug puts them into their order.
+#[cfg(feature = "mutants")]
+fn ordered(messages: &Messages, group: &Arc<[Rank]>) -> Arc<[Rank]> {
+    let mut ranks = group.to_vec();
+    if messages.site().job.has(Mutant::CreatesInOrder) {
+        ranks.sort_unstable();
+    }
+    ranks.into()
 }
 
 /// A communicator of this group in a context that all agree on.
@@ -496,7 +577,7 @@ fn named(
     id: u32,
 ) -> Option<GroupFact> {
     let ((process, _), first) = (group.locate(Rank(0))?, group.rank(parent, 0)?);
-    let of = GroupId { context, first: process };
+    let of = GroupId { context, first: process, prepared: None };
     Some(GroupFact::Named { of, parent, first, count: count.into(), size: group.size(), id })
 }
 

@@ -10,6 +10,7 @@ use super::{
     Thread, Token,
 };
 use crate::contract::{ASKED, Action, Emit, Step};
+use crate::rendezvous::role;
 
 impl Library {
     /// Takes one packet from a channel.
@@ -32,7 +33,7 @@ impl Library {
                 wake
             }
             Packet::Rts { header, scheme, remote } => {
-                out.emit(|| Action::Work(Step::Control));
+                out.emit(|| Action::Work(Step::Handshake));
                 let arrived =
                     self.messages.rts_arrives(thread, from, &header, scheme, remote, out)?;
                 let Arrived::Taken(wake) = arrived else {
@@ -46,7 +47,7 @@ impl Library {
                 self.messages.matched_arrives(sender, out)?
             }
             Packet::Rtr(rtr) => {
-                out.emit(|| Action::Work(Step::Control));
+                out.emit(|| Action::Work(Step::Handshake));
                 self.messages.rtr_arrives(from.peer, rtr);
                 None
             }
@@ -62,7 +63,7 @@ impl Library {
                 partitioned.packet(&mut self.messages, thread, *packet, out)?
             }
             Packet::Rendezvous { to, from: other, word } => {
-                out.emit(|| Action::Work(Step::Control));
+                out.emit(|| Action::Work(role::step(landing.is_some())));
                 self.messages.control(thread, from, (to, other), (word, landing), out)?
             }
         };

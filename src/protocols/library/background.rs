@@ -10,20 +10,23 @@
 //! under way on one communicator. All its ranks begin them in one order, so that the number of a
 //! beginning stands in the tags and keeps their messages apart.
 //!
-//! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules.
-//! Left out: handles of endpoints and intercommunicators.
+//! What is prepared (`MPI_Allreduce_init`) has its number from the preparation, which all ranks call in one
+//! order; each of its starts has this number, and ranks start in any order.
+//!
+//! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules; MPI 4.0, Sec. 6.13.
+//! Left out: handles of endpoints.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::answers::{push_fact, push_return};
-use super::collective::{Collectives, Place, Running};
+use super::collective::{self, Collectives, Place, Running};
 use super::messages::Messages;
 use super::requests::{Body, Wake};
 use super::scratch;
 use super::{Action, Handle, Key, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread};
 use crate::call::Comm;
-use crate::collectives::{BEGUN_AT_ONCE, Collective};
+use crate::collectives::{Collective, Turn};
 use crate::contract::Emit;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -38,6 +41,9 @@ pub(super) struct Background {
     under_way: Vec<Option<Begun>>,
     /// How many were begun on each communicator, by the context of its messages.
     begun: BTreeMap<Context, u32>,
+    /// The same of those that were prepared, and the numbers of those that are not freed.
+    prepared: BTreeMap<Context, u32>,
+    turns: BTreeMap<Handle, (Context, u32)>,
     /// The one whose round has just ended: an input ends one message at most.
     ready: Option<u16>,
 }
@@ -77,25 +83,11 @@ impl Background {
         self.under_way.iter().flatten().count()
     }
 
-    /// The number of the next one on a communicator.
-    fn take_number(&mut self, context: Context) -> Result<u32, &'static str> {
-        let count = self.begun.entry(context).or_insert(0);
-        let number = *count;
-        *count += 1;
-        if self.len() >= usize::from(scratch::MOST_BEGUN) {
-            return Err("1,024 collectives under way are the most");
-        }
-        if self.has_number(context, number) {
-            return Err("512 were begun on the communicator after one that is still under way");
-        }
-        Ok(number)
-    }
-
     /// Whether one of a communicator is under way that has this number, which comes again.
     fn has_number(&self, context: Context, number: u32) -> bool {
         self.under_way.iter().flatten().any(|begun| {
-            let Place::Background { number: other, .. } = begun.running.place else { return false };
-            begun.running.of.context == context && other % BEGUN_AT_ONCE == number % BEGUN_AT_ONCE
+            let Place::Background { turn, .. } = begun.running.place else { return false };
+            begun.running.of.context == context && turn.number() == Turn::Begun(number).number()
         })
     }
 }
@@ -112,24 +104,11 @@ impl Background {
         inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let (comm, function) = (call.comm, call.nonblocking_function());
-        let endpoints = messages.communicators().endpoints();
-        if endpoints.is_some_and(|endpoints| endpoints.is_endpoint(thread, comm)) {
-            let state = "collectives that are only begun have processes as their ranks";
-            return Err(messages.site().refuse(state, function));
-        }
-        let context = messages.member(thread, comm)?.context;
-        #[cfg(feature = "mutants")]
-        let context = counted_in(messages, context);
-        let number = match self.take_number(context) {
-            Ok(number) => number,
-            Err(state) => return Err(messages.site().refuse(state, function)),
-        };
+        let turn = self.turn(messages, thread, (request, &call))?;
         let slot = self.free_slot();
-        #[cfg(feature = "mutants")]
-        let number = if messages.site().job.has(Mutant::OneNumber) { 0 } else { number };
+        let place = Place::Background { slot, turn };
+        let function = place.function(&call);
         messages.open(Key::User(request), Body::Background { slot, function }, thread)?;
-        let place = Place::Background { slot, number };
         let running = Running::enter(messages, thread, (call, place), inside, out)?;
         self.entered(running.of);
         let begun = Begun { running, request, since: 0 };
@@ -137,6 +116,88 @@ impl Background {
         debug_assert_eq!(wake, None, "no thread waits for a request that was opened just now");
         push_return(thread, Reply::Done, out);
         Ok(())
+    }
+
+    /// The place of what is begun in the order of its communicator: that of its preparation, or the next one.
+    fn turn(
+        &mut self,
+        messages: &Messages,
+        thread: Thread,
+        (request, call): (Handle, &Collective),
+    ) -> Result<Turn, ProtocolError> {
+        let refuse = |state| messages.site().refuse(state, call.functions().begins);
+        let context = context_of(messages, thread, call)?;
+        if self.len() >= usize::from(scratch::MOST_BEGUN) {
+            return Err(refuse("1,024 collectives under way are the most"));
+        }
+        let prepared = self.turns.get(&request).copied();
+        #[cfg(feature = "mutants")]
+        let prepared = prepared.filter(|_| !messages.site().job.has(Mutant::CountsStarts));
+        if let Some((_, number)) = prepared {
+            return Ok(Turn::Prepared(number));
+        }
+        #[cfg(feature = "mutants")]
+        let context = counted_in(messages, context);
+        let number = take(&mut self.begun, context);
+        if self.has_number(context, number) {
+            return Err(refuse(
+                "256 were begun on the communicator after one that is still under way",
+            ));
+        }
+        #[cfg(feature = "mutants")]
+        let number = if messages.site().job.has(Mutant::OneNumber) { 0 } else { number };
+        Ok(Turn::Begun(number))
+    }
+
+    /// `MPI_Bcast_init` and its like: the operation of a request has its place in the order of its communicator.
+    pub(super) fn prepare(
+        &mut self,
+        messages: &Messages,
+        thread: Thread,
+        (request, call): (Handle, &Collective),
+        inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let context = context_of(messages, thread, call)?;
+        collective::prepares(messages, thread, call, inside, out)?;
+        let number = take(&mut self.prepared, context);
+        #[cfg(feature = "mutants")]
+        let number = self.bent(messages, context, number);
+        let taken = |&(other, turn): &(Context, u32)| {
+            other == context && Turn::Prepared(turn).number() == Turn::Prepared(number).number()
+        };
+        #[cfg(feature = "mutants")]
+        let taken =
+            |turn: &(Context, u32)| taken(turn) && !messages.site().job.has(Mutant::PreparedAlike);
+        if self.turns.values().any(taken) {
+            let state = "256 were prepared on the communicator after one that is not freed";
+            return Err(messages.site().refuse(state, call.functions().prepares));
+        }
+        self.turns.insert(request, (context, number));
+        Ok(())
+    }
+
+    /// Frees the request of a collective that was prepared and is not under way; false where it is none.
+    pub(super) fn free(&mut self, request: Handle) -> bool {
+        let mut others = self.under_way.iter().flatten();
+        if others.any(|begun| begun.request == request) {
+            return false;
+        }
+        self.turns.remove(&request).is_some()
+    }
+
+    /// The number of what is prepared; bugs give all of them one number, or the lowest that is not in use.
+    #[cfg(feature = "mutants")]
+    fn bent(&self, messages: &Messages, context: Context, number: u32) -> u32 {
+        let job = &messages.site().job;
+        let is_used = |number: &u32| self.turns.values().any(|turn| *turn == (context, *number));
+        if job.has(Mutant::PreparedAlike) {
+            0
+        } else if job.has(Mutant::TurnAgain) {
+            (0..number).find(|number| !is_used(number)).unwrap_or(number)
+        } else {
+            number
+        }
     }
 
     /// A rank of this process enters a collective of a communicator.
@@ -251,6 +312,27 @@ impl Background {
     pub(super) fn standing(&self, slot: u16) -> String {
         self.get(slot).map_or(String::new(), |begun| begun.running.standing())
     }
+}
+
+/// The communicator that counts a collective which no call waits for.
+fn context_of(
+    messages: &Messages,
+    thread: Thread,
+    call: &Collective,
+) -> Result<Context, ProtocolError> {
+    let endpoints = messages.communicators().endpoints();
+    if endpoints.is_some_and(|endpoints| endpoints.is_endpoint(thread, call.comm)) {
+        let state = "collectives that are only begun have processes as their ranks";
+        return Err(messages.site().refuse(state, call.functions().begins));
+    }
+    Ok(messages.member(thread, call.comm)?.context)
+}
+
+/// The number of the next one on a communicator.
+fn take(counts: &mut BTreeMap<Context, u32>, context: Context) -> u32 {
+    let count = counts.entry(context).or_insert(0);
+    *count += 1;
+    *count - 1
 }
 
 /// The communicator that a beginning is counted in; a bug counts those of the process.

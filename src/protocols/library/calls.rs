@@ -91,7 +91,9 @@ impl Library {
                 self.begin_test(thread, Pending::Test { request, keeps: true }, out)
             }
             Call::OfRequest { does: OfRequest::Free, request } => {
-                let inactive = self.partitioned.as_mut().is_some_and(|all| all.free(request));
+                let partitioned = self.partitioned.as_mut();
+                let inactive = partitioned.is_some_and(|these| these.free(request))
+                    || self.background.as_mut().is_some_and(|these| these.free(request));
                 if !inactive {
                     self.messages.free(request)?;
                 }
@@ -103,6 +105,11 @@ impl Library {
                 if let Call::Partitioned(operation) = &*operation {
                     let partitioned = self.partitioned.get_or_insert_default();
                     partitioned.prepare(&mut self.messages, thread, operation, out)?;
+                } else if let Call::Icollective { request, call } = &*operation {
+                    let Self { messages, threads, background, .. } = self;
+                    let inside = |comm, rank| threads.inside(thread, comm, rank);
+                    let background = background.get_or_insert_default();
+                    background.prepare(messages, thread, (*request, call), inside, out)?;
                 }
                 push_return(thread, Reply::Done, out);
                 Ok(())
@@ -283,8 +290,8 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         if let Call::Place { comm } = call {
             let messages = &self.messages;
-            let (rank, size) = messages.communicators().place(messages.site(), thread, comm)?;
-            push_return(thread, Reply::Numbers([rank, size].into()), out);
+            let place = messages.communicators().place(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers(place), out);
             return Ok(());
         }
         out.emit(|| Action::Work(Step::Query));

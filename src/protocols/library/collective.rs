@@ -27,12 +27,13 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Collective, Kind, Move, Round, Work};
+use crate::collectives::{At, Between, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
+use mpi::topology::Neighbours;
 
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -59,8 +60,8 @@ pub(super) enum Place {
     Background {
         /// Its slot.
         slot: u16,
-        /// Its number on the communicator.
-        number: u32,
+        /// Its place in the order of the communicator.
+        turn: Turn,
     },
 }
 
@@ -90,17 +91,26 @@ impl Place {
     }
 
     /// The function that the program called.
-    fn function(self, call: &Collective) -> &'static str {
+    pub(super) fn function(self, call: &Collective) -> &'static str {
         match self {
             Self::Inside(_) => call.function(),
-            Self::Background { .. } => call.nonblocking_function(),
+            Self::Background { turn: Turn::Begun(_), .. } => call.functions().begins,
+            Self::Background { turn: Turn::Prepared(_), .. } => call.functions().prepares,
+        }
+    }
+
+    /// The number of its order, where its ranks start it in any order.
+    const fn prepared(self) -> Option<u32> {
+        match self {
+            Self::Background { turn: Turn::Prepared(number), .. } => Some(number),
+            Self::Background { turn: Turn::Begun(_), .. } | Self::Inside(_) => None,
         }
     }
 
     fn tag(self, kind: Kind, own: u16) -> i32 {
         match self {
             Self::Inside(_) => kind.tag(own),
-            Self::Background { number, .. } => kind.tag_begun(number, own),
+            Self::Background { turn, .. } => kind.tag_begun(turn, own),
         }
     }
 }
@@ -278,31 +288,21 @@ impl Running {
     pub(super) fn enter(
         messages: &Messages,
         thread: Thread,
-        (call, place): (Arc<Collective>, Place),
+        (mut call, place): (Arc<Collective>, Place),
         inside: impl Fn(Comm, Rank) -> Option<&'static str>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<Self, ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
-        let (site, comm) = (messages.site(), call.comm);
-        let member = messages.member(thread, comm)?;
-        let Member { context, rank, size, .. } = member;
-        if call.kind.has_root() && call.root.0 >= size {
-            return Err(site.refuse("the communicator has no such rank", call.root));
+        let Groups { between, neighbours } = groups(messages, thread, &call)?;
+        if between.is_some() || neighbours.is_some() {
+            let call = Arc::make_mut(&mut call);
+            (call.between, call.neighbours) = (between, neighbours);
         }
-        if let Some(other) = inside(comm, rank) {
-            let state = format!("another thread of rank {} is inside {other}", rank.0);
-            return Err(site.refuse(&state, place.function(&call)));
-        }
-        let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
-        let of = GroupId { context, first };
-        let function = place.function(&call);
-        push_fact(GroupFact::Entered { of, rank, size, function }, out);
-        for argument in call.arguments() {
-            push_fact(GroupFact::Gives { of, rank, argument }, out);
-        }
+        let names = (place.function(&call), place.prepared());
+        let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
+        let comm = call.comm;
         let in_place = call.in_place;
         #[cfg(feature = "mutants")]
-        let in_place = in_place && !site.job.has(Mutant::NeverAside);
+        let in_place = in_place && !messages.site().job.has(Mutant::NeverAside);
         let call = if in_place { put_aside(call, (rank.0, size), place, out) } else { call };
         Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
@@ -335,14 +335,21 @@ impl Running {
         let Some(mutant) = messages.site().job.mutant() else { return };
         let begun = matches!(self.place, Place::Background { .. });
         let (algorithm, rank, size) = (self.call.algorithm, self.rank.0, self.size);
-        let standing = Standing { algorithm, rank, size, round: self.at.round, begun };
+        let step = self.call.between.map(|_| (self.call.kind, self.at.phase));
+        let standing = Standing { algorithm, rank, size, round: self.at.round, begun, step };
         schedule::bend(mutant, &standing, round);
     }
 
     /// How far the rank is, in words.
     pub(super) fn standing(&self) -> String {
         let Collective { comm, algorithm, .. } = &*self.call;
-        let round = self.at.round;
+        let At { phase, round } = self.at;
+        if self.call.between.is_some() {
+            let comm = comm.0;
+            return format!(
+                "step {phase}, round {round} between the groups of communicator {comm}"
+            );
+        }
         format!("round {round} of `{}` on communicator {}", algorithm.name(), comm.0)
     }
 
@@ -375,6 +382,135 @@ impl Running {
             input: found,
         })
     }
+}
+
+/// The calling rank enters a function of a collective, and its monitors hear of it: the communicator, or the
+/// operation that was prepared there as so-many-th, with the rank and the number of ranks.
+fn enters(
+    messages: &Messages,
+    thread: Thread,
+    (call, (function, prepared)): (&Collective, (&'static str, Option<u32>)),
+    inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+    out: &mut Vec<LibraryAction>,
+) -> Result<(GroupId, Rank, u32), ProtocolError> {
+    out.emit(|| Action::Work(Step::Query));
+    let (site, comm) = (messages.site(), call.comm);
+    let member = messages.member(thread, comm)?;
+    let Member { context, rank, size, .. } = member;
+    if let Err((state, input)) = judged(call, size) {
+        return Err(site.refuse(state, input));
+    }
+    if let Some(other) = inside(comm, rank) {
+        let state = format!("another thread of rank {} is inside {other}", rank.0);
+        return Err(site.refuse(&state, function));
+    }
+    let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
+    let of = GroupId { context, first, prepared };
+    push_fact(GroupFact::Entered { of, rank, size, function }, out);
+    for argument in call.arguments(rank) {
+        push_fact(GroupFact::Gives { of, rank, argument }, out);
+    }
+    Ok((of, rank, size))
+}
+
+/// Whom a collective is among, where that is not one group.
+struct Groups {
+    between: Option<Between>,
+    neighbours: Option<Neighbours>,
+}
+
+fn groups(messages: &Messages, thread: Thread, call: &Collective) -> Result<Groups, ProtocolError> {
+    let between = messages.communicators().between(call.comm);
+    #[cfg(feature = "mutants")]
+    let between = between.map(|between| bent(messages, call, between));
+    let Some(places) = &call.neighbours else {
+        return Ok(Groups { between, neighbours: None });
+    };
+    let rank = messages.member(thread, call.comm)?.rank;
+    let Some(topology) = messages.communicators().topology(call.comm) else {
+        let state = "the ranks of the communicator are no neighbours";
+        return Err(messages.site().refuse(state, call.function()));
+    };
+    let found = topology.neighbours(rank);
+    let degrees = |of: &Neighbours| [of.sources.len(), of.destinations.len()];
+    if degrees(places) != degrees(&found) {
+        let [sources, destinations] = degrees(&found);
+        let state =
+            format!("rank {} has {sources} sources and {destinations} destinations", rank.0);
+        return Err(messages.site().refuse(&state, call.function()));
+    }
+    #[cfg(feature = "mutants")]
+    let found = astray(messages, found);
+    Ok(Groups { between, neighbours: Some(found) })
+}
+
+/// A bug looks the root up in the own group.
+#[cfg(feature = "mutants")]
+fn bent(messages: &Messages, call: &Collective, between: Between) -> Between {
+    if call.kind.has_root() && messages.site().job.has(Mutant::RootInOwn) {
+        Between { other: between.own, ..between }
+    } else {
+        between
+    }
+}
+
+/// Bugs take the neighbours of a rank for others.
+#[cfg(feature = "mutants")]
+fn astray(messages: &Messages, found: Neighbours) -> Neighbours {
+    let job = &messages.site().job;
+    if job.has(Mutant::NoDirection) {
+        Neighbours { of_grid: false, ..found }
+    } else if job.has(Mutant::SendsToSources) {
+        Neighbours { destinations: Arc::clone(&found.sources), ..found }
+    } else if job.has(Mutant::ForgetsLast) {
+        let mut sources = found.sources.to_vec();
+        if let Some(last) = sources.last_mut() {
+            *last = None;
+        }
+        Neighbours { sources: sources.into(), ..found }
+    } else {
+        found
+    }
+}
+
+/// Whether a communicator of so many ranks has a collective; else why not.
+fn judged(call: &Collective, size: u32) -> Result<(), (&'static str, String)> {
+    let Some(Between { other, .. }) = call.between else {
+        let known = !call.kind.has_root() || call.root.0 < size;
+        return if known {
+            Ok(())
+        } else if call.root == Between::ROOT || call.root == Between::NO_ROOT {
+            Err(("a communicator of one group has a rank as its root", call.function().to_owned()))
+        } else {
+            Err(("the communicator has no such rank", format!("rank {}", call.root.0)))
+        };
+    };
+    let named = !matches!(call.root, Between::ROOT | Between::NO_ROOT);
+    if !Between::has(call.kind) {
+        Err(("the operation is not defined between two groups", call.function().to_owned()))
+    } else if call.in_place {
+        Err(("MPI_IN_PLACE is for one group", call.function().to_owned()))
+    } else if call.kind.has_root() && named && call.root.0 >= other.size {
+        Err(("the other group has no such rank", format!("rank {}", call.root.0)))
+    } else {
+        Ok(())
+    }
+}
+
+/// The calling rank prepares a collective: its place in the order of the communicator is that of this call.
+pub(super) fn prepares(
+    messages: &Messages,
+    thread: Thread,
+    call: &Collective,
+    inside: impl Fn(Comm, Rank) -> Option<&'static str>,
+    out: &mut Vec<LibraryAction>,
+) -> Result<(), ProtocolError> {
+    let Groups { between, neighbours } = groups(messages, thread, call)?;
+    let call = &Collective { between, neighbours, ..call.clone() };
+    let operation = call.functions().prepares;
+    let (of, rank, _) = enters(messages, thread, (call, (operation, None)), inside, out)?;
+    push_fact(GroupFact::Left { of, rank, since: 0, operation, barrier: false }, out);
+    Ok(())
 }
 
 /// A collective in place: where its algorithm writes over what it reads later, that is copied first.

@@ -21,9 +21,11 @@ use super::requests::RequestTable;
 use super::site::Site;
 use super::{Guard, Handle, Lanes, Process, ProtocolError, Route, Thread};
 use crate::call::{Call, Comm};
+use crate::collectives::Between;
 use mpi::communicator::{Communicator, Comparison};
 use mpi::envelope::{Context, Rank, Selection};
 use mpi::group::Group;
+use mpi::topology::Topology;
 
 /// The communicators of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -32,11 +34,17 @@ pub(super) struct Communicators {
     made: BTreeMap<Comm, Communicator>,
     /// The two groups of each intercommunicator; its entry above has both as one.
     between: Intercommunicators,
+    /// The topologies of those that have one.
+    topologies: Option<Box<Topologies>>,
     /// The contexts that this process may give to new communicators.
     contexts: Contexts,
     /// None in a process that never had an endpoint.
     endpoints: Option<Box<EndpointTable>>,
 }
+
+/// The topologies of the communicators of one process.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Topologies(BTreeMap<Comm, Topology>);
 
 impl Communicators {
     /// The communicators of a process with so many threads at its start.
@@ -44,6 +52,7 @@ impl Communicators {
         Self {
             made: BTreeMap::new(),
             between: Intercommunicators::default(),
+            topologies: None,
             contexts: Contexts::of(&site.job, site.me),
             endpoints: EndpointTable::at_start(&site.job, site.me, threads).map(Box::new),
         }
@@ -292,7 +301,7 @@ impl Communicators {
         if self.between.is_empty() || !self.between.refuses(call) {
             return Ok(());
         }
-        let state = "an intercommunicator has point-to-point messages, duplicates, splits, a merge and a free only";
+        let state = "an intercommunicator has messages, collectives, duplicates, splits, a merge and a free only";
         Err(site.refuse(state, call))
     }
 
@@ -303,19 +312,35 @@ impl Communicators {
     }
 
     /// The rank of `thread` in a communicator, and how many ranks that has: of an intercommunicator
-    /// those of its own group.
+    /// those of its own group, and of the other one.
     pub(super) fn place(
         &self,
         site: &Site,
         thread: Thread,
         comm: Comm,
-    ) -> Result<(u32, u32), ProtocolError> {
-        if let Some(Sides { local, .. }) = self.between.get(comm) {
+    ) -> Result<Box<[u32]>, ProtocolError> {
+        if let Some(Sides { local, remote }) = self.between.get(comm) {
             let rank = local.rank(site.me.0).expect("a process is in its own group");
-            return Ok((rank.0, local.size()));
+            return Ok([rank.0, local.size(), remote.size()].into());
         }
         let member = self.member(site, thread, comm)?;
-        Ok((member.rank.0, member.size))
+        Ok([member.rank.0, member.size].into())
+    }
+
+    /// How the ranks of a communicator are neighbours, where they are.
+    pub(super) fn topology(&self, comm: Comm) -> Option<&Topology> {
+        self.topologies.as_ref()?.0.get(&comm)
+    }
+
+    /// The ranks of a communicator that was made are neighbours.
+    pub(super) fn arrange(&mut self, comm: Comm, topology: Topology) {
+        self.topologies.get_or_insert_default().0.insert(comm, topology);
+    }
+
+    /// The two groups of an intercommunicator, as this process sees them.
+    #[inline]
+    pub(super) fn between(&self, comm: Comm) -> Option<Between> {
+        if self.between.is_empty() { None } else { self.between.get(comm).map(Sides::between) }
     }
 
     /// How two communicators compare when `thread` names them.
@@ -368,6 +393,9 @@ impl Communicators {
     /// The program frees a communicator that it made.
     pub(super) fn remove(&mut self, comm: Comm) -> Option<Communicator> {
         self.between.remove(comm);
+        if let Some(topologies) = &mut self.topologies {
+            topologies.0.remove(&comm);
+        }
         self.made.remove(&comm)
     }
 

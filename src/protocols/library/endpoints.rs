@@ -394,6 +394,7 @@ mod tests {
             cell: Bytes::new(8),
             cells: 1,
             adapters: false,
+            partitioned: crate::partitioned::Grouping::default(),
             rma: crate::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))

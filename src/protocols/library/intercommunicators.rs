@@ -8,12 +8,15 @@
 //! In the order of the library's ranks the group comes first whose rank 0 is the lower process; so it
 //! does in a merge where both sides pass the same value of `high`, which MPI leaves open.
 //!
-//! Source: MPI-3.1, Sec. 6.6. Left out: collectives between the groups; refused by name.
+//! Collectives between the groups are those of `collectives/between.rs`.
+//!
+//! Source: MPI-3.1, Sec. 6.6.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::call::{Call, Comm, CommCall};
+use crate::collectives::{Between, Side};
 use mpi::envelope::Rank;
 use mpi::group::{Choice, Group, Part, SplitError};
 
@@ -30,6 +33,17 @@ impl Sides {
         let lowest = |group: &Group| group.process(Rank(0));
         let (local, remote) = (&self.local, &self.remote);
         if lowest(local) < lowest(remote) { [local, remote] } else { [remote, local] }
+    }
+
+    /// Their places among the ranks of both.
+    pub(super) fn between(&self) -> Between {
+        let [local, remote] = [&self.local, &self.remote].map(|group| group.size());
+        let is_first = Arc::ptr_eq(self.in_order()[0], &self.local);
+        let (own, other) = if is_first { (0, local) } else { (remote, 0) };
+        Between {
+            own: Side { first: own, size: local },
+            other: Side { first: other, size: remote },
+        }
     }
 
     /// The group of a merge, by the values of `high` in the order of [`Self::in_order`]; `Err` says
@@ -115,15 +129,15 @@ fn is_between_groups(call: &Call) -> bool {
                     | CommCall::Numbers { .. }
             )
         }
-        Call::Barrier { .. }
-        | Call::Collective(_)
-        | Call::Icollective { .. }
-        | Call::Device(_)
+        Call::Device(_)
         | Call::Partitioned(_)
         | Call::Compare { .. }
         | Call::CreateEndpoints { .. } => false,
         Call::Prepare(operation) => !matches!(**operation, Call::Partitioned(_)),
         Call::Typed(_)
+        | Call::Barrier { .. }
+        | Call::Collective(_)
+        | Call::Icollective { .. }
         | Call::Isend { .. }
         | Call::Send { .. }
         | Call::Irecv { .. }

@@ -1,6 +1,6 @@
 //! Planted bugs of collectives: what a rank does in a round, after its algorithm has said it.
 
-use crate::collectives::{Algorithm, Move, Round, Work};
+use crate::collectives::{Algorithm, Kind, Move, Round, Work};
 use crate::mutant::Mutant;
 use mpi::operator::Side;
 
@@ -13,6 +13,8 @@ pub(crate) struct Standing {
     pub(crate) round: u32,
     /// Whether the collective is nonblocking.
     pub(crate) begun: bool,
+    /// What is done between two groups, and in which step the rank is.
+    pub(crate) step: Option<(Kind, u8)>,
 }
 
 impl Standing {
@@ -41,7 +43,7 @@ impl Standing {
 }
 
 /// Changes what a rank does in a round.
-#[expect(clippy::wildcard_enum_match_arm, reason = "ten bugs of many bend a round")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "a few bugs of many bend a round")]
 pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
     let receives = |one: &Move| matches!(one, Move::Receive { .. });
     let doubling = standing.algorithm == Algorithm::AllreduceRecursiveDoubling;
@@ -63,9 +65,21 @@ pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
         Mutant::FirstSegmentOnly if standing.is_reduced_along_a_chain() && standing.round > 0 => {
             round.work.retain(|one| matches!(one, Work::Copy { .. }));
         }
+        Mutant::TellsOnly if standing.step == Some((Kind::Barrier, 1)) => {
+            round.moves.retain(|one| !receives(one));
+        }
+        Mutant::OwnSum if standing.step == Some((Kind::Allreduce, 1)) => keep_own(round),
         Mutant::TreeHearsOne if standing.hears_children() => round.moves.truncate(1),
         Mutant::WrongSide if doubling && standing.round > 1 => combine_on(Side::Before, round),
         _ => {}
+    }
+}
+
+/// What is sent is kept as what is received.
+fn keep_own(round: &mut Round) {
+    if let [Move::Send { region: from, .. }, Move::Receive { region: to, .. }] = round.moves[..] {
+        round.moves.clear();
+        round.copy(from, to);
     }
 }
 

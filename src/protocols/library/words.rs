@@ -115,7 +115,7 @@ pub(super) fn call(call: &Call) -> String {
         Call::FreeEndpoint { comm } => format!("MPI_Comm_free({})", named(*comm)),
         Call::Collective(call) => collective(call.function(), call, ""),
         Call::Icollective { request, call } => {
-            collective(call.nonblocking_function(), call, &format!(", request {}", request.0))
+            collective(call.functions().begins, call, &format!(", request {}", request.0))
         }
         Call::Device(call) => format!("{} of GPU memory", call.function()),
         Call::Typed(typed) if typed.elements.is_one_piece() => self::call(&typed.call),

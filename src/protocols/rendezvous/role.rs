@@ -11,6 +11,13 @@ use crate::selection::scheme::Cooperation;
 use crate::wire::{ControlMessage, Key, LibraryAction, Packet, Wire};
 use mpi::observation::{MessageId, Mover, Observation};
 
+/// What a packet between two roles costs the core that builds or handles it: those of the handshake have
+/// no payload, a cell of a transfer through shared memory has.
+#[must_use]
+pub const fn step(payload: bool) -> Step {
+    if payload { Step::Control } else { Step::Handshake }
+}
+
 /// What happens to a role.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RoleInput {
@@ -99,7 +106,7 @@ impl Port<'_> {
         let to = self.other.expect("the other side is known after the RTS");
         let packet = Packet::Rendezvous { to, from: self.own, word };
         let header = if payload.is_some() { self.wire.header } else { self.wire.control };
-        self.out.emit(|| Action::Work(Step::Control));
+        self.out.emit(|| Action::Work(step(payload.is_some())));
         self.out.emit(|| Action::Send {
             to: self.wire.route,
             via: self.wire.via,

@@ -9,6 +9,9 @@
 //!
 //! What ranks give to a collective must agree, too: `arguments`.
 //!
+//! What was prepared is a row of its own, since its ranks start it in any order; its preparation is a
+//! collective of the communicator.
+//!
 //! Facts are told by the library at no cost; a collective costs two of them a rank, and one for each
 //! argument that must agree. One that was only
 //! begun keeps its number, however many a rank enters before it ends.
@@ -108,7 +111,7 @@ impl Groups {
             GroupFact::Opened { context } => found.extend(self.opened(process, context)),
             GroupFact::Closed { context } => {
                 self.processes[process.0 as usize].contexts.remove(&context);
-                self.closed(GroupId { context, first: process.0 });
+                self.closed(context, process);
             }
             GroupFact::Named { of, parent, first, count, size, id } => {
                 found.extend(self.named(process, id, count));
@@ -128,12 +131,11 @@ impl Groups {
     }
 
     /// Rank 0 enters no other collective, so nobody does: the row is kept for those under way only.
-    fn closed(&mut self, of: GroupId) {
-        let Some(row) = self.rows.get_mut(&of) else { return };
-        row.closed = true;
-        if row.open.is_empty() {
-            self.rows.remove(&of);
-        }
+    fn closed(&mut self, context: Context, first: Process) {
+        self.rows.retain(|of, row| {
+            row.closed |= (of.context, of.first) == (context, first.0);
+            !row.closed || !row.open.is_empty()
+        });
     }
 
     fn opened(&mut self, process: Process, context: Context) -> Option<Violation> {
@@ -265,7 +267,7 @@ mod tests {
     use super::*;
 
     const CONTEXT: Context = Context(8);
-    const OF: GroupId = GroupId { context: CONTEXT, first: 0 };
+    const OF: GroupId = GroupId { context: CONTEXT, first: 0, prepared: None };
 
     fn found(facts: &[(u32, GroupFact)]) -> Vec<&'static str> {
         let (mut groups, mut found) = (Groups::new(3), Vec::new());
@@ -346,7 +348,7 @@ mod tests {
             (
                 0,
                 GroupFact::Named {
-                    of: GroupId { context: Context(10), first: 0 },
+                    of: GroupId { context: Context(10), first: 0, prepared: None },
                     parent: Rank(0),
                     first: Rank(0),
                     count: 1,

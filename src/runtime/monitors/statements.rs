@@ -109,6 +109,7 @@ fn shown(value: ReturnValue, number: i64) -> String {
         | ReturnValue::Index
         | ReturnValue::OutCount
         | ReturnValue::Rank
-        | ReturnValue::Size => number.to_string(),
+        | ReturnValue::Size
+        | ReturnValue::RemoteSize => number.to_string(),
     }
 }

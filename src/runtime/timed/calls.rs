@@ -67,6 +67,10 @@ where
                 self.cx.observers.observes_program(process, &fact);
                 return true;
             }
+            Next::Clock => {
+                self.cores.of_mut(thread).program.loaded(at.as_ps());
+                return true;
+            }
             access @ (Next::Load(_) | Next::Take(_) | Next::Store(..)) => {
                 return self.read_or_write(thread, &access, at);
             }

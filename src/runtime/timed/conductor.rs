@@ -102,6 +102,7 @@ where
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
         let ports = Ports::new(layout.homes(), lanes, setup.connections, &costs);
+        let real = programs.first().and_then(P::process_memory);
         let ready_sends = programs.iter().any(P::sends_ready);
         let observers = Observers::new(processes, setup.record, ready_sends);
         let cores = Cores::new(&threads, placements, programs, !step_by_step, &costs);
@@ -114,7 +115,7 @@ where
             cores,
             locks: Locks::new(setup.lock, step_by_step),
             ports,
-            memory: Memory::new(processes, setup.payload, setup.kernel, setup.counter_lag),
+            memory: Memory::new((processes, real), setup.payload, setup.kernel, setup.counter_lag),
             gpus,
             faults,
             looking: vec![false; processes],

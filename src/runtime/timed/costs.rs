@@ -53,6 +53,7 @@ impl Costs {
             Step::Arrival => mpi.step_arrival,
             Step::Completion => mpi.step_completion,
             Step::Query => mpi.step_query,
+            Step::Handshake => mpi.step_handshake,
             Step::Control => mpi.step_control,
             Step::Lookup => mpi.step_lookup,
             Step::Target => mpi.rma_target_handler,

@@ -280,6 +280,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
                 Next::Store(region, value) => break Stage::Touches(Touch::Store(region, value)),
                 Next::Copy(from, to) => break Stage::Touches(Touch::Copy(from, to)),
                 Next::Compute(_) | Next::Mark(_) | Next::Offload(..) => {}
+                Next::Clock => self.threads[index].change().program.loaded(0),
                 Next::Fork => {
                     for other in 1..self.threads.len() {
                         self.advance(other, None);

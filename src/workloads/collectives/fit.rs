@@ -1,8 +1,9 @@
 //! The buffers of a collective whose communicator is known at run time only: what its blocks and the
 //! rank in it make of them.
 
+use crate::seat::Seat;
 use mpi::observation::StatementError;
-use protocols::collectives::{Blocks, Collective, Kind};
+use protocols::collectives::{Between, Blocks, Collective, Kind};
 
 /// Whether the buffers of a kind have blocks of other ranks: then their lengths depend on the number
 /// of ranks.
@@ -23,27 +24,85 @@ pub(crate) const fn has_blocks(kind: Kind) -> bool {
     }
 }
 
-/// Gives the buffers the lengths that they have at rank `me` of `ranks`, and the places where the call is
-/// `in_place`.
+/// Gives the buffers the lengths that they have at a rank of the communicator, and the places where the call
+/// is `in_place`.
 pub(crate) fn fit(
     call: &mut Collective,
-    place: (u32, u32),
+    Seat { rank, size, other }: Seat,
     in_place: bool,
 ) -> Result<(), StatementError> {
-    lengths(call, place)?;
+    match other {
+        Some(other) => between(call, (rank, size), other)?,
+        None => lengths(call, (rank, size))?,
+    }
     if in_place {
-        *call = call.clone().at_its_place(place);
+        *call = call.clone().at_its_place((rank, size));
     }
     Ok(())
 }
 
-fn lengths(call: &mut Collective, (me, ranks): (u32, u32)) -> Result<(), StatementError> {
-    for blocks in [&call.sends, &call.receives] {
-        let Blocks::List(list) = blocks else { continue };
-        if list.len() != ranks as usize {
-            return Err(StatementError::OneForEach { found: list.len(), ranks });
-        }
+/// The lengths at rank `me` of a group of `own` ranks, where the other one has `other`.
+fn between(call: &mut Collective, (me, own): (u32, u32), other: u32) -> Result<(), StatementError> {
+    let (is_root, is_idle) = (call.root == Between::ROOT, call.root == Between::NO_ROOT);
+    if is_idle && call.kind.has_root() {
+        (call.input.len, call.output.len) = (0, 0);
+        return Ok(());
     }
+    // The group of the root has no blocks but those of the other one.
+    let of_blocks = if is_root { other } else { own };
+    let lengths = match call.kind {
+        Kind::Barrier | Kind::Scan | Kind::Exscan | Kind::Allreduce => return Ok(()),
+        Kind::Bcast => (0, call.output.len),
+        Kind::Reduce if is_root => (0, call.output.len),
+        Kind::Reduce => (call.input.len, 0),
+        Kind::Scatter => {
+            one_for_each(&call.sends, of_blocks)?;
+            if is_root { (call.sends.extent(other), 0) } else { (0, call.sends.at(me).len) }
+        }
+        Kind::Gather => {
+            one_for_each(&call.receives, of_blocks)?;
+            if is_root { (0, call.receives.extent(other)) } else { (call.receives.at(me).len, 0) }
+        }
+        Kind::Allgather => {
+            one_for_each(&call.receives, own + other)?;
+            let sizes = |first, last| -> Vec<u64> {
+                (first..last).map(|rank| call.receives.at(rank).len).collect()
+            };
+            let (given, taken) = (sizes(0, own), sizes(own, own + other));
+            if call.receives.are_equal() {
+                call.sends = call.receives.clone();
+            } else {
+                (call.sends, call.receives) = (Blocks::packed(&given), Blocks::packed(&taken));
+            }
+            (call.sends.at(me).len, call.receives.extent(other))
+        }
+        Kind::Alltoall => {
+            one_for_each(&call.sends, other)?;
+            one_for_each(&call.receives, other)?;
+            (call.sends.extent(other), call.receives.extent(other))
+        }
+        Kind::ReduceScatter | Kind::ReduceScatterBlock => {
+            one_for_each(&call.sends, own)?;
+            (call.sends.extent(own), call.sends.at(me).len)
+        }
+    };
+    (call.input.len, call.output.len) = lengths;
+    Ok(())
+}
+
+/// A list of blocks has one for each of so many ranks.
+fn one_for_each(blocks: &Blocks, ranks: u32) -> Result<(), StatementError> {
+    match blocks {
+        Blocks::List(list) if list.len() != ranks as usize => {
+            Err(StatementError::OneForEach { found: list.len(), ranks })
+        }
+        Blocks::List(_) | Blocks::Equal(_) => Ok(()),
+    }
+}
+
+fn lengths(call: &mut Collective, (me, ranks): (u32, u32)) -> Result<(), StatementError> {
+    one_for_each(&call.sends, ranks)?;
+    one_for_each(&call.receives, ranks)?;
     let at_root = |blocks: &Blocks| if call.root.0 == me { blocks.extent(ranks) } else { 0 };
     let Collective { sends, receives, .. } = &*call;
     let lengths = match call.kind {

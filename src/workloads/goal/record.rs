@@ -129,6 +129,7 @@ impl Writer {
                     Err(what) => return Err(refuse(&what, &program)),
                 },
                 Next::Offload(..) => return Err(refuse("work of a GPU", &program)),
+                Next::Clock => return Err(refuse("a clock that it reads", &program)),
                 Next::Fork | Next::Join => return Err(refuse("threads", &program)),
                 Next::Load(_) | Next::Take(_) | Next::Store(..) | Next::Copy(..) => {
                     return Err(refuse("memory of its own that it reads and writes", &program));

@@ -5,18 +5,26 @@ use std::sync::Arc;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
-use protocols::call::{Buffer, Call, CommCall, Exchange, Outcome, Partitioned, Peer, Requests};
+use mpi::topology::Neighbours;
+use protocols::call::{
+    Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Partitioned, Peer, Requests,
+};
+use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
 use super::record::{Ending, Returned};
 use crate::collectives::{self, Argument};
+use crate::seat::Seat;
 
 /// Names that every program knows, in the order of their slots: the rank and the number of ranks in
-/// `MPI_COMM_WORLD`, the number of `MPI_PROC_NULL`, and the number of a value that a call does not return.
-pub(crate) const NAMES: [&str; 6] = ["rank", "size", "proc_null", "undefined", "thread", "threads"];
+/// `MPI_COMM_WORLD`, the numbers of `MPI_PROC_NULL` and `MPI_ROOT`, and the number of a value that a call does not return.
+pub(crate) const NAMES: [&str; 7] =
+    ["rank", "size", "proc_null", "undefined", "thread", "threads", "mpi_root"];
 /// The number that stands for `MPI_PROC_NULL`: no rank minus a few.
 pub(crate) const PROC_NULL: i64 = -32_767;
+/// The number that stands for `MPI_ROOT`.
+const MPI_ROOT: i64 = -32_768;
 
 /// A step that only changes variables, or where the program goes on.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -71,6 +79,11 @@ pub(crate) enum Key {
     Target,
     /// One of the `ranks` of a group.
     Member,
+    /// A neighbour in a graph, by its place.
+    Edge {
+        of_sources: bool,
+        place: usize,
+    },
     Disp,
     /// Elements of so many bytes.
     Count {
@@ -160,6 +173,8 @@ impl Key {
             Self::High => "high",
             Self::Target => "target",
             Self::Member => "ranks",
+            Self::Edge { of_sources: true, .. } => "sources",
+            Self::Edge { of_sources: false, .. } => "destinations",
             Self::Disp => "disp",
             Self::OriginAt { .. } => "origin_at",
             Self::ResultAt { .. } => "result_at",
@@ -206,7 +221,8 @@ impl Computed {
         let found = self.value.value(values).map_err(|failure| error(&failure))?;
         // A key that takes ranks from `MPI_PROC_NULL` on takes no other number below 0.
         let (least, most) = self.range;
-        let no_rank = least == PROC_NULL && found == PROC_NULL;
+        let is_root = matches!(self.key, Key::Root { .. }) && found == MPI_ROOT;
+        let no_rank = least == PROC_NULL && (found == PROC_NULL || is_root);
         let least = if least == PROC_NULL { 0 } else { least };
         let no_color = self.key == Key::Color && found == UNDEFINED;
         if (least..=most).contains(&found) || no_rank || no_color {
@@ -280,14 +296,28 @@ impl Computed {
                 Key::RemoteLeader,
                 Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
             ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (
+                Key::Edge { of_sources, place },
+                Call::Communicators(CommCall::Arrange {
+                    by: Arrangement::Graph(neighbours), ..
+                }),
+            ) => {
+                let Neighbours { sources, destinations, .. } = neighbours;
+                let edges = if of_sources { sources } else { destinations };
+                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
+                Arc::make_mut(edges)[place] = Some(rank);
+            }
             (Key::High, Call::Communicators(CommCall::Merge { high, .. })) => *high = value != 0,
             (
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
                 Call::Collective(call) | Call::Icollective { call, .. },
             ) => {
                 let argument = if let Key::Root { .. } = self.key {
-                    let root = u32::try_from(value).expect("the range is that of ranks");
-                    Argument::Root(Rank(root))
+                    Argument::Root(match value {
+                        MPI_ROOT => Between::ROOT,
+                        PROC_NULL => Between::NO_ROOT,
+                        _ => Rank(u32::try_from(value).expect("the range is that of ranks")),
+                    })
                 } else if let Key::Elements { width, .. } = self.key {
                     Argument::Bytes(bytes() * width)
                 } else {
@@ -428,11 +458,7 @@ impl Computed {
 }
 
 /// Gives the buffers of a collective the lengths that they have at a rank of its communicator.
-pub(super) fn fit(
-    call: &mut Call,
-    place: (u32, u32),
-    in_place: bool,
-) -> Result<(), StatementError> {
+pub(super) fn fit(call: &mut Call, place: Seat, in_place: bool) -> Result<(), StatementError> {
     if let Call::Prepare(operation) = call {
         return fit(Arc::make_mut(operation), place, in_place);
     }
@@ -454,7 +480,7 @@ pub(super) const fn known(
     [rank, size]: [i64; 2],
     [thread, threads]: [i64; 2],
 ) -> [i64; NAMES.len()] {
-    [rank, size, PROC_NULL, UNDEFINED, thread, threads]
+    [rank, size, PROC_NULL, UNDEFINED, thread, threads, MPI_ROOT]
 }
 
 /// The value that a call returned; `None` where it returned none.
@@ -530,9 +556,16 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Part(_)
             | Returned::Probed(_) => None,
         },
-        ReturnValue::Rank | ReturnValue::Size => {
-            let Returned::Place([rank, size]) = returned else { return None };
-            Some(i64::from(if value == ReturnValue::Rank { *rank } else { *size }))
+        ReturnValue::Rank | ReturnValue::Size | ReturnValue::RemoteSize => {
+            let Returned::Place(Seat { rank, size, other }) = *returned else { return None };
+            let found = if value == ReturnValue::Rank {
+                Some(rank)
+            } else if value == ReturnValue::Size {
+                Some(size)
+            } else {
+                other
+            };
+            found.map(i64::from)
         }
         ReturnValue::OutCount => {
             let Returned::Some(ended) = returned else { return None };

@@ -142,6 +142,7 @@ impl Member {
             | Next::Fork
             | Next::Join
             | Next::Take(_)
+            | Next::Clock
             | Next::Copy(..)
             | Next::Offload(..)
             | Next::Tell(_)
@@ -286,6 +287,7 @@ impl Member {
             | CommCall::CreateGroup { comm, new, .. }
             | CommCall::Create { comm, new, .. }
             | CommCall::SplitShared { comm, new, .. }
+            | CommCall::Arrange { comm, new, .. }
             | CommCall::Merge { comm, new, .. } => {
                 self.comm(comm);
                 self.comm(new);

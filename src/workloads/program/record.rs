@@ -1,5 +1,6 @@
 //! What the calls of a program returned.
 
+use crate::seat::Seat;
 use protocols::call::{Outcome, Status};
 use protocols::contract::Region;
 
@@ -48,8 +49,8 @@ pub enum Returned {
     MaybeProbed(Option<Status>),
     /// `win_test`: its flag.
     WindowTested(bool),
-    /// `comm_rank`, `comm_size`: the rank, and the number of ranks.
-    Place([u32; 2]),
+    /// `comm_rank`, `comm_size`, `comm_remote_size`.
+    Place(Seat),
     /// `win_shared_query`: where the part lies.
     Part(Region),
 }

@@ -9,6 +9,7 @@ use super::control::{self, Control};
 use super::member::Member;
 use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
+use crate::seat::Seat;
 use crate::truncation::too_short;
 use form::expression::Expression;
 use mpi::communicator::Communicators;
@@ -58,7 +59,7 @@ pub struct ProgramStream {
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
     /// Its rank in communicators that it has asked for, and their sizes.
-    places: BTreeMap<Comm, [u32; 2]>,
+    places: BTreeMap<Comm, Seat>,
     /// The communicator that it asks for, before its next step.
     asking: Option<Comm>,
     /// The operations that were prepared for requests.
@@ -421,7 +422,7 @@ impl ProgramStream {
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
         let asked = extras.is_some_and(|extras| extras.asked);
         let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
-        let known = place.map(|place| place.map(i64::from));
+        let known = place.map(|seat| [seat.rank, seat.size].map(i64::from));
         let known = known.as_ref().map_or(&self.variables[..], |known| known);
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
             one.put(call, one.of(&self.variables)?, known);
@@ -430,9 +431,11 @@ impl ProgramStream {
         if asked || in_place {
             // Without a question the communicator has all ranks, in their order or in reverse.
             let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
-            let all = || control::place(&self.variables, reversed);
-            let place = place.map_or_else(all, |[me, ranks]| (me, ranks));
-            control::fit(call, place, in_place)?;
+            let all = || {
+                let (rank, size) = control::place(&self.variables, reversed);
+                Seat { rank, size, other: None }
+            };
+            control::fit(call, place.unwrap_or_else(all), in_place)?;
         }
         let computes =
             asked || in_place || extras.is_some_and(|extras| !extras.computed.is_empty());
@@ -554,10 +557,9 @@ impl ProgramStream {
             return Ok(Some(self.with_open_requests(call)));
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call {
-            // Nothing was begun by it, and the library does not know it.
             let prepared = self.prepared.remove(&request).ok_or(StatementError::NoRequest)?;
-            // Of a partitioned operation the library knows from its preparation on.
-            let known = matches!(*prepared, Call::Partitioned(_));
+            // Of what is not begun the library knows collectives and partitioned operations only.
+            let known = matches!(*prepared, Call::Icollective { .. } | Call::Partitioned(_));
             return Ok(known.then_some(call));
         }
         match idle_return(&call) {
@@ -645,7 +647,7 @@ impl ProgramStream {
             return Ok(());
         }
         if let (Some(comm), Reply::Numbers(place)) = (self.asking.take(), &reply) {
-            self.places.insert(comm, [place[0], place[1]]);
+            self.places.insert(comm, Seat::of(place));
             self.begun -= 1;
             return Ok(());
         }
@@ -714,11 +716,11 @@ impl ProgramStream {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
-                if let Some(open) = self.open.get_mut(request.0 as usize) {
-                    *open = None;
+                if self.is_open(*request) {
+                    self.open[request.0 as usize] = None;
+                    self.prepared.remove(request);
+                    self.freed.insert(*request);
                 }
-                self.prepared.remove(request);
-                self.freed.insert(*request);
                 None
             }
             (Call::OfRequest { request, .. }, Reply::Tested(outcome)) => {
@@ -731,9 +733,7 @@ impl ProgramStream {
                 self.begin(*request, buffer_of(call), of(call));
                 None
             }
-            (Call::Place { .. }, Reply::Numbers(place)) => {
-                Some(Returned::Place([place[0], place[1]]))
-            }
+            (Call::Place { .. }, Reply::Numbers(place)) => Some(Returned::Place(Seat::of(&place))),
             (
                 Call::FreeEndpoint { comm } | Call::Communicators(CommCall::Free { comm }),
                 Reply::Done,

@@ -14,19 +14,24 @@ use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::expression::text_of;
 use form::fields::COMMUNICATORS;
 use form::json::{Node, Value};
+use mpi::cartesian::Dimension;
 use mpi::envelope::Rank;
-use protocols::call::{Call, Comm, CommCall};
+use mpi::topology::Neighbours;
+use protocols::call::{Arrangement, Call, Comm, CommCall};
 
 /// Statements about endpoints, whose names stand for consecutive numbers.
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 10] = [
+pub(super) const STATEMENTS: [&str; 13] = [
     "comm_dup",
     "comm_split",
     "comm_split_type",
     "comm_create",
     "comm_create_group",
+    "cart_create",
+    "cart_sub",
+    "dist_graph_create_adjacent",
     "intercomm_create",
     "intercomm_merge",
     "comm_free",
@@ -39,6 +44,8 @@ pub(super) const STATEMENTS: [&str; 10] = [
 pub(super) enum Kind {
     /// Of processes; with the one of every job that it is like, if it is like one.
     Processes(Option<Comm>),
+    /// Of processes that are neighbours; how many sources and destinations each has.
+    Arranged([usize; 2]),
     /// An endpoint's.
     Endpoint,
 }
@@ -55,7 +62,7 @@ impl Named {
     pub(super) const fn like(self) -> Option<Comm> {
         match self.kind {
             Kind::Processes(like) => like,
-            Kind::Endpoint => None,
+            Kind::Arranged(_) | Kind::Endpoint => None,
         }
     }
 }
@@ -164,6 +171,39 @@ impl Communicators {
                 let group = ranks.iter().map(|value| rank(value.as_count())).collect();
                 let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
+            }
+            "cart_create" => {
+                of_processes(out, node, path, old);
+                let dimensions = dimensions(out, node, path);
+                let neighbours = 2 * dimensions.len();
+                let kind = Kind::Arranged([neighbours; 2]);
+                let new = self.make(out, (node, nested), path, kind);
+                let by = Arrangement::Grid(dimensions.into());
+                Call::Communicators(CommCall::Arrange { comm, by, new })
+            }
+            "cart_sub" => {
+                of_processes(out, node, path, old);
+                let remain: Vec<bool> = flags(node, "remain");
+                let neighbours = 2 * remain.iter().filter(|remain| **remain).count();
+                let kind = Kind::Arranged([neighbours; 2]);
+                let new = self.make(out, (node, nested), path, kind);
+                let by = Arrangement::Subgrid(remain.into());
+                Call::Communicators(CommCall::Arrange { comm, by, new })
+            }
+            "dist_graph_create_adjacent" => {
+                of_processes(out, node, path, old);
+                let [sources, destinations] = ["sources", "destinations"].map(|key| {
+                    let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+                    // The reader of the statement puts expressions into their places.
+                    let named =
+                        |value: &Node| text_of(value).is_none().then(|| rank(value.as_count()));
+                    all.iter().map(named).collect::<Vec<_>>()
+                });
+                let kind = Kind::Arranged([sources.len(), destinations.len()]);
+                let new = self.make(out, (node, nested), path, kind);
+                let (sources, destinations) = (sources.into(), destinations.into());
+                let by = Arrangement::Graph(Neighbours { sources, destinations, of_grid: false });
+                Call::Communicators(CommCall::Arrange { comm, by, new })
             }
             "intercomm_create" => {
                 of_processes(out, node, path, old);
@@ -316,6 +356,27 @@ pub fn never_freed(ranks: &[RankProgram], of_a_rank: usize) -> Vec<Unfreed> {
         found.extend(open.into_values());
     }
     found
+}
+
+/// The dimensions of a grid.
+fn dimensions(out: &mut Diagnostics, node: &Node, path: &str) -> Vec<Dimension> {
+    let extents = node.get("dims").and_then(Node::elements).unwrap_or(&[]);
+    let periods = flags(node, "periods");
+    if let Some(given) = node.get("periods").filter(|_| periods.len() != extents.len()) {
+        let found = format!("the list has {} entries", periods.len());
+        let allowed = format!("one for each of {} dimensions is needed", extents.len());
+        let at = format!("{path}.periods");
+        out.push(Diagnostic::error(&codes::CONTRADICTION, given.span, at, found, allowed));
+    }
+    let periods = periods.into_iter().chain(std::iter::repeat(false));
+    let extents = extents.iter().map(|extent| u32::try_from(extent.as_count()));
+    let extents = extents.map(|extent| extent.expect("the shape limits the extent"));
+    extents.zip(periods).map(|(extent, periodic)| Dimension { extent, periodic }).collect()
+}
+
+fn flags(node: &Node, key: &str) -> Vec<bool> {
+    let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+    all.iter().map(|one| matches!(one.value, Value::Bool(true))).collect()
 }
 
 fn rank(number: u64) -> Rank {

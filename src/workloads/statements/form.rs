@@ -17,10 +17,10 @@ use partitions::{ALL, FIRST, LAST, LIST, ONE, PARTITIONS, THREAD};
 use pieces::{COUNT, MESSAGE, ROOM, TYPE, WITHIN};
 use returned::{
     EXPECT_ALL_FLAGGED, EXPECT_ENDED, EXPECT_FLAG_OF_PARTITION, EXPECT_FLAGGED, EXPECT_INDEXED,
-    EXPECT_INDEXED_FLAGGED, EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_SOME,
-    EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED, INTO_FLAG_OF_PARTITION,
-    INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER, INTO_RANK, INTO_RECEIVED,
-    INTO_SOME, INTO_TESTED,
+    EXPECT_INDEXED_FLAGGED, EXPECT_NUMBER, EXPECT_RANK, EXPECT_RECEIVED, EXPECT_REMOTE,
+    EXPECT_SOME, EXPECT_STATUSES, EXPECT_TESTED, INTO_ALL_FLAGGED, INTO_ENDED,
+    INTO_FLAG_OF_PARTITION, INTO_FLAGGED, INTO_INDEXED, INTO_INDEXED_FLAGGED, INTO_NUMBER,
+    INTO_RANK, INTO_RECEIVED, INTO_REMOTE, INTO_SOME, INTO_TESTED,
 };
 
 static MEMBERS: Shape = Shape::Expression(&Shape::Count { min: 0, max: MOST_OF_ARRAY });
@@ -77,7 +77,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 69] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 74] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -260,17 +260,22 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 69] = [
         &[COMM_FIELD, EXPECT_NUMBER, INTO_NUMBER],
         "MPI_Comm_size; of an intercommunicator that of the own group",
     ),
+    variant("comm_remote_size", &[COMM_FIELD, EXPECT_REMOTE, INTO_REMOTE], "MPI_Comm_remote_size"),
     communicators::DUP,
     communicators::SPLIT,
     communicators::SPLIT_TYPE,
     communicators::CREATE,
     communicators::CREATE_GROUP,
+    communicators::CART_CREATE,
+    communicators::CART_SUB,
+    communicators::GRAPH,
     communicators::INTERCOMM_CREATE,
     communicators::INTERCOMM_MERGE,
     communicators::FREE,
     communicators::CREATE_ENDPOINTS,
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
+    collectives::BARRIER_INIT,
     outside::COMPUTE,
     outside::TIMER,
     buffers::STORE,

@@ -12,7 +12,7 @@ use mpi::observation::ReturnValue;
 use protocols::call::{Buffer, Requests};
 use protocols::contract::Handle;
 
-const VALUES: [ReturnValue; 9] = [
+const VALUES: [ReturnValue; 10] = [
     ReturnValue::Source,
     ReturnValue::Tag,
     ReturnValue::Count,
@@ -21,6 +21,7 @@ const VALUES: [ReturnValue; 9] = [
     ReturnValue::OutCount,
     ReturnValue::Rank,
     ReturnValue::Size,
+    ReturnValue::RemoteSize,
     ReturnValue::Cancelled,
 ];
 
@@ -34,6 +35,7 @@ const fn type_of(value: ReturnValue) -> Type {
         | ReturnValue::Index
         | ReturnValue::Rank
         | ReturnValue::Size
+        | ReturnValue::RemoteSize
         | ReturnValue::OutCount => Type::Integer,
     }
 }

@@ -35,6 +35,8 @@ pub enum Step {
     Collective(Chosen),
     /// A nonblocking collective, with its request.
     Begun(Chosen, Handle),
+    /// A collective that is prepared for its request.
+    Prepared(Chosen, Handle),
     /// The start of operations that were prepared for these requests.
     Start(Requests),
     /// Work outside the library.
@@ -45,6 +47,23 @@ pub enum Step {
     Access(Arc<Access>),
     /// Variables, loops and conditions.
     Control(ControlStep),
+}
+
+impl Step {
+    /// The collective of the step, if it has one.
+    pub(crate) const fn collective(&self) -> Option<&Chosen> {
+        match self {
+            Self::Collective(chosen) | Self::Begun(chosen, _) | Self::Prepared(chosen, _) => {
+                Some(chosen)
+            }
+            Self::Call(_)
+            | Self::Start(_)
+            | Self::Compute(_)
+            | Self::Timer(_)
+            | Self::Access(_)
+            | Self::Control(_) => None,
+        }
+    }
 }
 
 /// A step of the control flow; several make up a loop or a condition.

@@ -192,6 +192,7 @@ impl WrittenProgram {
             Step::Call(_)
             | Step::Collective(_)
             | Step::Begun(..)
+            | Step::Prepared(..)
             | Step::Start(_)
             | Step::Compute(_)
             | Step::Timer(_)
@@ -234,6 +235,11 @@ impl WrittenProgram {
                 Step::Begun(chosen, request) => {
                     let call = Arc::new(ranks.placed(chosen));
                     Does::Call(Call::Icollective { request: *request, call })
+                }
+                Step::Prepared(chosen, request) => {
+                    let call = Arc::new(ranks.placed(chosen));
+                    let operation = Call::Icollective { request: *request, call };
+                    Does::Call(Call::Prepare(Arc::new(operation)))
                 }
                 Step::Start(requests) => Does::Start(requests.clone()),
                 Step::Compute(time) => Does::Compute(*time),
@@ -333,19 +339,7 @@ impl Workload for WrittenProgram {
     }
 
     fn collectives(&self) -> Vec<&Chosen> {
-        let mut all = Vec::new();
-        for statement in self.statements() {
-            match &statement.step {
-                Step::Collective(chosen) | Step::Begun(chosen, _) => all.push(chosen),
-                Step::Call(_)
-                | Step::Start(_)
-                | Step::Compute(_)
-                | Step::Timer(_)
-                | Step::Access(_)
-                | Step::Control(_) => {}
-            }
-        }
-        all
+        self.statements().filter_map(|statement| statement.step.collective()).collect()
     }
 
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {

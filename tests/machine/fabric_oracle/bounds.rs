@@ -21,6 +21,15 @@ fn check(what: &str, found: i64, most: i64) {
     assert!(found.abs() <= most, "{what}: {found}, at most {most} was promised");
 }
 
+/// `found` is off by more than was `promised`: a promise of ADR 3 that is not met. It may not get worse than
+/// `most`, and where it is met again, this becomes a [`check`].
+#[track_caller]
+fn missed(what: &str, found: i64, promised: i64, most: i64) {
+    let off = found.abs();
+    assert!(off > promised, "{what}: {found} is within {promised}: the promise is met again");
+    assert!(off <= most, "{what}: {found}, {promised} was promised, at most {most} was found");
+}
+
 fn errors(work: &Workload, window: usize) -> Errors {
     let errors = compare(work, window).0;
     check("overcommit", errors.overcommit.max(0), PERCENT);
@@ -122,13 +131,13 @@ fn short_bulk_ends_within_rounds() {
     check("worst bulk", windowed.bulk_worst_ps, round);
     check("bulk mean", windowed.bulk_mean, 25 * PERCENT / 10);
     // Windows that fill all at once in the beginning are not modelled.
-    check("small mean", windowed.small_mean, 26 * PERCENT / 10);
-    check("small p99", windowed.small_p99, 413 * PERCENT / 10);
+    missed("small mean", windowed.small_mean, 16 * PERCENT / 10, 26 * PERCENT / 10);
+    missed("small p99", windowed.small_p99, 41 * PERCENT, 413 * PERCENT / 10);
     let shrinking = errors(&pairs(1, 16), 64);
     check("worst bulk", shrinking.bulk_worst_ps, 5 * round);
     check("bulk mean", shrinking.bulk_mean, 25 * PERCENT / 10);
     check("small mean", shrinking.small_mean, 27 * PERCENT);
-    check("small p99", shrinking.small_p99, 419 * PERCENT / 10);
+    missed("small p99", shrinking.small_p99, 41 * PERCENT, 419 * PERCENT / 10);
     let round = 36 * TURN;
     let together = errors(&incast(0), 64);
     check("worst bulk", together.bulk_worst_ps, round);

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use super::{Case, Sound};
 use crate::reference::Example;
-use crate::small::{Small, WORLD, barrier, begin, gives, iprobe, recv, send, user, wait, wait_all};
+use crate::small::{
+    Small, WORLD, barrier, begin, gives, iprobe, prepared, recv, send, started, user, wait,
+    wait_all,
+};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::call::{Call, Comm};
+use mpisim::protocols::call::{Call, Comm, OfRequest};
 use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
+use mpisim::protocols::contract::Handle;
 use mpisim::protocols::mutant::Mutant;
 
 pub(super) fn cases() -> Vec<(&'static str, Case)> {
@@ -49,6 +53,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("3 ranks, two broadcasts under way", two_broadcasts_under_way()),
         ("2 ranks, communicators in two orders", communicators_in_two_orders()),
         ("3 ranks, a barrier under way", a_barrier_under_way()),
+        ("2 ranks, what is prepared is started in two orders", started_in_two_orders()),
+        ("2 ranks, one frees what was prepared", one_frees_what_was_prepared()),
         (
             "2 ranks, an alltoall in place",
             in_place(Kind::Alltoall, &[(Mutant::NeverAside, "C1")], &[]),
@@ -138,6 +144,44 @@ fn communicators_in_two_orders() -> Case {
         found: &[(Mutant::CountsByProcess, "deadlock")],
         harmless: &[Mutant::OneNumber],
         ..Case::new(Small::new(calls))
+    }
+}
+
+fn bcast(request: u32, bytes: u64) -> Call {
+    begin(request, Arc::new(Collective::bcast(WORLD, Rank(0), user(request, bytes))))
+}
+
+/// Both ranks prepare these in their order; the second one starts them in the other order.
+fn in_two_orders(operations: &[Call; 2]) -> Small {
+    let [one, other] = operations;
+    let starts = [[one, other], [other, one]].map(|order| order.map(|it| started(it.clone())));
+    let all = starts.map(|starts| {
+        operations.iter().map(prepared).chain(starts).chain([wait_all(0, 2)]).collect()
+    });
+    Small::new(all.to_vec())
+}
+
+fn started_in_two_orders() -> Case {
+    let operations = [bcast(0, 8), begin(1, Arc::new(Collective::barrier(WORLD)))];
+    Case {
+        found: &[(Mutant::CountsStarts, "deadlock"), (Mutant::PreparedAlike, "C4")],
+        harmless: &[Mutant::TurnAgain],
+        ..Case::new(in_two_orders(&operations))
+    }
+}
+
+/// The number of what one rank has freed is in use at the other.
+fn one_frees_what_was_prepared() -> Case {
+    let [first, second] = [bcast(0, 8), bcast(1, 8)];
+    let free = Call::OfRequest { does: OfRequest::Free, request: Handle(0) };
+    let start = || [started(second.clone()), wait(1)];
+    let [first, second] = [prepared(&first), prepared(&second)];
+    let frees = [first.clone(), free, second.clone()].into_iter().chain(start()).collect();
+    let keeps = [first, second.clone()].into_iter().chain(start()).collect();
+    Case {
+        found: &[(Mutant::TurnAgain, "deadlock")],
+        harmless: &[Mutant::CountsStarts],
+        ..Case::new(Small::new(vec![frees, keeps]))
     }
 }
 

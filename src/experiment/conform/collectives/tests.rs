@@ -1,6 +1,6 @@
 //! The recorded collectives by every algorithm; and files that are none.
 
-use super::super::{Cases, Simulated, Vectors, judge, matching, one_sided};
+use super::super::{Cases, Simulated, Vectors, judge, matching, one_sided, programs};
 use super::*;
 use protocols::collectives::Kind;
 
@@ -51,6 +51,8 @@ impl matching::World for Careless {
 }
 
 impl one_sided::World for Careless {}
+
+impl programs::World for Careless {}
 
 impl World for Careless {
     fn collective(&self, ranks: &[Taking], schedule: u64) -> Result<Vec<Vec<u8>>, String> {

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::conform::matching::World;
-use crate::conform::{Finished, Sent, collectives, one_sided};
+use crate::conform::{Finished, Sent, collectives, one_sided, programs};
 use mpi::communicator::Communicators;
 use mpi::envelope::{Envelope, Rank, Selection};
 use mpi::matching::{MatchingEngine, Unexpected};
@@ -83,6 +83,8 @@ struct Job {
 }
 
 impl collectives::World for Ideal {}
+
+impl programs::World for Ideal {}
 
 impl one_sided::World for Ideal {}
 
@@ -172,6 +174,7 @@ impl Job {
                 | Next::Tell(_)
                 | Next::Load(_)
                 | Next::Take(_)
+                | Next::Clock
                 | Next::Store(..)
                 | Next::Copy(..) => {}
                 Next::End => process.ended = true,

@@ -504,7 +504,7 @@ impl Messages {
             Via::Hca => out.emit(|| Action::Register { region: into }),
             Via::SharedMemory => out.emit(|| Action::Expose { region: into }),
         }
-        out.emit(|| Action::Work(Step::Control));
+        out.emit(|| Action::Work(Step::Handshake));
         out.emit(|| Action::Send {
             to: route,
             via: wire.via,

@@ -123,7 +123,7 @@ impl Messages {
         if pins {
             out.emit(|| Action::Register { region: buffer });
         }
-        out.emit(|| Action::Work(Step::Control));
+        out.emit(|| Action::Work(Step::Handshake));
         out.emit(|| Action::Send {
             to: route,
             via: wire.via,

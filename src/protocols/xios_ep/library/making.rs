@@ -211,6 +211,7 @@ impl Endpoint {
             CommCall::Merge { high, new, .. } => (Wish::Merge { high }, new),
             CommCall::CreateGroup { .. }
             | CommCall::Create { .. }
+            | CommCall::Arrange { .. }
             | CommCall::SplitShared { .. } => {
                 let function = call.function();
                 return Step::refuse(&format!("the endpoint library does not offer {function}"));

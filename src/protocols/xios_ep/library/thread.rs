@@ -251,6 +251,7 @@ impl<P: Program<Library>> Program<EpLibrary> for EpThread<P> {
                     Next::Fork => return Next::Fork,
                     Next::Join => return Next::Join,
                     Next::Tell(fact) => return Next::Tell(fact),
+                    Next::Clock => return Next::Clock,
                     Next::Load(region) => return Next::Load(self.endpoint.touched(region)),
                     Next::Take(region) => return Next::Take(self.endpoint.touched(region)),
                     Next::Store(region, value) => {

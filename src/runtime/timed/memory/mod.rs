@@ -14,6 +14,8 @@ mod mapped;
 mod peer_copy;
 mod waiters;
 
+use std::rc::Rc;
+
 use super::context::Context;
 use super::observers::Observers;
 use super::setup::Kernel;
@@ -26,6 +28,7 @@ use mpi::rma::ticket_lock::TicketLock;
 use mpi::rma::update::Effect;
 pub(super) use peer_copy::{CopyPart, PeerCopies};
 use protocols::contract::{ASKED, Change, Counter, Lane, Process, Region, Token};
+use protocols::process_memory::ProcessMemory;
 use protocols::typed::TypedCopy;
 use units::{Time, TimeDelta};
 use waiters::Notice;
@@ -45,13 +48,13 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(
-        processes: usize,
+        (processes, real): (usize, Option<Rc<dyn ProcessMemory>>),
         payload: Payload,
         kernel: Option<Kernel>,
         counter_lag: TimeDelta,
     ) -> Self {
         Self {
-            bytes: Memories::new(processes, payload),
+            bytes: Memories::new(processes, payload).with_real_processes(real),
             mapped: Mapped::default(),
             waiters: Waiters::default(),
             peer_copies: PeerCopies::new(kernel.unwrap_or_default()),

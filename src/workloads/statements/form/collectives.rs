@@ -78,14 +78,25 @@ static SEGMENT: Shape = bytes(1, 1 << 30);
 const MOST_RULES: usize = 1024;
 static RANKS: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
 static OUTSTANDING: Shape = Shape::Count { min: 1, max: 1_000_000 };
-static ROOT_RANK: Shape = Shape::Expression(&Shape::Count { min: 0, max: u32::MAX as u64 });
+static ROOT_RANK: Shape = Shape::Expression(&Shape::Either(&[
+    Shape::Count { min: 0, max: u32::MAX as u64 },
+    Shape::Word(&[
+        ("mpi_root", "MPI_ROOT, between two groups: the caller is the root"),
+        ("proc_null", "MPI_PROC_NULL, between two groups: another rank of the caller's group is"),
+    ]),
+]));
 static COUNT: Shape = Shape::Count { min: 0, max: MOST_ELEMENTS };
 static COMPUTED_COUNT: Shape = Shape::Expression(&COUNT);
 static COMPUTED_SIZE: Shape = Shape::Expression(&SIZE);
 static COUNTS: Shape = Shape::List { of: &COUNT, min: 0, max: 4_096 };
 static SIZES: Shape = Shape::List { of: &SIZE, min: 0, max: 4_096 };
 
-const ROOT: Field = default("root", &ROOT_RANK, "0", "The root's rank in the communicator.");
+const ROOT: Field = default(
+    "root",
+    &ROOT_RANK,
+    "0",
+    "The root's rank in the communicator; between two groups its rank in the other one.",
+);
 const MESSAGE: Field = required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the message.");
 const BLOCK: Field =
     required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the block of each rank.");
@@ -105,12 +116,17 @@ macro_rules! fields {
     ([$($field:expr),* $(,)?] $($more:expr)?) => { [$($field,)* $($more)?] };
 }
 
-/// The statements of a program: those that wait, and those that only begin.
+/// The statements of a program: those that wait, those that only begin, and those that prepare.
 macro_rules! statements {
-    ($([$name:literal $begins:literal $fields:tt $function:literal $begin:literal])*) => {
+    ($([$name:literal $fields:tt $function:literal])*) => {
         [$(
-            variant($name, &fields!($fields), $function),
-            variant($begins, &fields!($fields REQ), $begin),
+            variant($name, &fields!($fields), concat!("MPI_", $function)),
+            variant(concat!("i", $name), &fields!($fields REQ), concat!("MPI_I", $name)),
+            variant(
+                concat!($name, "_init"),
+                &fields!($fields REQ),
+                concat!("MPI_", $function, "_init"),
+            ),
         )*]
     };
 }
@@ -132,6 +148,21 @@ const RECEIVE_SIZES: Field = required(
     "Bytes of the block from each rank, one after the other in the receive buffer.",
 );
 
+const NEIGHBOUR_BLOCK: Field =
+    required("size", &COMPUTED_SIZE, "\"8 B\"", "Bytes of the block of each neighbour.");
+const OWN_BLOCK: Field = required(
+    "size",
+    &COMPUTED_SIZE,
+    "\"8 B\"",
+    "Bytes of the block that goes to each destination.",
+);
+const SOURCE_SIZES: Field =
+    required("sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block from each source.");
+const DESTINATION_SIZES: Field =
+    required("send_sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block for each destination.");
+const FROM_SIZES: Field =
+    required("receive_sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block from each source.");
+
 const IN_PLACE: Field = default(
     "in_place",
     &Shape::Flag,
@@ -139,26 +170,32 @@ const IN_PLACE: Field = default(
     "MPI_IN_PLACE: what a rank gives lies in its receive buffer, where the result goes; of scatter, gather and reduce at the root alone, and of scatter what the root keeps stays in its send buffer.",
 );
 
-/// `MPI_Ibarrier`; the barrier that waits stands with the messages.
+/// `MPI_Ibarrier` and `MPI_Barrier_init`; the barrier that waits stands with the messages.
 pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
+pub(super) const BARRIER_INIT: Variant =
+    variant("barrier_init", &[COMM_FIELD, REQ], "MPI_Barrier_init");
 
 #[rustfmt::skip]
-pub(super) static STATEMENTS: [Variant; 30] = statements! {
-    ["bcast" "ibcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "MPI_Bcast" "MPI_Ibcast"]
-    ["scatter" "iscatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "MPI_Scatter" "MPI_Iscatter"]
-    ["scatterv" "iscatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "MPI_Scatterv" "MPI_Iscatterv"]
-    ["gather" "igather" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHER)] "MPI_Gather" "MPI_Igather"]
-    ["gatherv" "igatherv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHERV)] "MPI_Gatherv" "MPI_Igatherv"]
-    ["allgather" "iallgather" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgather" "MPI_Iallgather"]
-    ["allgatherv" "iallgatherv" [BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "MPI_Allgatherv" "MPI_Iallgatherv"]
-    ["reduce" "ireduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "MPI_Reduce" "MPI_Ireduce"]
-    ["allreduce" "iallreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "MPI_Allreduce" "MPI_Iallreduce"]
-    ["reduce_scatter" "ireduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "MPI_Reduce_scatter" "MPI_Ireduce_scatter"]
-    ["reduce_scatter_block" "ireduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "MPI_Reduce_scatter_block" "MPI_Ireduce_scatter_block"]
-    ["alltoall" "ialltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "MPI_Alltoall" "MPI_Ialltoall"]
-    ["alltoallv" "ialltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "MPI_Alltoallv" "MPI_Ialltoallv"]
-    ["scan" "iscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "MPI_Scan" "MPI_Iscan"]
-    ["exscan" "iexscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "MPI_Exscan" "MPI_Iexscan"]
+pub(super) static STATEMENTS: [Variant; 57] = statements! {
+    ["bcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "Bcast"]
+    ["scatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "Scatter"]
+    ["scatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "Scatterv"]
+    ["gather" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHER)] "Gather"]
+    ["gatherv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHERV)] "Gatherv"]
+    ["allgather" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "Allgather"]
+    ["allgatherv" [BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "Allgatherv"]
+    ["reduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "Reduce"]
+    ["allreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "Allreduce"]
+    ["reduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "Reduce_scatter"]
+    ["reduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "Reduce_scatter_block"]
+    ["alltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "Alltoall"]
+    ["alltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "Alltoallv"]
+    ["neighbor_allgather" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgather"]
+    ["neighbor_allgatherv" [OWN_BLOCK, SOURCE_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgatherv"]
+    ["neighbor_alltoall" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoall"]
+    ["neighbor_alltoallv" [DESTINATION_SIZES, FROM_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoallv"]
+    ["scan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "Scan"]
+    ["exscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "Exscan"]
 };
 
 /// A rule by which an operation chooses its algorithm. Its reader checks the words of the algorithm.

@@ -59,6 +59,32 @@ static OF_GROUP: [Field; 4] = [
     default("tag", &GROUP_TAG, "0", "Tells groups of one `comm` apart that are made at once."),
     NEW,
 ];
+static EXTENTS: Shape =
+    Shape::List { of: &Shape::Count { min: 1, max: u32::MAX as u64 }, min: 0, max: 32 };
+static FLAGS: Shape = Shape::List { of: &Shape::Flag, min: 0, max: 32 };
+static EDGES: Shape = Shape::List { of: &COMPUTED_RANK, min: 0, max: 4_096 };
+static OF_CART: [Field; 4] = [
+    COMM_FIELD,
+    required(
+        "dims",
+        &EXTENTS,
+        "[ 2, 1 ]",
+        "Positions of each dimension; ranks of `comm` beyond them get no communicator.",
+    ),
+    default("periods", &FLAGS, "false for each", "Whether each dimension is periodic."),
+    NEW,
+];
+static OF_CART_SUB: [Field; 3] = [
+    MADE,
+    required("remain", &FLAGS, "[ true, false ]", "Which dimensions of the grid remain."),
+    NEW,
+];
+static OF_GRAPH: [Field; 4] = [
+    COMM_FIELD,
+    required("sources", &EDGES, "[ 1 ]", "The ranks from which messages come."),
+    required("destinations", &EDGES, "[ 1 ]", "The ranks to which messages go."),
+    NEW,
+];
 static OF_INTERCOMM: [Field; 6] = [
     COMM_FIELD,
     default("leader", &COMPUTED_RANK, "0", "The rank in `comm` that leads this group."),
@@ -94,6 +120,14 @@ pub(super) const CREATE_GROUP: Variant = variant(
     "comm_create_group",
     &OF_GROUP,
     "MPI_Comm_create_group, called by the ranks of the group only",
+);
+pub(super) const CART_CREATE: Variant =
+    variant("cart_create", &OF_CART, "MPI_Cart_create without reorder");
+pub(super) const CART_SUB: Variant = variant("cart_sub", &OF_CART_SUB, "MPI_Cart_sub");
+pub(super) const GRAPH: Variant = variant(
+    "dist_graph_create_adjacent",
+    &OF_GRAPH,
+    "MPI_Dist_graph_create_adjacent without weights and reorder",
 );
 pub(super) const INTERCOMM_CREATE: Variant = variant(
     "intercomm_create",

@@ -49,6 +49,17 @@ const KEPT_RANK: [Field; 1] = [optional("rank", &Shape::Name, "The variable of t
 const KEPT_NUMBER: [Field; 1] =
     [optional("size", &Shape::Name, "The variable of the number of ranks.")];
 
+const REMOTE: [Field; 1] = [optional(
+    "remote_size",
+    &WHOLE,
+    "The number of ranks of the other group; `undefined` where there is one group.",
+)];
+const KEPT_REMOTE: [Field; 1] = [optional(
+    "remote_size",
+    &Shape::Name,
+    "The variable of the number of ranks of the other group.",
+)];
+
 const PART: [Field; 1] = [optional("count", &BYTES, "Bytes of the part of the window.")];
 
 const KEPT_STATUS: [Field; 3] = [
@@ -109,6 +120,7 @@ returned! {
     EXPECT_FLAG_OF_PARTITION INTO_FLAG_OF_PARTITION FLAG KEPT_FLAG: "MPI_Parrived"
     EXPECT_RANK INTO_RANK RANK KEPT_RANK: "MPI_Comm_rank"
     EXPECT_NUMBER INTO_NUMBER NUMBER KEPT_NUMBER: "MPI_Comm_size"
+    EXPECT_REMOTE INTO_REMOTE REMOTE KEPT_REMOTE: "MPI_Comm_remote_size"
     EXPECT_PART INTO_PART PART KEPT_PART: "a query of a shared window"
 }
 

@@ -1,0 +1,362 @@
+//! The MPI library that programs link: it hands each call to the simulator and carries out the answer.
+//!
+//! It has no MPI logic. A function's arguments become words of 64 bits and go into a pipe; what comes back is what
+//! to do before the function returns: bytes to write, a function of the program's to call. See `wire.rs`.
+//!
+//! All of it is unsafe by nature, since addresses come from outside. What keeps it right: the simulator answers
+//! only a process that waits, names only addresses that this process gave it, and one thread at a time calls
+//! (`MPI_THREAD_SERIALIZED` at most).
+
+#![allow(unsafe_code, reason = "the interface of MPI is one of C pointers")]
+
+use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+#[path = "../wire.rs"]
+#[allow(dead_code, reason = "the other side's half")]
+mod wire;
+
+use wire::{FRAME_HEAD, REQUEST_HEAD, REQUEST_MOST};
+
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+unsafe extern "C" {
+    fn read(file: c_int, to: *mut c_void, most: usize) -> isize;
+    fn write(file: c_int, from: *const c_void, most: usize) -> isize;
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn getpid() -> c_int;
+    fn getppid() -> c_int;
+    fn fcntl(file: c_int, command: c_int, ...) -> c_int;
+    fn prctl(option: c_int, ...) -> c_int;
+    fn clock_gettime(clock: c_int, to: *mut Timespec) -> c_int;
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+    fn free(memory: *mut c_void);
+    fn exit(status: c_int) -> !;
+    fn _exit(status: c_int) -> !;
+}
+
+const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
+const F_SETFD: c_int = 2;
+const FD_CLOEXEC: c_int = 1;
+const PR_SET_PDEATHSIG: c_int = 1;
+const SIGKILL: c_int = 9;
+const EINTR: i32 = 4;
+
+const BUFFER: usize = 8192;
+
+/// The way to the simulator. A callback may call MPI while an answer is carried out: all state is in cells.
+struct Engine {
+    from: c_int,
+    to: c_int,
+    pid: c_int,
+    /// Whether the simulator asks for the CPU time between calls.
+    is_timed: Cell<bool>,
+    /// CPU time of this thread at the end of the last call, in nanoseconds.
+    left_at: Cell<u64>,
+    /// What came and is not taken yet lies from `start` to `end`.
+    buffer: UnsafeCell<[u8; BUFFER]>,
+    start: Cell<usize>,
+    end: Cell<usize>,
+}
+
+struct Single(OnceCell<Engine>);
+// SAFETY: `OWNER` lets one thread in at a time.
+unsafe impl Sync for Single {}
+static ENGINE: Single = Single(OnceCell::new());
+/// 0, or a number of the thread that is inside; callbacks of that thread may call again.
+static OWNER: AtomicI32 = AtomicI32::new(0);
+
+thread_local!(static THREAD: u8 = const { 0 });
+
+/// A number of this thread, other than 0.
+fn thread() -> i32 {
+    THREAD.with(|mark| (std::ptr::from_ref(mark).addr() >> 4) as i32 | 1)
+}
+
+fn stop(why: &str) -> ! {
+    let text = format!("mpisim: {why}\n");
+    // SAFETY: the text is alive; standard error may be closed, which changes nothing.
+    unsafe {
+        write(2, text.as_ptr().cast(), text.len());
+        _exit(70)
+    }
+}
+
+/// The two descriptors that the simulator has left open, where there are any.
+fn descriptors() -> Option<(c_int, c_int)> {
+    // SAFETY: the name ends with 0, and nobody changes the environment while a program is loaded or in its first call.
+    let text = unsafe {
+        let name = c"MPISIM_CHANNEL";
+        let value = getenv(name.as_ptr());
+        if value.is_null() {
+            return None;
+        }
+        CStr::from_ptr(value)
+    };
+    let (from, to) = text.to_str().ok()?.split_once(',')?;
+    Some((from.parse().ok()?, to.parse().ok()?))
+}
+
+/// Runs when the library is loaded: the process ends with the simulator, and its own children have no part in the
+/// channel.
+extern "C" fn loaded() {
+    let Some((from, to)) = descriptors() else { return };
+    // SAFETY: plain system calls on descriptors that are ours.
+    unsafe {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if getppid() == 1 {
+            _exit(70);
+        }
+        fcntl(from, F_SETFD, FD_CLOEXEC);
+        fcntl(to, F_SETFD, FD_CLOEXEC);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;
+
+fn cpu_time() -> u64 {
+    let mut now = Timespec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: `now` is ours.
+    unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    now.seconds as u64 * 1_000_000_000 + now.nanoseconds as u64
+}
+
+impl Engine {
+    fn connect() -> Self {
+        let Some((from, to)) = descriptors() else {
+            stop("this program uses mpisim's MPI library: start it with `mpisim exec -n RANKS -- PROGRAM`");
+        };
+        // SAFETY: no arguments.
+        let pid = unsafe { getpid() };
+        let engine = Self {
+            from,
+            to,
+            pid,
+            is_timed: Cell::new(false),
+            left_at: Cell::new(0),
+            buffer: UnsafeCell::new([0; BUFFER]),
+            start: Cell::new(0),
+            end: Cell::new(0),
+        };
+        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64]);
+        engine.is_timed.set(engine.answered() != 0);
+        engine
+    }
+
+    fn ask(&self, function: u32, words: &[u64]) {
+        let mut request = [0_u8; REQUEST_MOST];
+        let cpu = if self.is_timed.get() { cpu_time().saturating_sub(self.left_at.get()) } else { 0 };
+        request[..4].copy_from_slice(&function.to_ne_bytes());
+        request[4..8].copy_from_slice(&(words.len() as u32).to_ne_bytes());
+        request[8..16].copy_from_slice(&cpu.to_ne_bytes());
+        for (place, word) in request[REQUEST_HEAD..].chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        self.send(request.as_ptr(), REQUEST_HEAD + 8 * words.len());
+    }
+
+    fn send(&self, mut from: *const u8, mut length: usize) {
+        while length > 0 {
+            // SAFETY: `length` bytes at `from` are readable: a request of ours, or what the program said is its buffer.
+            let written = unsafe { write(self.to, from.cast(), length) };
+            if written < 0 && std::io::Error::last_os_error().raw_os_error() == Some(EINTR) {
+                continue;
+            }
+            if written <= 0 {
+                // The simulator is gone, and has said why.
+                // SAFETY: ends the process.
+                unsafe { _exit(70) };
+            }
+            length -= written as usize;
+            // SAFETY: still within the bytes, or one behind them.
+            from = unsafe { from.add(written as usize) };
+        }
+    }
+
+    /// Reads `length` bytes to `to`, or as many as there are and at least one.
+    fn receive(&self, to: *mut u8, length: usize) -> usize {
+        loop {
+            // SAFETY: `length` bytes at `to` are writable: our buffer, or what the program said is its buffer.
+            let got = unsafe { read(self.from, to.cast(), length) };
+            if got > 0 {
+                return got as usize;
+            }
+            if got < 0 && std::io::Error::last_os_error().raw_os_error() == Some(EINTR) {
+                continue;
+            }
+            // SAFETY: ends the process: the simulator is gone, and has said why.
+            unsafe { _exit(70) };
+        }
+    }
+
+    /// The next `length` bytes of the answer, to `to`.
+    fn take(&self, mut to: *mut u8, mut length: usize) {
+        while length > 0 {
+            let buffer: *mut u8 = self.buffer.get().cast();
+            if self.start.get() == self.end.get() {
+                if length >= BUFFER {
+                    let got = self.receive(to, length);
+                    length -= got;
+                    // SAFETY: still within the bytes, or one behind them.
+                    to = unsafe { to.add(got) };
+                    continue;
+                }
+                self.start.set(0);
+                self.end.set(self.receive(buffer, BUFFER));
+            }
+            let here = length.min(self.end.get() - self.start.get());
+            // SAFETY: `length` bytes at `to` are writable, and `here` bytes lie in the buffer, from `start` on.
+            unsafe {
+                std::ptr::copy_nonoverlapping(buffer.add(self.start.get()), to, here);
+                to = to.add(here);
+            }
+            self.start.set(self.start.get() + here);
+            length -= here;
+        }
+    }
+
+    fn head(&self) -> [u8; FRAME_HEAD] {
+        let mut head = [0; FRAME_HEAD];
+        self.take(head.as_mut_ptr(), FRAME_HEAD);
+        head
+    }
+
+    fn word(&self) -> u64 {
+        let mut bytes = [0_u8; 8];
+        self.take(bytes.as_mut_ptr(), 8);
+        u64::from_ne_bytes(bytes)
+    }
+
+    /// Carries out the answer until the function returns.
+    fn answered(&self) -> u64 {
+        loop {
+            let head = self.head();
+            let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("8 bytes"));
+            let (value, length) = (number(8), number(16) as usize);
+            match u32::from_ne_bytes(head[..4].try_into().expect("4 bytes")) {
+                wire::RETURN => {
+                    if self.is_timed.get() {
+                        self.left_at.set(cpu_time());
+                    }
+                    return value;
+                }
+                wire::WRITE => self.take(value as *mut u8, length),
+                wire::READ => {
+                    let wanted = self.word() as usize;
+                    self.send(value as *const u8, wanted);
+                }
+                wire::CALL => {
+                    let words: [u64; 6] = std::array::from_fn(|_| self.word());
+                    let result = call_back(value, words);
+                    self.ask(wire::RESULT, &[result]);
+                }
+                wire::ALLOCATE => {
+                    let size = (value as usize).max(1).next_multiple_of(64);
+                    // SAFETY: the size is a multiple of the alignment.
+                    let address = unsafe { aligned_alloc(64, size) };
+                    self.ask(wire::RESULT, &[address.addr() as u64]);
+                }
+                // SAFETY: the address came from `aligned_alloc`, and the simulator names it once.
+                wire::FREE => unsafe { free(value as *mut c_void) },
+                // SAFETY: ends the process as the program would.
+                wire::EXIT => unsafe { exit(value as c_int) },
+                other => stop(&format!("the simulator answers with a frame of kind {other}")),
+            }
+        }
+    }
+}
+
+/// Calls a function of the program's. Its arguments are pointers and ints, at most six: one form of call serves
+/// all, since each has a register of its own, and a callee reads those that it has.
+fn call_back(function: u64, [a, b, c, d, e, f]: [u64; 6]) -> u64 {
+    type Callback = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
+    // SAFETY: the program has handed this address to MPI as that of a function of such arguments.
+    let function: Callback = unsafe { std::mem::transmute(function as *const c_void) };
+    function(a, b, c, d, e, f)
+}
+
+/// Hands a call to the simulator.
+fn call(function: u32, words: &[u64]) -> u64 {
+    let me = thread();
+    let owner = OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
+    let is_nested = owner == Err(me);
+    if owner.is_err() && !is_nested {
+        stop("two threads are inside MPI at once: MPI_THREAD_SERIALIZED is what MPI_Init_thread provides");
+    }
+    let engine = ENGINE.0.get_or_init(Engine::connect);
+    // SAFETY: no arguments.
+    if unsafe { getpid() } != engine.pid {
+        stop("a process that a rank has forked calls MPI");
+    }
+    engine.ask(function, words);
+    let value = engine.answered();
+    if !is_nested {
+        OWNER.store(0, Ordering::Release);
+    }
+    value
+}
+
+/// A value as a word.
+trait Word {
+    fn word(self) -> u64;
+    fn of(word: u64) -> Self;
+}
+
+impl Word for usize {
+    fn word(self) -> u64 {
+        self as u64
+    }
+    fn of(word: u64) -> Self {
+        word as Self
+    }
+}
+
+impl Word for i64 {
+    fn word(self) -> u64 {
+        self as u64
+    }
+    fn of(word: u64) -> Self {
+        word as Self
+    }
+}
+
+impl Word for i32 {
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+    fn of(word: u64) -> Self {
+        word as Self
+    }
+}
+
+impl Word for f64 {
+    fn word(self) -> u64 {
+        self.to_bits()
+    }
+    fn of(word: u64) -> Self {
+        Self::from_bits(word)
+    }
+}
+
+/// A function and its twin for tools that put themselves between: both call the simulator.
+macro_rules! mpi {
+    ($number:literal $name:ident $profiled:ident ($($word:ident: $kind:ty),*) $result:ty) => {
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $profiled($($word: $kind),*) -> $result {
+            <$result as Word>::of(call($number, &[$(Word::word($word)),*]))
+        }
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($word: $kind),*) -> $result {
+            $profiled($($word),*)
+        }
+    };
+}
+
+include!(env!("MPISIM_FUNCTIONS"));

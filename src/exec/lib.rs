@@ -1,0 +1,30 @@
+//! Real MPI programs: processes that link the library of this package, and their ranks in the simulator.
+//!
+//! ```text
+//!   program ─ libmpi_abi.so.1 ═ pipe ═ ranks ─ mpi (handles, arguments) ─ program (calls of the library's machines)
+//!        memory ◀─────────── job (bytes, when the simulated hardware moves them) ───────────┘
+//! ```
+//!
+//! | begin with | to |
+//! |---|---|
+//! | `abi/*.txt` | see the functions and constants of MPI 5.0, of which header and library are made |
+//! | [`wire`] | see what a process and the simulator say to each other |
+//! | [`ranks`] | see how a process is started, asked and answered |
+//! | [`mpi`] | see what a function's arguments mean |
+//! | [`program`] | see how a process becomes the program of a rank |
+
+pub mod job;
+pub mod mpi;
+pub mod program;
+pub mod ranks;
+pub mod wire;
+
+/// The functions and constants of MPI 5.0.
+pub mod functions {
+    include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+}
+
+/// `mpi.h`, for programs.
+pub const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/mpi.h"));
+/// `libmpi_abi.so.1`, for programs.
+pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmpi_abi.so.1"));

@@ -1,0 +1,277 @@
+//! The processes of a job: one for each rank, children of the simulator.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
+use super::wire;
+
+/// What to start.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Image {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Variables beside those of the simulator.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The folder that has the MPI library.
+    pub library: PathBuf,
+}
+
+/// Why a rank's process is of no use any more, or never was.
+#[derive(Debug, thiserror::Error)]
+pub enum RankError {
+    /// It cannot be started.
+    #[error("{program} cannot be started: {error}")]
+    Start {
+        /// The first word of the command.
+        program: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The pipe cannot be read or written.
+    #[error("rank {rank} cannot be reached: {error}")]
+    Channel {
+        /// Which rank.
+        rank: u32,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Its memory cannot be read or written.
+    #[error("memory of rank {rank} at {address:#x} cannot be reached: {error}")]
+    Memory {
+        /// Which rank.
+        rank: u32,
+        /// Where.
+        address: u64,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// What came is no request of this library's.
+    #[error("rank {rank} writes what is no request into the channel of its MPI library")]
+    Nonsense {
+        /// Which rank.
+        rank: u32,
+    },
+}
+
+/// What a process asks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Request {
+    /// The number of the function, or one of [`wire`]'s words in its place.
+    pub function: u32,
+    /// CPU time since the last answer, in nanoseconds; 0 where the simulator did not ask for it.
+    pub cpu: u64,
+    words: [u64; wire::WORDS],
+}
+
+impl Request {
+    /// Argument number `at`, counted from 0.
+    pub const fn word(&self, at: usize) -> u64 {
+        self.words[at]
+    }
+
+    /// Argument number `at`, a C `int`.
+    #[allow(clippy::cast_possible_truncation, reason = "an int is the low half of its word")]
+    pub const fn int(&self, at: usize) -> i32 {
+        self.words[at].cast_signed() as i32
+    }
+
+    /// Argument number `at`, of 64 bits.
+    pub const fn long(&self, at: usize) -> i64 {
+        self.words[at].cast_signed()
+    }
+}
+
+/// One rank's process.
+#[derive(Debug)]
+pub struct Rank {
+    rank: u32,
+    child: Child,
+    from: PipeReader,
+    to: PipeWriter,
+    memory: Option<File>,
+    /// Frames that were not sent yet.
+    answer: Vec<u8>,
+}
+
+impl Rank {
+    /// Starts rank `rank`: it runs until its first call.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not start it.
+    pub fn start(rank: u32, image: &Image) -> Result<Self, RankError> {
+        let program = image.command.first().cloned().unwrap_or_default();
+        let failed =
+            |error| RankError::Start { program: program.to_string_lossy().into_owned(), error };
+        let (from, its_to) = io::pipe().map_err(failed)?;
+        let (its_from, to) = io::pipe().map_err(failed)?;
+        for inherited in [its_from.as_raw_fd(), its_to.as_raw_fd()] {
+            let borrowed = if inherited == its_from.as_raw_fd() {
+                fcntl(&its_from, FcntlArg::F_SETFD(FdFlag::empty()))
+            } else {
+                fcntl(&its_to, FcntlArg::F_SETFD(FdFlag::empty()))
+            };
+            borrowed.map_err(|error| failed(error.into()))?;
+        }
+        let child = Command::new(&program)
+            .args(image.command.iter().skip(1))
+            .envs(image.environment.iter().map(|(name, value)| (name, value)))
+            .env(wire::CHANNEL, format!("{},{}", its_from.as_raw_fd(), its_to.as_raw_fd()))
+            .env("LD_LIBRARY_PATH", library_path(&image.library))
+            .env("PYTHONHASHSEED", "0")
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        Ok(Self { rank, child, from, to, memory: None, answer: Vec::new() })
+    }
+
+    /// The next request; `None` when the process has closed its end.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, or what comes is no request.
+    pub fn request(&mut self) -> Result<Option<Request>, RankError> {
+        let mut bytes = [0_u8; wire::REQUEST_MOST];
+        let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
+        if got == 0 {
+            return Ok(None);
+        }
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        let words = half(4) as usize;
+        if words > wire::WORDS || got != wire::REQUEST_HEAD + 8 * words {
+            return Err(RankError::Nonsense { rank: self.rank });
+        }
+        let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
+        Ok(Some(Request { function: half(0), cpu: word(8), words }))
+    }
+
+    fn frame(&mut self, kind: u32, value: u64, bytes: &[u8]) {
+        self.answer.extend_from_slice(&kind.to_ne_bytes());
+        self.answer.extend_from_slice(&[0; 4]);
+        self.answer.extend_from_slice(&value.to_ne_bytes());
+        self.answer.extend_from_slice(&(bytes.len() as u64).to_ne_bytes());
+        self.answer.extend_from_slice(bytes);
+    }
+
+    /// The process writes these bytes at `address` before its function returns; at 0 they go nowhere.
+    pub fn put(&mut self, address: u64, bytes: &[u8]) {
+        if address != 0 {
+            self.frame(wire::WRITE, address, bytes);
+        }
+    }
+
+    /// The function returns `value`.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks.
+    pub fn answer(&mut self, value: u64) -> Result<(), RankError> {
+        self.frame(wire::RETURN, value, &[]);
+        self.flush()
+    }
+
+    /// The process ends with this exit status, and runs its exit handlers.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks.
+    pub fn exit(&mut self, status: i32) -> Result<(), RankError> {
+        self.frame(wire::EXIT, i64::from(status).cast_unsigned(), &[]);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), RankError> {
+        let written = self.to.write_all(&self.answer);
+        self.answer.clear();
+        written.map_err(|error| self.broken(error))
+    }
+
+    fn broken(&self, error: io::Error) -> RankError {
+        RankError::Channel { rank: self.rank, error }
+    }
+
+    fn memory(&mut self) -> io::Result<&File> {
+        if self.memory.is_none() {
+            let path = format!("/proc/{}/mem", self.child.id());
+            self.memory = Some(File::options().read(true).write(true).open(path)?);
+        }
+        Ok(self.memory.as_ref().expect("it was opened"))
+    }
+
+    /// Reads the process's memory.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not allow it, or nothing is there.
+    pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), RankError> {
+        let got = self.memory().and_then(|memory| memory.read_exact_at(into, address));
+        got.map_err(|error| RankError::Memory { rank: self.rank, address, error })
+    }
+
+    /// Writes the process's memory.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not allow it, or nothing is there.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RankError> {
+        let put = self.memory().and_then(|memory| memory.write_all_at(bytes, address));
+        put.map_err(|error| RankError::Memory { rank: self.rank, address, error })
+    }
+
+    /// How the process ended, where it does within a second: it has closed the channel, and ends.
+    pub fn wait_a_moment(&mut self) -> Option<ExitStatus> {
+        for _ in 0..100 {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// Ends the process.
+    pub fn kill(&mut self) {
+        // It may have ended by itself: then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Rank {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.kill();
+        }
+    }
+}
+
+/// How a process ended, in words.
+pub fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => match nix::sys::signal::Signal::try_from(signal) {
+            Ok(name) => name.as_str().to_owned(),
+            Err(_) => format!("signal {signal}"),
+        },
+        (None, None) => "an end that the system does not explain".to_owned(),
+    }
+}
+
+fn library_path(library: &std::path::Path) -> OsString {
+    let mut path = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH") {
+        path.push(":");
+        path.push(others);
+    }
+    path
+}

@@ -1,0 +1,44 @@
+//! What a rank's process and the simulator say to each other over two pipes.
+//!
+//! The process asks, the simulator answers, and nobody speaks out of turn. A request is a head of 16 bytes,
+//! `function: u32, words: u32, cpu: u64`, and its words of 8 bytes, all in the byte order of the machine, in one
+//! write of at most [`REQUEST_MOST`] bytes. An answer is any number of frames: a head of 24 bytes,
+//! `kind: u32, unused: u32, value: u64, length: u64`, and `length` bytes. [`RETURN`] is the last frame of an answer;
+//! after [`READ`], [`CALL`] and [`ALLOCATE`] the process speaks, and the answer goes on.
+
+/// The environment variable that names the two descriptors, as `read,write`.
+pub const CHANNEL: &str = "MPISIM_CHANNEL";
+
+/// Which form of the wire this is; the process tells it in its first request.
+pub const VERSION: u64 = 1;
+
+/// Bytes of a request's head.
+pub const REQUEST_HEAD: usize = 16;
+/// The most words of a request.
+pub const WORDS: usize = 14;
+/// The most bytes of a request.
+pub const REQUEST_MOST: usize = REQUEST_HEAD + 8 * WORDS;
+/// Bytes of a frame's head.
+pub const FRAME_HEAD: usize = 24;
+
+/// In place of a function: the first request, `VERSION, pid`.
+pub const HELLO: u32 = u32::MAX;
+/// In place of a function: what a callback has returned, or the address of what was allocated.
+pub const RESULT: u32 = u32::MAX - 1;
+/// In place of a function: the process leaves without `MPI_Finalize`, its exit handlers run.
+pub const LEAVES: u32 = u32::MAX - 2;
+
+/// The function returns `value`.
+pub const RETURN: u32 = 0;
+/// The bytes belong at address `value`.
+pub const WRITE: u32 = 1;
+/// The process writes the bytes at `value` into the pipe: as many as the frame's one word says.
+pub const READ: u32 = 2;
+/// The process calls the function at `value` with six words, and tells what it returns.
+pub const CALL: u32 = 3;
+/// The process allocates `value` bytes, aligned to 64, and tells where.
+pub const ALLOCATE: u32 = 4;
+/// The process frees what it has allocated at `value`.
+pub const FREE: u32 = 5;
+/// The process ends with exit status `value`.
+pub const EXIT: u32 = 6;

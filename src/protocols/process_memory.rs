@@ -1,0 +1,17 @@
+//! Buffers that lie in the memory of real processes.
+
+use std::fmt::Debug;
+
+use super::contract::Process;
+
+/// The memory of the processes of a job that runs real programs.
+///
+/// What cannot be read or written is noted by the implementation, and ends the run: the simulator goes on with
+/// zeros until it hears of it.
+pub trait ProcessMemory: Debug {
+    /// Reads bytes of a process's buffer, from `offset` on.
+    fn read(&self, process: Process, buffer: u32, offset: u64, into: &mut [u8]);
+
+    /// Writes bytes into a process's buffer, from `offset` on.
+    fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]);
+}

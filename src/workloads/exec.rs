@@ -1,0 +1,104 @@
+//! A real MPI program: each rank is a process of its own, and its calls are simulated.
+//!
+//! Marks 0 and 1 of each rank bracket what lies between `MPI_Init` and `MPI_Finalize`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::application::{PER_NODE, PER_NODE_PATH};
+use super::job::AnyProgram;
+use super::kind::{Kind, Processes, Reading, Workload};
+use super::metric::{Measured, TIME};
+use super::ranks::Ranks;
+use ::exec::job::Job;
+use ::exec::program::RealProgram;
+use ::exec::ranks::Image;
+use form::fields::POSITIVE;
+use form::shape::Shape;
+use form::typed::{Object as _, required};
+use form::workload_field;
+use runtime::loggops::schedule::Schedule;
+
+form::object! {
+    /// A program that links mpisim's MPI library: one process for each rank, started when a point runs.
+    pub struct ExecForm {
+        /// The program and its arguments, as a shell would find it.
+        command: Vec<String> = required(&COMMAND, "[\"./jacobi\", \"1024\"]"),
+        /// Ranks of `MPI_COMM_WORLD`.
+        processes: u32 = required(&POSITIVE, "4"),
+        processes_per_node: u32 = PER_NODE,
+    }
+}
+
+static COMMAND: Shape = Shape::List { of: &Shape::Text(4_000), min: 1, max: 1_000 };
+
+/// A real program.
+pub static KIND: Kind = Kind {
+    name: "exec",
+    fields: ExecForm::FIELDS,
+    about: ExecForm::ABOUT,
+    metrics: &[TIME],
+    account: &[],
+    processes: PER_NODE_PATH,
+    read: |reading| Some(Arc::new(ExecForm::read(reading.node))),
+};
+
+/// The folder that has the MPI library, where programs find it.
+pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+
+impl ExecForm {
+    fn per_node(&self) -> u32 {
+        self.processes_per_node.min(self.processes)
+    }
+}
+
+impl Workload for ExecForm {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+
+    fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
+        let (processes, per_node) = (self.processes, self.per_node());
+        let nodes = processes.div_ceil(per_node);
+        if nodes > reading.nodes {
+            let found = format!("{processes} processes need {nodes} nodes");
+            let allowed = format!("there are {}, with {per_node} processes each", reading.nodes);
+            reading.refuse(workload_field!(Self, processes), found, allowed);
+            return None;
+        }
+        Some(Processes::new(processes, per_node))
+    }
+
+    fn has_progress_threads(&self) -> bool {
+        false
+    }
+
+    fn runs_real_processes(&self) -> bool {
+        true
+    }
+
+    fn schedule(&self) -> Result<Option<Schedule>, String> {
+        Err("its calls are those of real processes".to_owned())
+    }
+
+    fn needs_bytes(&self) -> bool {
+        true
+    }
+
+    fn nodes(&self) -> Option<u32> {
+        Some(self.processes.div_ceil(self.per_node()))
+    }
+
+    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+        let image = Image {
+            command: self.command.iter().map(OsString::from).collect(),
+            environment: Vec::new(),
+            library: LIBRARY.get().cloned().unwrap_or_default(),
+        };
+        let job = Job::start(self.processes, &image);
+        RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
+    }
+
+    fn measure(&self, _: &mut Measured<'_>) {}
+}

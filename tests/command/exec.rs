@@ -1,0 +1,136 @@
+//! Real MPI programs in C: what `mpisim cc` compiles and `mpisim exec` runs. Without a C compiler these tests say so,
+//! and check nothing.
+
+use std::process::Command;
+
+use crate::binary::{Answer, Scratch};
+
+const PING_PONG: &str = include_str!("../programs/c/ping_pong.c");
+const WRONG: &str = include_str!("../programs/c/wrong.c");
+
+/// A program of this text, compiled; `None` where there is no C compiler.
+fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        println!("there is no C compiler: nothing is checked");
+        return None;
+    }
+    scratch.write("program.c", text);
+    let answer =
+        run(scratch, &["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program"]);
+    assert_eq!(answer.exit, 0, "{}", answer.err);
+    Some(())
+}
+
+/// Runs mpisim with a cache of the test's own.
+fn run(scratch: &Scratch, arguments: &[&str]) -> Answer {
+    let mut command = scratch.command(arguments);
+    command.env("XDG_CACHE_HOME", scratch.path("cache"));
+    Answer::from(command.output().unwrap())
+}
+
+/// Bytes of a message, what the program measures, and what the scenario says of the same.
+#[test]
+fn a_ping_pong_measures_what_the_scenario_does() {
+    let scratch = Scratch::new("exec-ping-pong");
+    if compiled(&scratch, PING_PONG).is_none() {
+        return;
+    }
+    for size in ["0", "8", "4096", "20000", "1000000"] {
+        for (nodes, between) in [("2", "nodes"), ("1", "cores")] {
+            let mut words = vec!["exec", "-n", "2", "--machine", "broadwell-edr", "--nodes", nodes];
+            words.extend(["--out", "exec", "--", "./program", size, "20"]);
+            let ran = run(&scratch, &words);
+            assert_eq!(ran.exit, 0, "{}", ran.err);
+            let measured = ran.out.lines().find_map(|line| line.strip_prefix("latency "));
+            let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+            let scenario = format!(
+                r#"{{ "schema": 1, "title": "The same", "machine": "broadwell-edr", "nodes": {nodes},
+                "mpi": {{ "payload": "real" }},
+                "workload": {{ "kind": "ping_pong", "size": "{size} B", "rounds": 20, "warmup": 10,
+                "between": "{between}" }} }}"#
+            );
+            scratch.write("same.json", &scenario);
+            let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
+            let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+            let metrics = &result["points"][0]["metrics"];
+            let stated = metrics["latency"]["value"].as_f64().unwrap();
+            assert!(
+                (measured - stated).abs() < 1e-6,
+                "{size} B between {between}: {measured}, {stated} us"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_program_gives_the_same_digest() {
+    let scratch = Scratch::new("exec-digest");
+    if compiled(&scratch, PING_PONG).is_none() {
+        return;
+    }
+    let digest = || {
+        let words = [
+            "exec",
+            "-n",
+            "4",
+            "--machine",
+            "knc-qdr",
+            "--nodes",
+            "2",
+            "--",
+            "./program",
+            "100",
+            "5",
+        ];
+        let ran = run(&scratch, &words);
+        ran.out.lines().find(|line| line.starts_with("digest ")).map(str::to_owned).expect(&ran.out)
+    };
+    assert_eq!(digest(), digest());
+}
+
+/// What a program does wrong, and what is said of it.
+const SAID: [(&str, &str); 9] = [
+    ("before", "rank 0, MPI_Barrier: it is called before MPI_Init"),
+    ("after", "MPI_Barrier: it is called after MPI_Finalize"),
+    (
+        "crash",
+        "rank 1: its process has ended by SIGSEGV before MPI_Finalize; its last call was MPI_Comm_rank",
+    ),
+    ("exit", "rank 1: its process has ended by exit status 5 before MPI_Finalize"),
+    ("abort", "rank 1 calls MPI_Abort with 7"),
+    ("deadlock", "deadlock: 2 threads wait in a cycle"),
+    ("rank", "rank 0, MPI_Send: rank 5 of 2 does not exist"),
+    ("missing", "rank 0, MPI_File_open: the simulator does not carry this function yet"),
+    ("status", "its process has ended by exit status 4"),
+];
+
+#[test]
+fn what_goes_wrong_is_said_and_ends_the_run() {
+    let scratch = Scratch::new("exec-wrong");
+    if compiled(&scratch, WRONG).is_none() {
+        return;
+    }
+    let words =
+        ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "out", "--", "./program"];
+    let fine = run(&scratch, &[&words[..], &["fine"]].concat());
+    assert_eq!(fine.exit, 0, "{}", fine.err);
+    for (how, said) in SAID {
+        let ran = run(&scratch, &[&words[..], &[how]].concat());
+        assert_eq!(ran.exit, 1, "{how}: {}", ran.out);
+        assert!(ran.out.contains(said), "{how}: {}", ran.out);
+    }
+    let absent =
+        run(&scratch, &["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./absent"]);
+    assert!(absent.out.contains("./absent cannot be started"), "{}", absent.out);
+}
+
+#[test]
+fn real_processes_are_not_explored() {
+    let scratch = Scratch::new("exec-explore");
+    let scenario = r#"{ "schema": 1, "title": "Real", "machine": "broadwell-edr", "nodes": 1,
+        "workload": { "kind": "exec", "command": ["./program"], "processes": 2, "processes_per_node": 2 } }"#;
+    scratch.write("real.json", scenario);
+    let explored = run(&scratch, &["explore", "real.json"]);
+    assert_ne!(explored.exit, 0);
+    assert!(explored.err.contains("real processes"), "{}", explored.err);
+}

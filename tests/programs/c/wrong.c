@@ -1,0 +1,26 @@
+/* Does wrong what its argument names. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+    int rank, number = 0;
+    volatile int *nowhere = 0;
+    const char *how = argv[1];
+    if (!strcmp(how, "before")) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!strcmp(how, "crash") && rank == 1) *nowhere = 1;
+    if (!strcmp(how, "exit") && rank == 1) exit(5);
+    if (!strcmp(how, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(how, "deadlock")) MPI_Recv(&number, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "rank")) MPI_Send(&number, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "missing")) {
+        MPI_File file;
+        MPI_File_open(MPI_COMM_WORLD, "x", 0, MPI_INFO_NULL, &file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    if (!strcmp(how, "after")) MPI_Barrier(MPI_COMM_WORLD);
+    return !strcmp(how, "status") ? 4 : 0;
+}
