@@ -234,7 +234,7 @@ pub(super) struct RunArguments {
 /// Options of `exec`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ExecArguments {
-    /// Ranks of MPI_COMM_WORLD
+    /// Ranks of the world communicator
     #[arg(short = 'n', long, value_name = "N", default_value = "1")]
     pub(super) processes: u32,
     /// The machine model

@@ -69,10 +69,9 @@ fn title(command: &[String]) -> String {
 /// Runs the user's C compiler with our header and library.
 pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
     let folder = installed()?;
-    let compiler =
-        env::var("MPISIM_CC").or_else(|_| env::var("CC")).unwrap_or_else(|_| "cc".to_owned());
-    // Where mpicc stands in for the compiler, it must not call itself.
-    let compiler = if compiler.ends_with("mpicc") { "cc".to_owned() } else { compiler };
+    let named = env::var_os("CC").map(|name| name.to_string_lossy().into_owned());
+    // Where `mpicc` stands in for the compiler, it must not call itself.
+    let compiler = named.filter(|name| !name.ends_with("mpicc")).unwrap_or_else(|| "cc".to_owned());
     let mut words: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
     words.push(format!("-I{}", folder.join("include").display()));
     words.extend(arguments.iter().cloned());

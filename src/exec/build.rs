@@ -34,7 +34,8 @@ fn main() {
     let library = out.join("libmpi_abi.so.1");
     let status = Command::new(env::var_os("RUSTC").expect("cargo sets it"))
         .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "mpi_abi"])
-        .args(["--target", &env::var("TARGET").expect("cargo sets it")])
+        .arg("--target")
+        .arg(env::var_os("TARGET").expect("cargo sets it"))
         .args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"])
         .args(["-C", "link-arg=-Wl,-soname,libmpi_abi.so.1"])
         .arg("client/lib.rs")

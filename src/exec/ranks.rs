@@ -92,7 +92,7 @@ impl Request {
 /// One rank's process.
 #[derive(Debug)]
 pub struct Rank {
-    rank: u32,
+    number: u32,
     child: Child,
     from: PipeReader,
     to: PipeWriter,
@@ -131,7 +131,7 @@ impl Rank {
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        Ok(Self { rank, child, from, to, memory: None, answer: Vec::new() })
+        Ok(Self { number: rank, child, from, to, memory: None, answer: Vec::new() })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -149,7 +149,7 @@ impl Rank {
         let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let words = half(4) as usize;
         if words > wire::WORDS || got != wire::REQUEST_HEAD + 8 * words {
-            return Err(RankError::Nonsense { rank: self.rank });
+            return Err(RankError::Nonsense { rank: self.number });
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
         Ok(Some(Request { function: half(0), cpu: word(8), words }))
@@ -197,7 +197,7 @@ impl Rank {
     }
 
     fn broken(&self, error: io::Error) -> RankError {
-        RankError::Channel { rank: self.rank, error }
+        RankError::Channel { rank: self.number, error }
     }
 
     fn memory(&mut self) -> io::Result<&File> {
@@ -215,7 +215,7 @@ impl Rank {
     /// When the system does not allow it, or nothing is there.
     pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), RankError> {
         let got = self.memory().and_then(|memory| memory.read_exact_at(into, address));
-        got.map_err(|error| RankError::Memory { rank: self.rank, address, error })
+        got.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
 
     /// Writes the process's memory.
@@ -225,7 +225,7 @@ impl Rank {
     /// When the system does not allow it, or nothing is there.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RankError> {
         let put = self.memory().and_then(|memory| memory.write_all_at(bytes, address));
-        put.map_err(|error| RankError::Memory { rank: self.rank, address, error })
+        put.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
 
     /// How the process ended, where it does within a second: it has closed the channel, and ends.

@@ -216,12 +216,29 @@ pub enum Side {
 pub struct Reduction {
     operator: Operator,
     datatype: Datatype,
+    /// Whether the order of two elements is kept, though the operator would commute.
+    in_order: bool,
 }
 
 impl Reduction {
     /// The operator on elements of this type; `None` where it is not defined on them.
     pub const fn new(operator: Operator, datatype: Datatype) -> Option<Self> {
-        if operator.takes(datatype) { Some(Self { operator, datatype }) } else { None }
+        if operator.takes(datatype) {
+            Some(Self { operator, datatype, in_order: false })
+        } else {
+            None
+        }
+    }
+
+    /// The same as a user-defined operator that does not commute (`commute` of `MPI_Op_create`).
+    #[must_use]
+    pub const fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
+    }
+
+    /// Whether the order of two elements does not matter.
+    pub const fn commutes(self) -> bool {
+        self.operator.commutes() && !self.in_order
     }
 
     /// The operator.

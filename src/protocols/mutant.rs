@@ -101,9 +101,6 @@ mutants! {
     NeverAside, "never-aside", "C1", "A collective in place puts nothing aside, though it writes over what it reads later.";
     StartsWild, "starts-wild", "M2", "A receive that was prepared is started for any tag.";
     StartsNothing, "starts-nothing", "S4", "The start of a send that was prepared begins nothing.";
-    SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
-    ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";
-    PairsLast, "pairs-last", "refusal", "A partitioned send matches the receive that was prepared last.";
     CountsStarts, "counts-starts", "deadlock", "A collective that was prepared has its number from its start.";
     PreparedAlike, "prepared-alike", "C4", "All collectives that were prepared on a communicator have one number.";
     TurnAgain, "turn-again", "deadlock", "The number of a collective that is freed is given to the next that is prepared.";
@@ -116,6 +113,9 @@ mutants! {
     CreatesInOrder, "creates-in-order", "deadlock", "A communicator of some ranks has them in the order of its parent.";
     NodesTogether, "nodes-together", "deadlock", "A split by memory leaves the node out.";
     DupsOneSide, "dups-one-side", "deadlock", "Both groups of a duplicate are the own group of its parent.";
+    SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
+    ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";
+    PairsLast, "pairs-last", "refusal", "A partitioned send matches the receive that was prepared last.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

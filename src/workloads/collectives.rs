@@ -9,7 +9,7 @@ use super::selection::{self, Origin, Table, Written, unknown};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::expression::text_of;
-use form::json::Node;
+use form::json::{Node, Value};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
@@ -319,6 +319,21 @@ pub fn reduction(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Redu
     })
 }
 
+/// The operator of a statement, which may keep the order of ranks.
+fn ordered(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Reduction {
+    let reduction = reduction(diagnostics, node, path);
+    let Some(commute) = node.get("commute") else { return reduction };
+    let commutes = matches!(commute.value, Value::Bool(true));
+    if commutes && !reduction.commutes() {
+        let found = format!("`{}` does not commute", reduction.operator());
+        let allowed = "only `false` is possible";
+        let at = format!("{path}.commute");
+        let one = Diagnostic::error(&codes::CONTRADICTION, commute.span, at, found, allowed);
+        diagnostics.push(one);
+    }
+    if commutes { reduction } else { reduction.in_order() }
+}
+
 /// Who reads a statement: a rank of a program.
 pub struct Reader<'a> {
     /// Where reports go.
@@ -464,7 +479,7 @@ impl Reader<'_> {
         (me, path): (u32, &str),
     ) -> Option<Collective> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == op && kind.reduces())?;
-        let reduction = reduction(self.diagnostics, node, path);
+        let reduction = ordered(self.diagnostics, node, path);
         let width = reduction.datatype().width();
         if matches!(kind, Kind::ReduceScatter | Kind::ReduceScatterBlock) {
             let blocks = match node.get("counts").and_then(Node::elements) {

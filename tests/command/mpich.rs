@@ -169,8 +169,9 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 20] = [
+const MISUSES: [(&str, &str); 21] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
+    ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
     ("../calls/errors/grid_too_large", "the extents make 4 positions for 2 ranks"),

@@ -240,6 +240,39 @@ fn drawn_exchanges(draw: &mut Draw, processes: u32) -> Vec<Script> {
     steps.into_iter().zip(open).map(|(steps, open)| ends(steps, open)).collect()
 }
 
+/// Two collectives that every process prepares, and starts in an order of its own.
+fn prepare_collectives(draw: &mut Draw, steps: &mut [Vec<Next<Call>>], open: &mut [Vec<Handle>]) {
+    let processes = u64::try_from(steps.len()).unwrap();
+    let bytes = draw.pick(&[0, 8, 9_000]);
+    let buffer = |id: u32, len| Region::new(Space::User(1_000 + id), len);
+    let calls = [
+        Collective::bcast(Comm::default(), Rank(draw.below(processes)), buffer(0, bytes)),
+        Collective::allgather(
+            Comm::default(),
+            buffer(1, bytes),
+            buffer(2, bytes * processes),
+            Blocks::Equal(bytes),
+        ),
+    ];
+    let operations = [(200, 0), (201, 1)].map(|(request, place): (u32, usize)| {
+        let (request, call) = (Handle(request), Arc::new(calls[place].clone()));
+        (request, Arc::new(Call::Icollective { request, call }))
+    });
+    for (steps, open) in steps.iter_mut().zip(open) {
+        let prepare =
+            |(_, operation): &(Handle, Arc<Call>)| Next::Call(Call::Prepare(Arc::clone(operation)));
+        steps.extend(operations.iter().map(prepare));
+        let mut order = operations.clone();
+        if draw.one_in(2) {
+            order.reverse();
+        }
+        for (request, operation) in order {
+            steps.push(Next::Call(Call::Start { request, operation }));
+            open.push(request);
+        }
+    }
+}
+
 /// Partitioned operations from each process to the next one: divided as each side likes, prepared before
 /// they are started, and started several times; partitions are ready in any order.
 fn drawn_partitioned(draw: &mut Draw, processes: u32) -> Vec<Script> {
@@ -300,39 +333,6 @@ fn drawn_partitioned(draw: &mut Draw, processes: u32) -> Vec<Script> {
         Script { steps: steps.into(), at: 0, replies: Vec::new() }
     };
     (0..processes).map(&mut program).collect()
-}
-
-/// Two collectives that every process prepares, and starts in an order of its own.
-fn prepare_collectives(draw: &mut Draw, steps: &mut [Vec<Next<Call>>], open: &mut [Vec<Handle>]) {
-    let processes = u64::try_from(steps.len()).unwrap();
-    let bytes = draw.pick(&[0, 8, 9_000]);
-    let buffer = |id: u32, len| Region::new(Space::User(1_000 + id), len);
-    let calls = [
-        Collective::bcast(Comm::default(), Rank(draw.below(processes)), buffer(0, bytes)),
-        Collective::allgather(
-            Comm::default(),
-            buffer(1, bytes),
-            buffer(2, bytes * processes),
-            Blocks::Equal(bytes),
-        ),
-    ];
-    let operations = [(200, 0), (201, 1)].map(|(request, place): (u32, usize)| {
-        let (request, call) = (Handle(request), Arc::new(calls[place].clone()));
-        (request, Arc::new(Call::Icollective { request, call }))
-    });
-    for (steps, open) in steps.iter_mut().zip(open) {
-        let prepare =
-            |(_, operation): &(Handle, Arc<Call>)| Next::Call(Call::Prepare(Arc::clone(operation)));
-        steps.extend(operations.iter().map(prepare));
-        let mut order = operations.clone();
-        if draw.one_in(2) {
-            order.reverse();
-        }
-        for (request, operation) in order {
-            steps.push(Next::Call(Call::Start { request, operation }));
-            open.push(request);
-        }
-    }
 }
 
 /// Every protocol of the registry that carries messages from node to node.

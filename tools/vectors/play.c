@@ -461,9 +461,10 @@ static int communicator(const char *op)
         list("remain", ranks);
         MPI_Cart_sub(comm(), ranks, fresh);
     } else if (!strcmp(op, "dist_graph_create_adjacent")) {
-        int to[MOST], sources = list("sources", ranks), destinations = list("destinations", to);
-        MPI_Dist_graph_create_adjacent(comm(), sources, ranks, MPI_UNWEIGHTED, destinations, to, MPI_UNWEIGHTED,
-            MPI_INFO_NULL, 0, fresh);
+        int to[MOST], sources = list("sources", ranks), destinations = list("destinations", to), even[MOST];
+        for (int i = 0; i < MOST; i++) even[i] = 1;
+        MPI_Dist_graph_create_adjacent(comm(), sources, ranks, even, destinations, to, even, MPI_INFO_NULL, 0,
+            fresh);
     } else if (!strcmp(op, "intercomm_create")) {
         MPI_Intercomm_create(comm(), (int) number("leader", 0), comms[number("peer", 0)],
             (int) number("remote_leader", 0), (int) number("tag", 0), fresh);

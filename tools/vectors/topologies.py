@@ -20,6 +20,8 @@ class Topologies:
         self.draws, self.script = draws, script
         self.made = []
         self.number = 0
+        # Whether both neighbours of a dimension may be one process.
+        self.folded = False
 
     def name(self):
         return f"t{len(self.made)}"
@@ -31,6 +33,7 @@ class Topologies:
         dims = draws.choice([dims for dims in [[1], [2], [3], [4], [5], [1, 2], [2, 2], [2, 3], [3, 2], [3, 1], [2, 1, 2]]
                              if math.prod(dims) <= ranks])
         periods = [draws.random() < 0.6 for _ in dims]
+        self.folded = any(periodic and extent <= 2 for extent, periodic in zip(dims, periods))
         parent = draws.choice([0, 0, 1, 2])
         members = list(range(ranks))[::-1] if parent == 2 else list(range(ranks))
         name = self.name()
@@ -70,6 +73,9 @@ class Topologies:
         """`blocks(kind)` has for each process the lengths that it sends, in all or to each, and that it receives."""
         draws, script = self.draws, self.script
         kind, form = draws.choice(KINDS), draws.choice(["plain", "plain", "begun", "prepared"])
+        if self.folded and "alltoall" in kind:
+            # Both libraries swap the two blocks in forms that only begin: no outcome of MPI's is recorded.
+            form = "plain"
         buffers = Buffers(draws, script, self.number)
         self.number += 1
         for process, (sends, receives) in blocks(kind).items():

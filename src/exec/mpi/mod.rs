@@ -70,11 +70,14 @@ enum Stage {
     After,
 }
 
+/// The requests of an array; `None` is `MPI_REQUEST_NULL`.
+type Open = Arc<[Option<Handle>]>;
+
 const SUCCESS: Step = Step::Returns(0);
 /// Handles that are made have their number above 12 bits: below are the constants.
 const MADE: u32 = 12;
 /// Bytes of an `MPI_Status`.
-const STATUS_SIZE: u64 = 32;
+const STATUS_SIZE: usize = 32;
 
 impl Client {
     /// Rank `rank` of `size`.
@@ -87,6 +90,7 @@ impl Client {
     /// # Errors
     ///
     /// When the process's memory cannot be read.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "hundreds of functions are not carried yet")]
     pub fn call(
         &mut self,
         function: Function,
@@ -139,7 +143,7 @@ impl Client {
                 None => bad_type(asked.word(0)),
             },
             F::Get_count => return get_count(asked, place),
-            F::Barrier => self.with_comm(asked.word(0), |comm| {
+            F::Barrier => Self::with_comm(asked.word(0), |comm| {
                 Ok(Step::Calls(Call::Barrier { comm }, After::Nothing))
             }),
             F::Send => self.send(asked, place, SendMode::Standard),
@@ -188,7 +192,7 @@ impl Client {
         }
     }
 
-    fn with_comm(&self, comm: u64, then: impl FnOnce(Comm) -> Result<Step, Step>) -> Step {
+    fn with_comm(comm: u64, then: impl FnOnce(Comm) -> Result<Step, Step>) -> Step {
         match comm {
             mpi5::COMM_WORLD => then(Comm(0)).unwrap_or_else(|failure| failure),
             other => bad_comm(other),
@@ -248,7 +252,7 @@ impl Client {
     }
 
     fn send(&self, asked: &Request, place: &mut Place, mode: SendMode) -> Step {
-        self.with_comm(asked.word(5), |comm| {
+        Self::with_comm(asked.word(5), |comm| {
             let (to, tag) = (self.peer(asked.int(3), false)?, Self::tag(asked.int(4))?);
             let buffer = place.buffer(asked.word(0), Self::bytes(asked.int(1), asked.word(2))?);
             Ok(Step::Calls(Call::Send { to, tag, comm, buffer, mode }, After::Nothing))
@@ -270,7 +274,7 @@ impl Client {
     }
 
     fn received(&self, asked: &Request, place: &mut Place) -> Step {
-        self.with_comm(asked.word(5), |comm| {
+        Self::with_comm(asked.word(5), |comm| {
             let (source, tag) = (self.peer(asked.int(3), true)?, any_tag(asked.int(4))?);
             let buffer = place.buffer(asked.word(0), Self::bytes(asked.int(1), asked.word(2))?);
             Ok(Step::Calls(Call::Recv { source, tag, comm, buffer }, After::Status(asked.word(6))))
@@ -289,7 +293,7 @@ impl Client {
     }
 
     fn probe(&self, asked: &Request) -> Step {
-        self.with_comm(asked.word(2), |comm| {
+        Self::with_comm(asked.word(2), |comm| {
             let (source, tag) = (self.peer(asked.int(0), true)?, any_tag(asked.int(1))?);
             Ok(Step::Calls(
                 Call::Probe { source, tag, comm },
@@ -299,7 +303,7 @@ impl Client {
     }
 
     fn iprobe(&self, asked: &Request) -> Step {
-        self.with_comm(asked.word(2), |comm| {
+        Self::with_comm(asked.word(2), |comm| {
             let (source, tag) = (self.peer(asked.int(0), true)?, any_tag(asked.int(1))?);
             let after = After::Probed { flag: asked.word(3), status: asked.word(4) };
             Ok(Step::Calls(Call::Iprobe { source, tag, comm }, after))
@@ -335,11 +339,7 @@ impl Client {
     }
 
     /// The requests of an array, and which of its places are open.
-    fn array(
-        &self,
-        asked: &Request,
-        place: &mut Place,
-    ) -> Result<Result<Arc<[Option<Handle>]>, Step>, RankError> {
+    fn array(&self, asked: &Request, place: &mut Place) -> Result<Result<Open, Step>, RankError> {
         let count = usize::try_from(asked.int(0)).unwrap_or(0);
         let mut bytes = vec![0; 8 * count];
         place.process.read(asked.word(1), &mut bytes)?;
@@ -395,10 +395,14 @@ impl Client {
     }
 
     /// What the program reads when the library has replied; answers what the function returns.
+    ///
+    /// # Panics
+    ///
+    /// When the reply is of other requests than those of the call.
     pub fn replied(&mut self, after: &After, reply: &Reply, place: &mut Place) -> u64 {
         match (after, reply) {
             (After::Status(status), Reply::Outcome(outcome)) => {
-                put_status(place, *status, Some(*outcome))
+                put_status(place, *status, Some(*outcome));
             }
             (After::Wait { request, status }, Reply::Outcome(outcome)) => {
                 self.over(place, *request);
@@ -476,7 +480,7 @@ impl Client {
 }
 
 const fn at_status(statuses: u64, at: u64) -> u64 {
-    if statuses == 0 { 0 } else { statuses + STATUS_SIZE * at }
+    if statuses == 0 { 0 } else { statuses + STATUS_SIZE as u64 * at }
 }
 
 fn any_tag(tag: i32) -> Result<Option<i32>, Step> {
@@ -528,7 +532,7 @@ fn put_status(place: &mut Place, to: u64, outcome: Option<Outcome>) {
         None => mpi5::ANY_SOURCE,
     };
     let tag = status.tag.unwrap_or(mpi5::ANY_TAG);
-    let mut bytes = [0; STATUS_SIZE as usize];
+    let mut bytes = [0; STATUS_SIZE];
     for (at, word) in [source, tag, error, i32::from(is_cancelled)].into_iter().enumerate() {
         bytes[4 * at..4 * at + 4].copy_from_slice(&word.to_ne_bytes());
     }

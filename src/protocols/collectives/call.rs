@@ -307,7 +307,7 @@ impl Collective {
 
     /// Whether its operator, if it has one, commutes.
     pub fn commutes(&self) -> bool {
-        self.reduction.is_none_or(|reduction| reduction.operator().commutes())
+        self.reduction.is_none_or(Reduction::commutes)
     }
 
     /// The algorithms that can do this operation, the default among them.

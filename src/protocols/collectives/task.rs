@@ -299,6 +299,6 @@ impl Task<'_> {
 
     /// Whether the operator, if there is one, commutes.
     pub fn commutes(&self) -> bool {
-        self.reduction.is_none_or(|reduction| reduction.operator().commutes())
+        self.reduction.is_none_or(Reduction::commutes)
     }
 }

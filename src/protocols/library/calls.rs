@@ -91,10 +91,8 @@ impl Library {
                 self.begin_test(thread, Pending::Test { request, keeps: true }, out)
             }
             Call::OfRequest { does: OfRequest::Free, request } => {
-                let partitioned = self.partitioned.as_mut();
-                let inactive = partitioned.is_some_and(|these| these.free(request))
-                    || self.background.as_mut().is_some_and(|these| these.free(request));
-                if !inactive {
+                let collective = self.background.as_mut().is_some_and(|these| these.free(request));
+                if !collective && !self.partitioned.as_mut().is_some_and(|all| all.free(request)) {
                     self.messages.free(request)?;
                 }
                 push_return(thread, Reply::Done, out);
@@ -102,14 +100,14 @@ impl Library {
             }
             Call::Exchange(call) => self.exchange(thread, &call, out),
             Call::Prepare(operation) => {
-                if let Call::Partitioned(operation) = &*operation {
-                    let partitioned = self.partitioned.get_or_insert_default();
-                    partitioned.prepare(&mut self.messages, thread, operation, out)?;
-                } else if let Call::Icollective { request, call } = &*operation {
+                if let Call::Icollective { request, call } = &*operation {
                     let Self { messages, threads, background, .. } = self;
                     let inside = |comm, rank| threads.inside(thread, comm, rank);
                     let background = background.get_or_insert_default();
                     background.prepare(messages, thread, (*request, call), inside, out)?;
+                } else if let Call::Partitioned(operation) = &*operation {
+                    let partitioned = self.partitioned.get_or_insert_default();
+                    partitioned.prepare(&mut self.messages, thread, operation, out)?;
                 }
                 push_return(thread, Reply::Done, out);
                 Ok(())

@@ -375,6 +375,7 @@ mod tests {
     use crate::contract::{Input, Machine as _};
     use crate::job::{Endpoints, SharedJob};
     use crate::library::Library;
+    use crate::partitioned::Grouping;
     use crate::rendezvous::Protocol;
     use mpi::communicator::Communicators;
     use units::Bytes;
@@ -394,7 +395,7 @@ mod tests {
             cell: Bytes::new(8),
             cells: 1,
             adapters: false,
-            partitioned: crate::partitioned::Grouping::default(),
+            partitioned: Grouping::default(),
             rma: crate::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))

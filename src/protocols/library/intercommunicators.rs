@@ -133,7 +133,7 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::Partitioned(_)
         | Call::Compare { .. }
         | Call::CreateEndpoints { .. } => false,
-        Call::Prepare(operation) => !matches!(**operation, Call::Partitioned(_)),
+        Call::Prepare(operation) => is_between_groups(operation),
         Call::Typed(_)
         | Call::Barrier { .. }
         | Call::Collective(_)

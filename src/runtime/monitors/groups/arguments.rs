@@ -7,6 +7,7 @@
 use crate::monitors::law::Violation;
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
+use mpi::operator::Reduction;
 
 const AGREE: &str = "all ranks of a collective give the same root, operator, type and length";
 
@@ -73,6 +74,13 @@ fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> 
         }
         (Argument::Reduction(one), Argument::Reduction(other)) if one != other => {
             let operators = (one.operator(), other.operator());
+            if operators.0 == operators.1 && one.datatype() == other.datatype() {
+                let of =
+                    |one: Reduction| if one.commutes() { "commutes" } else { "does not commute" };
+                let detail =
+                    format!("the operator of the one {}, that of the other {}", of(one), of(other));
+                return Some(("MPI_ERR_OP", detail));
+            }
             if operators.0 == operators.1 {
                 let (one, other) = (one.datatype().name(), other.datatype().name());
                 return Some(("MPI_ERR_TYPE", words("type", one, other)));

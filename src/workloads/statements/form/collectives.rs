@@ -104,6 +104,11 @@ const BLOCKS: Field =
     required("sizes", &SIZES, "[ \"8 B\", \"4 B\" ]", "Bytes of the block of each rank.");
 const ELEMENTS: Field = required("count", &COMPUTED_COUNT, "1", "Elements of the vector.");
 const OPERATOR_FIELD: Field = default("operator", &OPERATOR, "sum", "What two elements become.");
+const COMMUTE: Field = optional(
+    "commute",
+    &Shape::Flag,
+    "Whether the library may combine in another order than that of ranks: `commute` of MPI_Op_create, for an operator of the program's own that does what `operator` does. Without it as the operator commutes.",
+);
 const TYPE_FIELD: Field = default("type", &TYPE, "int32", "The type of the elements.");
 const OVER_FIELD: Field =
     default("over", &OVER, "as `mpi.collectives.over` says", "Which ranks combine first.");
@@ -184,18 +189,18 @@ pub(super) static STATEMENTS: [Variant; 57] = statements! {
     ["gatherv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&GATHERV)] "Gatherv"]
     ["allgather" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "Allgather"]
     ["allgatherv" [BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLGATHER)] "Allgatherv"]
-    ["reduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "Reduce"]
-    ["allreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "Allreduce"]
-    ["reduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "Reduce_scatter"]
-    ["reduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "Reduce_scatter_block"]
+    ["reduce" [ROOT, ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE), OVER_FIELD] "Reduce"]
+    ["allreduce" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLREDUCE), OVER_FIELD] "Allreduce"]
+    ["reduce_scatter" [COUNTS_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER)] "Reduce_scatter"]
+    ["reduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "Reduce_scatter_block"]
     ["alltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "Alltoall"]
     ["alltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "Alltoallv"]
     ["neighbor_allgather" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgather"]
     ["neighbor_allgatherv" [OWN_BLOCK, SOURCE_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgatherv"]
     ["neighbor_alltoall" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoall"]
     ["neighbor_alltoallv" [DESTINATION_SIZES, FROM_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoallv"]
-    ["scan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "Scan"]
-    ["exscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "Exscan"]
+    ["scan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "Scan"]
+    ["exscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "Exscan"]
 };
 
 /// A rule by which an operation chooses its algorithm. Its reader checks the words of the algorithm.
