@@ -34,12 +34,11 @@ pub(crate) fn fit(
     Seat { rank, size, other }: Seat,
     in_place: bool,
 ) -> Result<(), StatementError> {
-    match other {
-        Some(other) => between(call, (rank, size), other)?,
-        None => {
-            lengths(call, (rank, size))?;
-            choose(call, size);
-        }
+    if let Some(other) = other {
+        between(call, (rank, size), other)?;
+    } else {
+        lengths(call, (rank, size))?;
+        choose(call, size);
     }
     if in_place {
         *call = call.clone().at_its_place((rank, size));
