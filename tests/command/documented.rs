@@ -4,7 +4,7 @@
 //! A command is a line of a fenced block that begins with `$`, or that names a program in a block
 //! without such lines. What follows a `$` line, up to the next one, is its output; nothing: only the
 //! exit status counts. `...` or `…` leaves out the rest of a line's part, and alone on a line any
-//! number of lines. A block whose head names a file (```` ```json race.json ````) is that file.
+//! number of lines. A block whose head names a file (```` ```json race.json ````, ```` ```c ring.c ````) is that file.
 //! Commands in running text are run too, unless they name no file of a clone (`SCENARIO`): then their
 //! flags must exist.
 
@@ -125,7 +125,8 @@ fn check_documents(name: &str, chosen: fn(&Block) -> bool) -> usize {
         }
         let clone = clone_for(name, path.strip_prefix(ROOT).unwrap());
         for block in &every {
-            if let Some(name) = block.head.strip_prefix("json ") {
+            let file = ["json ", "c "].into_iter().find_map(|kind| block.head.strip_prefix(kind));
+            if let Some(name) = file {
                 clone.write(name, &block.text);
             }
         }

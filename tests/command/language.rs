@@ -206,7 +206,7 @@ fn mistakes_in_programs_are_reported_at_their_place() {
     );
     refused(
         r#"{ "op": "set", "name": "rank", "to": 1 }"#,
-        "rank, size, proc_null, undefined, thread, threads never change",
+        "rank, size, proc_null, undefined, thread, threads, mpi_root never change",
     );
     refused(r#"{ "op": "if", "condition": "= 1", "then": [] }"#, "true or false is needed");
     refused(

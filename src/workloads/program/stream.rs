@@ -716,11 +716,11 @@ impl ProgramStream {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
             (Call::OfRequest { does: OfRequest::Free, request }, Reply::Done) => {
-                if let Some(open) = self.open.get_mut(request.0 as usize) {
-                    *open = None;
+                if self.is_open(*request) {
+                    self.open[request.0 as usize] = None;
+                    self.prepared.remove(request);
+                    self.freed.insert(*request);
                 }
-                self.prepared.remove(request);
-                self.freed.insert(*request);
                 None
             }
             (Call::OfRequest { request, .. }, Reply::Tested(outcome)) => {
