@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
@@ -101,6 +102,9 @@ pub struct Rank {
     answer: Vec<u8>,
 }
 
+/// Held while the ends of a process's pipes can be inherited.
+static STARTING: Mutex<()> = Mutex::new(());
+
 impl Rank {
     /// Starts rank `rank`: it runs until its first call.
     ///
@@ -111,6 +115,9 @@ impl Rank {
         let program = image.command.first().cloned().unwrap_or_default();
         let failed =
             |error| RankError::Start { program: program.to_string_lossy().into_owned(), error };
+        // Points run side by side: a process that another thread starts meanwhile must not inherit these ends, or
+        // the end of this one would go unseen.
+        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let (from, its_to) = io::pipe().map_err(failed)?;
         let (its_from, to) = io::pipe().map_err(failed)?;
         for inherited in [its_from.as_raw_fd(), its_to.as_raw_fd()] {
