@@ -20,8 +20,6 @@ const ELSEWHERE: &str = "MPISIM_MPI";
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
-    let folder = installed()?;
-    workloads::exec::LIBRARY.get_or_init(|| folder.join("lib"));
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
     let scenario = json!({
@@ -85,6 +83,13 @@ pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
     let error = Command::new(&words[0]).args(&words[1..]).exec();
     let what = format!("the C compiler `{}` cannot be run: {error}", words[0]);
     Err(Problem::new(&codes::USAGE, what).help("set CC to the compiler's name").into())
+}
+
+/// Puts the MPI library where the programs of a plan find it.
+pub(super) fn provide() -> Result<(), Failure> {
+    let folder = installed()?;
+    workloads::exec::LIBRARY.get_or_init(|| folder.join("lib"));
+    Ok(())
 }
 
 /// The folder with header, library, `mpicc` and pkg-config file: written once, named by what is in it.

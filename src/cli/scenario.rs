@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Changes;
+use super::exec;
 use super::terminal::{Failure, Problem, Terminal};
 use experiment::library::Library;
 use experiment::overrides::Spelling;
@@ -90,7 +91,11 @@ pub(super) fn load(terminal: Terminal, request: &Request) -> Result<Plan, Failur
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }
-    plan.ok_or_else(|| Failure::Said(diagnostics.exit_code()))
+    let plan = plan.ok_or_else(|| Failure::Said(diagnostics.exit_code()))?;
+    if plan.points.iter().any(|point| point.workload.runs_real_processes()) {
+        exec::provide()?;
+    }
+    Ok(plan)
 }
 
 #[cfg(test)]

@@ -65,6 +65,22 @@ fn a_ping_pong_measures_what_the_scenario_does() {
     }
 }
 
+/// The workload `exec` of a scenario that is swept, without `mpisim exec`.
+#[test]
+fn a_scenario_runs_the_program_at_each_point() {
+    let scratch = Scratch::new("exec-scenario");
+    if compiled(&scratch, PING_PONG).is_none() {
+        return;
+    }
+    let scenario = r#"{ "schema": 1, "title": "Swept", "machine": "broadwell-edr", "nodes": 1,
+        "workload": { "kind": "exec", "command": ["./program", "100000", "5"], "processes": 2, "processes_per_node": 2 },
+        "sweep": { "mpi.rendezvous_intra": ["rget", "coop_p2p"] } }"#;
+    scratch.write("swept.json", scenario);
+    let ran = run(&scratch, &["run", "swept.json", "--out", "out"]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(ran.out.matches("latency ").count(), 2, "{}", ran.out);
+}
+
 #[test]
 fn the_same_program_gives_the_same_digest() {
     let scratch = Scratch::new("exec-digest");
