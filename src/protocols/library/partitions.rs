@@ -12,7 +12,7 @@
 //! operation never meets a message of another kind. The messages are those of any other send or receive
 //! of the library, [`Key::Partition`], in the internal context of the communicator; the number of the
 //! operation at its sender stands in their tags. Any thread of the process may say that a partition is
-//! ready, and whoever takes PRECV out of a channel sends what was ready before.
+//! ready, and the thread that takes PRECV out of a channel sends what was ready before.
 //!
 //! Source: MPI 4.0, Sec. 4.2; the exchange that precedes the first message, and equal lengths of both
 //! buffers: `mpidig_part.c` of MPICH 4; a message for each partition: `part/persist` of Open MPI 5. ADR 29.
