@@ -8,7 +8,7 @@ use protocols::arguments::Buffer;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
 
-/// All processes of a job; whoever has it keeps them alive.
+/// All processes of a job; they end with its last owner.
 #[derive(Debug)]
 pub struct Job {
     size: u32,

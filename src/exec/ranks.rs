@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -120,14 +120,8 @@ impl Rank {
         let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let (from, its_to) = io::pipe().map_err(failed)?;
         let (its_from, to) = io::pipe().map_err(failed)?;
-        for inherited in [its_from.as_raw_fd(), its_to.as_raw_fd()] {
-            let borrowed = if inherited == its_from.as_raw_fd() {
-                fcntl(&its_from, FcntlArg::F_SETFD(FdFlag::empty()))
-            } else {
-                fcntl(&its_to, FcntlArg::F_SETFD(FdFlag::empty()))
-            };
-            borrowed.map_err(|error| failed(error.into()))?;
-        }
+        let inherit = |end: &dyn AsFd| fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()));
+        inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
         let child = Command::new(&program)
             .args(image.command.iter().skip(1))
             .envs(image.environment.iter().map(|(name, value)| (name, value)))

@@ -1,6 +1,6 @@
 //! What a rank's process and the simulator say to each other over two pipes.
 //!
-//! The process asks, the simulator answers, and nobody speaks out of turn. A request is a head of 16 bytes,
+//! The process asks and waits, and the simulator answers. A request is a head of 16 bytes,
 //! `function: u32, words: u32, cpu: u64`, and its words of 8 bytes, all in the byte order of the machine, in one
 //! write of at most [`REQUEST_MOST`] bytes. An answer is any number of frames: a head of 24 bytes,
 //! `kind: u32, unused: u32, value: u64, length: u64`, and `length` bytes. [`RETURN`] is the last frame of an answer;
@@ -9,7 +9,7 @@
 /// The environment variable that names the two descriptors, as `read,write`.
 pub const CHANNEL: &str = "MPISIM_CHANNEL";
 
-/// Which form of the wire this is; the process tells it in its first request.
+/// Which form of the wire this is; it stands in the first request of the process.
 pub const VERSION: u64 = 1;
 
 /// Bytes of a request's head.

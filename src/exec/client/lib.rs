@@ -89,7 +89,8 @@ fn stop(why: &str) -> ! {
 
 /// The two descriptors that the simulator has left open, where there are any.
 fn descriptors() -> Option<(c_int, c_int)> {
-    // SAFETY: the name ends with 0, and nobody changes the environment while a program is loaded or in its first call.
+    // SAFETY: the name ends with 0, and no other thread changes the environment while a program is loaded or in its first
+    // call.
     let text = unsafe {
         let name = c"MPISIM_CHANNEL";
         let value = getenv(name.as_ptr());
