@@ -1,7 +1,11 @@
 //! Real MPI programs in C: what `mpisim cc` compiles and `mpisim exec` runs. Without a C compiler these tests say so,
 //! and check nothing.
 
-use std::process::Command;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use crate::binary::{Answer, Scratch};
 
@@ -141,6 +145,30 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     let absent =
         run(&scratch, &["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./absent"]);
     assert!(absent.out.contains("./absent cannot be started"), "{}", absent.out);
+}
+
+/// A simulator that is killed leaves no process behind.
+#[test]
+fn no_rank_outlives_the_simulator() {
+    let scratch = Scratch::new("exec-killed");
+    if compiled(&scratch, WRONG).is_none() {
+        return;
+    }
+    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./program", "pause"];
+    let mut command = scratch.command(&words);
+    command.env("XDG_CACHE_HOME", scratch.path("cache")).stdout(Stdio::piped());
+    let mut simulator = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(simulator.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let rank = Path::new("/proc").join(line.trim());
+    assert!(rank.exists(), "rank {line} runs");
+    simulator.kill().unwrap();
+    simulator.wait().unwrap();
+    while rank.exists()
+        && !fs::read_to_string(rank.join("stat")).is_ok_and(|stat| stat.contains(") Z "))
+    {
+        thread::yield_now();
+    }
 }
 
 #[test]

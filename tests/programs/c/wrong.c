@@ -1,7 +1,9 @@
 /* Does wrong what its argument names. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int main(int argc, char **argv) {
     int rank, number = 0;
@@ -11,6 +13,11 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!strcmp(how, "crash") && rank == 1) *nowhere = 1;
+    if (!strcmp(how, "pause")) {
+        printf("%d\n", (int)getpid());
+        fflush(stdout);
+        pause();
+    }
     if (!strcmp(how, "exit") && rank == 1) exit(5);
     if (!strcmp(how, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(how, "deadlock")) MPI_Recv(&number, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
