@@ -1,22 +1,9 @@
-//! `mpisim exec` and `mpisim cc`: real MPI programs, run in the simulator and compiled for it.
-
-use std::env;
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+//! `mpisim exec`: real MPI programs, run in the simulator.
 
 use super::args::{ExecArguments, RunArguments, Where};
 use super::run;
-use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use ::exec::{HEADER, LIBRARY};
-use form::codes;
+use super::terminal::{Outcome, Terminal};
 use serde_json::json;
-
-/// Names a folder with another MPI library (`lib/libmpi_abi.so.1`, `include/mpi.h`), for packagers.
-const ELSEWHERE: &str = "MPISIM_MPI";
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
@@ -62,90 +49,4 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
 fn title(command: &[String]) -> String {
     let title = command.join(" ");
     title.chars().take(200).collect()
-}
-
-/// Runs the user's C compiler with our header and library.
-pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
-    let folder = installed()?;
-    let named = env::var_os("CC").map(|name| name.to_string_lossy().into_owned());
-    // Where `mpicc` stands in for the compiler, it must not call itself.
-    let compiler = named.filter(|name| !name.ends_with("mpicc")).unwrap_or_else(|| "cc".to_owned());
-    let mut words: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
-    words.push(format!("-I{}", folder.join("include").display()));
-    words.extend(arguments.iter().cloned());
-    words.push(format!("-L{}", folder.join("lib").display()));
-    words.push("-lmpi_abi".to_owned());
-    if show {
-        print(&format!("{}\n", words.join(" ")))?;
-        return Ok(0);
-    }
-    // Nothing of ours is left to do: the compiler takes this process's place.
-    let error = Command::new(&words[0]).args(&words[1..]).exec();
-    let what = format!("the C compiler `{}` cannot be run: {error}", words[0]);
-    Err(Problem::new(&codes::USAGE, what).help("set CC to the compiler's name").into())
-}
-
-/// Puts the MPI library where the programs of a plan find it.
-pub(super) fn provide() -> Result<(), Failure> {
-    let folder = installed()?;
-    workloads::exec::LIBRARY.get_or_init(|| folder.join("lib"));
-    Ok(())
-}
-
-/// The folder with header, library, `mpicc` and pkg-config file: written once, named by what is in it.
-fn installed() -> Result<PathBuf, Failure> {
-    if let Some(folder) = env::var_os(ELSEWHERE) {
-        return Ok(PathBuf::from(folder));
-    }
-    let folder = cache().join(format!("mpi-{}", content()));
-    if folder.join("complete").exists() {
-        return Ok(folder);
-    }
-    install(&folder).map_err(|error| {
-        let what = format!(
-            "the MPI library for programs cannot be written to {}: {error}",
-            folder.display()
-        );
-        let help = format!("set {ELSEWHERE} to a folder that has one");
-        Failure::from(Problem::new(&codes::OUTPUT, what).help(&help))
-    })?;
-    Ok(folder)
-}
-
-fn cache() -> PathBuf {
-    let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    base.or_else(home).unwrap_or_else(env::temp_dir).join("mpisim")
-}
-
-/// A name for the content of header and library.
-fn content() -> String {
-    let parts = [LIBRARY, HEADER.as_bytes()];
-    engine::Digest::of_digests(parts.map(engine::Digest::of_bytes)).to_string()
-}
-
-/// Writes all beside the folder, and moves it to its place: two programs that do so at once both have it.
-fn install(folder: &Path) -> io::Result<()> {
-    let draft = folder.with_extension(format!("{}", std::process::id()));
-    for part in ["lib/pkgconfig", "include", "bin"] {
-        fs::create_dir_all(draft.join(part))?;
-    }
-    fs::write(draft.join("lib/libmpi_abi.so.1"), LIBRARY)?;
-    std::os::unix::fs::symlink("libmpi_abi.so.1", draft.join("lib/libmpi_abi.so"))?;
-    fs::write(draft.join("include/mpi.h"), HEADER)?;
-    let mpicc = draft.join("bin/mpicc");
-    fs::write(&mpicc, format!("#!/bin/sh\nexec {} cc -- \"$@\"\n", env::current_exe()?.display()))?;
-    fs::set_permissions(&mpicc, fs::Permissions::from_mode(0o755))?;
-    let pkgconfig = format!(
-        "prefix={}\nName: mpi\nDescription: MPI 5.0 of mpisim\nVersion: {}\nCflags: -I${{prefix}}/include\n\
-         Libs: -L${{prefix}}/lib -lmpi_abi\n",
-        folder.display(),
-        env!("CARGO_PKG_VERSION"),
-    );
-    fs::write(draft.join("lib/pkgconfig/mpi.pc"), pkgconfig)?;
-    fs::write(draft.join("complete"), "")?;
-    match fs::rename(&draft, folder) {
-        Err(_) if folder.join("complete").exists() => fs::remove_dir_all(&draft),
-        moved => moved,
-    }
 }

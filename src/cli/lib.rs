@@ -26,6 +26,7 @@ mod goal;
 mod list;
 mod machines;
 mod manual;
+mod mpi_library;
 mod output;
 mod points;
 mod references;
@@ -80,7 +81,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
         Command::Exec(arguments) => exec::exec(terminal, &arguments),
-        Command::Cc { show, arguments } => exec::cc(show, &arguments),
+        Command::Cc { show, arguments } => mpi_library::cc(show, &arguments),
         Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Diff(arguments) => diff::diff(terminal, &arguments),

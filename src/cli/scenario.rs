@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Changes;
-use super::exec;
+use super::mpi_library;
 use super::terminal::{Failure, Problem, Terminal};
 use experiment::library::Library;
 use experiment::overrides::Spelling;
@@ -93,7 +93,7 @@ pub(super) fn load(terminal: Terminal, request: &Request) -> Result<Plan, Failur
     }
     let plan = plan.ok_or_else(|| Failure::Said(diagnostics.exit_code()))?;
     if plan.points.iter().any(|point| point.workload.runs_real_processes()) {
-        exec::provide()?;
+        mpi_library::provide()?;
     }
     Ok(plan)
 }
