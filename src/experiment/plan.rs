@@ -35,6 +35,7 @@ mod point;
 mod progress;
 pub mod sources;
 mod values;
+mod vcis;
 
 /// The scenario and the options of a command.
 #[derive(Clone, Debug, Default)]

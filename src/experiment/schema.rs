@@ -28,6 +28,8 @@ pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figu
 pub const DEFAULT_POINTS: u64 = 100_000;
 /// The most events of a point where the scenario sets no limit.
 pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
+/// The most VCIs of a process: the default of `--with-ch4-max-vcis`.
+const MOST_VCIS: u64 = 64;
 /// The most memory of a point where the scenario sets no limit: what a machine of today has.
 pub const DEFAULT_MEMORY: u64 = 16 << 30;
 
@@ -221,6 +223,20 @@ static MPI: Shape = Shape::Object(&[
         ]),
         "each_partition",
         "Into how many messages a partitioned send goes (docs/adr/0029).",
+    ),
+    default(
+        "vcis",
+        &Shape::Count { min: 1, max: MOST_VCIS },
+        "1",
+        "NIC contexts of a process over which its communicators and windows are spread, as VCIs of MPICH 4 \
+         are: each has matching queues and a lock of its own (docs/adr/0031).",
+    ),
+    default(
+        "global_progress",
+        &Shape::Flag,
+        "true",
+        "Whether a thread that waits on one of several VCIs looks at all of them in one pass of 256; false \
+         as with `MPIR_CVAR_CH4_GLOBAL_PROGRESS=0`.",
     ),
     optional("rma", &one_sided::SETTINGS, "How windows work."),
     optional("collectives", &statements::CHOICES, "Algorithms of collective operations."),

@@ -173,6 +173,11 @@ impl Communicators {
         self
     }
 
+    /// Whether a context is one of the `MPI_COMM_SELF`s of [`Self::with_selves`].
+    pub fn is_self(&self, context: Context) -> bool {
+        self.1.first().is_some_and(|own| [own.context, own.internal].contains(&context))
+    }
+
     /// The communicator that `process` means by `number`.
     #[inline]
     pub fn of(&self, process: u32, number: u16) -> Option<&Communicator> {

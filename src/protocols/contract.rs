@@ -21,6 +21,7 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -81,10 +82,10 @@ pub enum Step {
 pub enum Entry<'a, C> {
     /// A call of the program.
     Call(&'a C),
-    /// A packet taken by a poll.
-    Packet,
-    /// A completion taken by a poll.
-    Done,
+    /// A packet taken by a poll of this lane.
+    Packet(Lane),
+    /// A completion taken by a poll of this lane.
+    Done(Lane),
     /// The end of a [`Action::Poll`] pass.
     Polled,
     /// The end of work outside the guard, or the values of counters.
@@ -124,12 +125,12 @@ pub enum Input<P, C> {
 }
 
 impl<P, C> Input<P, C> {
-    /// The kind of entry, without its content.
-    pub const fn entry(&self) -> Entry<'_, C> {
+    /// The kind of entry, without its content; a completion was taken from this lane.
+    pub const fn entry(&self, lane: Lane) -> Entry<'_, C> {
         match self {
             Self::Call(call) => Entry::Call(call),
-            Self::Packet { .. } => Entry::Packet,
-            Self::Done(_) => Entry::Done,
+            Self::Packet { from, .. } => Entry::Packet(from.own),
+            Self::Done(_) => Entry::Done(lane),
             Self::Polled(_) => Entry::Polled,
             Self::Resume(_) | Self::Counters { .. } => Entry::Resume,
         }
@@ -579,11 +580,23 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// The lock this entry needs; asked before `handle`, changes nothing.
     fn guard(&self, thread: Thread, entry: &Entry<'_, Self::Call>) -> Option<Guard>;
 
-    /// The lanes that `thread` polls while it is inside its call: their packets and completions may
-    /// be handled under the guard of its polls.
+    /// The lanes that `thread` polls while it is inside its call, under one guard; what it finds may need
+    /// another one.
     fn polls(&self, thread: Thread) -> Lanes {
         let _ = thread;
         Lanes::one(Lane(0))
+    }
+
+    /// The lanes that `thread` polls in one of so many passes instead of [`Self::polls`]; `None` where it
+    /// polls no others.
+    fn sweeps(&self, thread: Thread) -> Option<(Lanes, NonZero<u32>)> {
+        let _ = thread;
+        None
+    }
+
+    /// All lanes whose packets and completions `thread` may come to take.
+    fn reaches(&self, thread: Thread) -> Lanes {
+        self.sweeps(thread).map_or_else(|| self.polls(thread), |(all, _)| all)
     }
 
     /// Takes one input and appends what is to be done.

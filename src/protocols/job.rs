@@ -1,5 +1,6 @@
 //! What all processes of a job agree on: communicators, thresholds, protocols, endpoints, windows.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use super::contract::{Process, Route, Thread, Via};
@@ -45,6 +46,8 @@ pub struct Job {
     pub adapters: bool,
     /// Into how many messages a partitioned send goes.
     pub partitioned: Grouping,
+    /// How communicators and windows are spread over the NIC contexts of a process.
+    pub vcis: Vcis,
     /// How windows work.
     pub rma: Settings,
 }
@@ -133,6 +136,23 @@ pub enum Threading {
     Any,
     /// Each endpoint is used by one thread at a time: what it alone has needs no lock.
     One,
+}
+
+/// Virtual communication interfaces: NIC contexts of a process, each with matching queues and a lock
+/// of its own, over which its communicators and windows are spread.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Vcis {
+    /// How many; zero counts as one.
+    pub count: u16,
+    /// After how many passes over the VCI that it waits for a thread makes one over all; `None`: never.
+    pub sweep: Option<NonZero<u32>>,
+}
+
+impl Vcis {
+    /// Whether there is more than one.
+    pub const fn are_several(self) -> bool {
+        self.count > 1
+    }
 }
 
 /// What the endpoints of a process share.

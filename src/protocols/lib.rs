@@ -22,6 +22,7 @@ pub mod rma;
 pub mod selection;
 pub mod space;
 pub mod typed;
+mod vcis;
 pub mod windows;
 pub mod wire;
 pub mod xios_ep;

@@ -116,6 +116,10 @@ mutants! {
     SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
     ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";
     PairsLast, "pairs-last", "refusal", "A partitioned send matches the receive that was prepared last.";
+    HashesByRank, "hashes-by-rank", "deadlock", "The sender of a message adds the number of its receiver to that of the communicator when it looks for the VCI there.";
+    PollsFirstVci, "polls-first-vci", "deadlock", "A thread that waits polls the first VCI, whatever it waits for.";
+    WildcardsFirst, "wildcards-first", "deadlock", "A receive of any source is posted in the queues of the first VCI.";
+    NeverSweeps, "never-sweeps", "deadlock", "A thread that waits never looks at the other VCIs.";
     SharedJoins, "shared-joins", "R10", "A shared lock is granted while an exclusive one is held.";
     GrantsNewest, "grants-newest", "lock-order", "The lock goes to the request that came last.";
     OwnLockAtOnce, "own-lock-at-once", "R10", "A lock of the own part returns before it is granted.";

@@ -423,18 +423,18 @@ fn arrivals<M: Machine, P: Program<M>>(
     port: &Port<M>,
     choices: &mut Vec<Choice>,
 ) {
-    let lanes = instance.machine.polls(thread);
-    if instance.grants(thread, &Entry::Packet) {
-        let polled = port.channels.iter().filter(|channel| channel.is_open());
-        let polled = polled.filter(|channel| lanes.contains(channel.from.own));
-        choices.extend(polled.map(|channel| {
-            let (from, via) = (channel.from, channel.via);
-            Choice::TakePacket { process, thread, from, via }
-        }));
-    }
-    if port.completion(lanes).is_some() && instance.grants(thread, &Entry::Done) {
-        choices.push(Choice::TakeDone { process, thread });
-    }
+    let lanes = instance.machine.reaches(thread);
+    let packets = |lane| instance.grants(thread, &Entry::Packet(lane));
+    let polled = port.channels.iter().filter(|channel| channel.is_open());
+    let polled = polled.filter(|channel| lanes.contains(channel.from.own));
+    let polled = polled.filter(|channel| packets(channel.from.own));
+    choices.extend(polled.map(|channel| {
+        let (from, via) = (channel.from, channel.via);
+        Choice::TakePacket { process, thread, from, via }
+    }));
+    let done = port.lanes_done().filter(|lane| lanes.contains(*lane));
+    let done = done.filter(|lane| instance.grants(thread, &Entry::Done(*lane)));
+    choices.extend(done.map(|lane| Choice::TakeDone { process, thread, lane }));
 }
 
 #[cfg(test)]

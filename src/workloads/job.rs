@@ -13,7 +13,7 @@ use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::Comm;
 use protocols::contract::{Machine, Process, Program, Region};
-use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob};
+use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob, Vcis};
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
@@ -65,6 +65,8 @@ pub struct Job<P = AnyProgram> {
     pub cooperation: Cooperation,
     /// Into how many messages a partitioned send goes.
     pub partitioned: Grouping,
+    /// How communicators and windows are spread over the NIC contexts of a process.
+    pub vcis: Vcis,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
     /// How late the counter of a node's large RDMA operations is read.
@@ -136,6 +138,7 @@ impl<P> Job<P> {
             rendezvous: self.rendezvous,
             cooperation: self.cooperation,
             partitioned: self.partitioned,
+            vcis: self.vcis,
             kernel: self.kernel,
             counter_lag: self.counter_lag,
             eager_inter: self.eager_inter,
@@ -172,6 +175,7 @@ impl<P> Job<P> {
             cells: mpi.shm_cell_count,
             adapters: self.profile.hca.matching_on_nic,
             partitioned: self.partitioned,
+            vcis: self.vcis,
             rma: self.rma,
         })
     }
@@ -282,7 +286,8 @@ impl<P> Job<P> {
             topology,
             placements,
             threads: vec![self.threads; processes as usize],
-            lanes: self.endpoints.lanes,
+            lanes: if self.vcis.are_several() { self.vcis.count } else { self.endpoints.lanes },
+            paired: self.vcis.are_several(),
             lock: self.lock,
             payload: self.payload,
             connections: self.connections,

@@ -44,6 +44,7 @@ pub mod partitioned_rate;
 pub mod ping_pong;
 mod presets;
 pub mod program;
+pub mod put_rate;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
@@ -67,7 +68,7 @@ use protocols::contract::{Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 24] = [
+pub static KINDS: [&Kind; 25] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
@@ -88,6 +89,7 @@ pub static KINDS: [&Kind; 24] = [
     &mutex::KIND,
     &linked_list::KIND,
     &epochs::KIND,
+    &put_rate::KIND,
     &window_growth::KIND,
     &goal::KIND,
     &exec::KIND,

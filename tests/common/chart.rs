@@ -95,6 +95,7 @@ fn chart_of(
         cells: 4,
         adapters: false,
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
+        vcis: mpisim::protocols::library::Vcis::default(),
         rma,
     });
     Chart {

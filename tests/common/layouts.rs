@@ -63,6 +63,7 @@ pub(crate) fn endpoint_job(counts: &[u16], change: impl FnOnce(SharedJob) -> Sha
         cells: 4,
         adapters: false,
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
+        vcis: mpisim::protocols::library::Vcis::default(),
         rma: mpisim::protocols::rma::Settings::default(),
     });
     EpJob::new(change(job)).unwrap()

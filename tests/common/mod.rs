@@ -71,6 +71,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         rendezvous: Protocol::RPut,
         cooperation: Cooperation::default(),
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
+        vcis: mpisim::protocols::library::Vcis::default(),
         kernel: Kernel::Cma,
         counter_lag: mpisim::units::TimeDelta::ZERO,
         eager_inter: None,

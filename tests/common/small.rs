@@ -13,7 +13,7 @@ use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 #[cfg(not(feature = "mutants"))]
 use mpisim::protocols::library::Library;
-use mpisim::protocols::library::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
+use mpisim::protocols::library::{Endpoints, Job, Progress, Queues, SharedJob, Threading, Vcis};
 #[cfg(feature = "mutants")]
 use mpisim::protocols::mutant::Flawed as Library;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
@@ -77,6 +77,8 @@ pub(crate) struct Small {
     pub(crate) together: bool,
     /// Whether adapters match messages.
     pub(crate) adapters: bool,
+    /// How communicators are spread over the NIC contexts of a process.
+    pub(crate) vcis: Vcis,
     /// Process by process, what its buffers hold before.
     pub(crate) example: Option<Example>,
 }
@@ -103,6 +105,7 @@ impl Small {
             together: false,
             adapters: false,
             near: None,
+            vcis: Vcis::default(),
             example: None,
         }
     }
@@ -181,6 +184,7 @@ impl Small {
             cells: 4,
             adapters: self.adapters,
             partitioned: mpisim::protocols::partitioned::Grouping::default(),
+            vcis: self.vcis,
             rma: self.rma,
         }
     }

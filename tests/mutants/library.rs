@@ -14,6 +14,7 @@ mod matching;
 mod one_sided;
 mod over_mpi;
 mod typed;
+mod vcis;
 
 use crate::small::{Small, World};
 use mpisim::protocols::library::SharedJob;
@@ -159,6 +160,7 @@ fn cases() -> Vec<(&'static str, Tried)> {
         calls::cases(),
         large::cases(),
         typed::cases(),
+        vcis::cases(),
     ];
     let cases = lists.into_iter().flatten().chain(one_sided::cases());
     let cases = cases.map(|(name, case)| (name, case.tried()));

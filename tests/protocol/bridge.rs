@@ -5,6 +5,7 @@
 //! tests and two threads on machines with drawn numbers; two planted defects of the timed runtime
 //! must be refused.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::common::{cross, ideal, job, model};
@@ -17,7 +18,7 @@ use mpisim::protocols::call::{
 };
 use mpisim::protocols::collectives::{Blocks, Collective};
 use mpisim::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
-use mpisim::protocols::library::Library;
+use mpisim::protocols::library::{Library, Vcis};
 use mpisim::protocols::partitioned::{Grouping, Side};
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::timed::{Ending, LockOrder, Planted};
@@ -104,14 +105,18 @@ fn drawn_profile(draw: &mut Draw) -> Profile {
 }
 
 /// Messages between random threads. Every thread receives under a tag of its own, so that a
-/// wildcard source can take no message that another receive needs.
-fn drawn_programs(draw: &mut Draw, processes: u32, threads: u32) -> Vec<Script> {
+/// wildcard source can take no message that another receive needs. Messages go over any of `comms`.
+fn drawn_programs(
+    draw: &mut Draw,
+    (processes, threads): (u32, u32),
+    comms: &[Comm],
+) -> Vec<Script> {
     let all = (processes * threads) as usize;
     let mut steps: Vec<Vec<Next<Call>>> = vec![Vec::new(); all];
     let mut handles: Vec<Vec<Handle>> = vec![Vec::new(); all];
     let mut next_handle = vec![0; processes as usize];
-    let comm = Comm::default();
     for _ in 0..=draw.below(7) {
+        let comm = if let [one] = comms { *one } else { draw.pick(comms) };
         let (from, to) = (draw.below(all as u64), draw.below(all as u64));
         let tag = i32::try_from(to).unwrap();
         let bytes = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);
@@ -343,7 +348,7 @@ fn between_nodes() -> Vec<Protocol> {
 fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
     let mut draw = Draw(Streams::new(11).stream("bridge", seed));
     let (processes, threads) = (2 + draw.below(3), 1 + draw.below(2));
-    let programs = drawn_programs(&mut draw, processes, threads);
+    let programs = drawn_programs(&mut draw, (processes, threads), &[Comm(0)]);
     let mut job = job(drawn_profile(&mut draw), programs);
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
@@ -437,7 +442,35 @@ fn running_ahead_moves_nothing() {
 fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
     let mut draw = Draw(Streams::new(12).stream("turns", seed));
     let (processes, threads) = (2 + draw.below(2), 2 + draw.below(3));
-    let mut programs = drawn_programs(&mut draw, processes, threads);
+    let programs = drawn_programs(&mut draw, (processes, threads), &[Comm(0)]);
+    waiting_job(&mut draw, threads, programs, step_by_step)
+}
+
+/// The same, with two or three threads a process whose communicators are spread over VCIs.
+fn threaded_job_on_vcis(seed: u32, step_by_step: bool) -> Job<Script> {
+    let mut draw = Draw(Streams::new(12).stream("vcis", seed));
+    let (processes, threads) = (2 + draw.below(2), 2 + draw.below(2));
+    let programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
+    let vcis = drawn_vcis(&mut draw);
+    let waiting = waiting_job(&mut draw, threads, programs, step_by_step);
+    Job { vcis, duplicates: 2, ..waiting }
+}
+
+/// The world, and its duplicates where a job has two more than the standard one.
+const COPIES: [Comm; 4] = [Comm(0), Comm(1), Comm(3), Comm(4)];
+
+/// Two to four VCIs, and a pass over all of them in few or in many.
+fn drawn_vcis(draw: &mut Draw) -> Vcis {
+    let count = draw.pick(&[2, 3, 4]);
+    Vcis { count, sweep: NonZero::new(draw.pick(&[0, 1, 2, 7, 256])) }
+}
+
+fn waiting_job(
+    draw: &mut Draw,
+    threads: u32,
+    mut programs: Vec<Script>,
+    step_by_step: bool,
+) -> Job<Script> {
     for script in &mut programs {
         let mut steps = script.steps.to_vec();
         for _ in 0..draw.below(3) {
@@ -505,6 +538,51 @@ fn idle_turns_are_passed_over_exactly() {
     }
     assert!(taken > 20 * passed, "few turns were passed over: {passed} events of {taken}");
     assert!((20..400).contains(&deadlocks), "{deadlocks} deadlocks");
+}
+
+/// The same on VCIs, with passes over all of them.
+#[test]
+fn idle_turns_on_vcis_are_passed_over_exactly() {
+    let (mut passed, mut taken) = (0, 0);
+    for seed in 0..600 {
+        let run = |step_by_step| {
+            let ran = cross(threaded_job_on_vcis(seed, step_by_step));
+            let ran = ran.unwrap_or_else(|drift| panic!("{seed}, {step_by_step}: {drift}"));
+            let outcome = ran.outcome;
+            assert_eq!(outcome.violations, [], "seed {seed}");
+            let times = (outcome.end, outcome.accounts, outcome.marks);
+            let counts = (outcome.entries_visited, outcome.packets, outcome.rnr);
+            (outcome.events, (outcome.ending, times, counts, outcome.choices, ran.programs))
+        };
+        let ((few, passing), (many, stepping)) = (run(false), run(true));
+        assert_eq!(passing, stepping, "seed {seed}");
+        (passed, taken) = (passed + few, taken + many);
+    }
+    assert!(taken > 5 * passed, "few turns were passed over: {passed} events of {taken}");
+}
+
+/// Every program ends, however its messages are spread over VCIs: in the end each thread waits on all that
+/// it uses.
+#[test]
+fn random_programs_cross_on_vcis() {
+    let mut unexpected = 0;
+    for seed in 0..2_000 {
+        let mut job = drawn_job(seed, None);
+        let mut draw = Draw(Streams::new(11).stream("vcis", seed));
+        let threads = u32::from(job.threads);
+        let processes = u32::try_from(job.programs.len()).unwrap() / threads;
+        job.programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
+        (job.vcis, job.duplicates) = (drawn_vcis(&mut draw), 2);
+        if job.rendezvous == Protocol::Rtr {
+            // RTRs are counted by pairs of processes.
+            job.rendezvous = Protocol::RPut;
+        }
+        let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
+        assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
+        assert_eq!(ran.outcome.violations, [], "seed {seed}");
+        unexpected += ran.outcome.sometimes.unexpected;
+    }
+    assert!(unexpected > 500, "unexpected messages: {unexpected}");
 }
 
 #[test]

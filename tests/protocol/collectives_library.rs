@@ -67,6 +67,7 @@ fn world(
         cells: 4,
         adapters: false,
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
+        vcis: mpisim::protocols::library::Vcis::default(),
         rma: mpisim::protocols::rma::Settings::default(),
     });
     let machines = processes(calls.len()).zip(calls).map(|(process, calls)| {

@@ -91,6 +91,7 @@ fn world_on(
         rendezvous,
         cooperation: Cooperation::default(),
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
+        vcis: mpisim::protocols::library::Vcis::default(),
         eager_inter: Bytes::new(EAGER),
         eager_intra: Bytes::new(EAGER),
         header: Bytes::new(8),

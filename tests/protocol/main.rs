@@ -56,6 +56,7 @@ mod shared_windows;
 mod standstill;
 mod team;
 mod typed;
+mod vcis;
 mod window_growth;
 mod xios_ep_collectives;
 mod xios_ep_communicators;

@@ -168,6 +168,7 @@ fn job(size: usize, schedule: u64) -> Job {
         cells: 4,
         adapters: false,
         partitioned: protocols::partitioned::Grouping::default(),
+        vcis: protocols::library::Vcis::default(),
         rma: protocols::rma::Settings::default(),
     }
 }

@@ -6,7 +6,7 @@ use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARI
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
 use super::goal::Files;
 use super::values::{Limits, MpiOptions, Point, Topology};
-use super::{connections, cooperation, noise, one_sided, progress};
+use super::{connections, cooperation, noise, one_sided, progress, vcis};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
@@ -16,6 +16,7 @@ use form::shape::check::check;
 use form::shape::path::place;
 use hardware::core::Pinning;
 use hardware::topology::{self, TopologyError};
+use protocols::library::Vcis;
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
@@ -110,6 +111,7 @@ pub(super) fn read(
     }
     workload.check_machine(&mut reading, &machine, mpi.payload == Payload::Real);
     mpi.rma = rma::Settings { mapped_locks, model, ..rma };
+    mpi.vcis = vcis::read(diagnostics, tree, (addressing, swept), &mpi);
     let mut point = Point {
         index,
         params,
@@ -342,6 +344,7 @@ fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
             Some("one_message") => Grouping::One,
             Some(_) | None => Grouping::Each,
         },
+        vcis: Vcis::default(),
         kernel: Kernel::default(),
         counter_lag: TimeDelta::ZERO,
         eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),

@@ -11,6 +11,7 @@ use super::super::sweep::Sweep;
 use super::sources::Sourced;
 use form::machine::Machine;
 use hardware::topology::Shape;
+use protocols::library::Vcis;
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
@@ -148,6 +149,8 @@ pub struct MpiOptions {
     pub cooperation: Cooperation,
     /// Into how many messages a partitioned send goes.
     pub partitioned: Grouping,
+    /// How communicators and windows are spread over the NIC contexts of a process.
+    pub vcis: Vcis,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
     /// How late the counter of a node's large RDMA operations is read.

@@ -36,7 +36,8 @@ impl Library {
         call: Call,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        self.messages.enter(thread, &call, out)?;
+        let Self { messages, windows, .. } = self;
+        messages.enter(thread, &call, |win| windows.number(win), out)?;
         // A start is the operation that was prepared.
         let call = if let Call::Start { operation, .. } = call {
             Arc::unwrap_or_clone(operation)

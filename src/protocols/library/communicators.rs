@@ -6,13 +6,15 @@
 //! ```
 //!
 //! Every process names the communicators that it makes itself: a number is free until it is given,
-//! and again after the free. How processes agree on a new one is in `agreements.rs`. Endpoints and
-//! intercommunicators are looked at only in a process that has one.
+//! and again after the free. How processes agree on a new one is in `agreements.rs`. Endpoints, VCIs
+//! and intercommunicators are looked at only in a process that has one.
 //!
 //! Source: MPI-3.1, Sec. 6.4, 6.6. Left out: attributes, info, names.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
+use super::acting::Acting;
 use super::contexts::Contexts;
 use super::endpoints::{EndpointTable, Member};
 use super::intercommunicators::{Intercommunicators, Sides};
@@ -22,6 +24,8 @@ use super::site::Site;
 use super::{Guard, Handle, Lanes, Process, ProtocolError, Route, Thread};
 use crate::call::{Call, Comm};
 use crate::collectives::Between;
+use crate::contract::Lane;
+use crate::rma::call::Win;
 use mpi::communicator::{Communicator, Comparison};
 use mpi::envelope::{Context, Rank, Selection};
 use mpi::group::Group;
@@ -38,8 +42,8 @@ pub(super) struct Communicators {
     topologies: Option<Box<Topologies>>,
     /// The contexts that this process may give to new communicators.
     contexts: Contexts,
-    /// None in a process that never had an endpoint.
-    endpoints: Option<Box<EndpointTable>>,
+    /// None in a process that never had an endpoint, in a job without VCIs.
+    acting: Option<Box<Acting>>,
 }
 
 /// The topologies of the communicators of one process.
@@ -54,7 +58,7 @@ impl Communicators {
             between: Intercommunicators::default(),
             topologies: None,
             contexts: Contexts::of(&site.job, site.me),
-            endpoints: EndpointTable::at_start(&site.job, site.me, threads).map(Box::new),
+            acting: acting_at_start(site, threads).map(Box::new),
         }
     }
 
@@ -77,7 +81,7 @@ impl Communicators {
     /// intercommunicators: what most messages need to know.
     #[inline]
     fn plain<'a>(&'a self, site: &'a Site, comm: Comm) -> Option<(Member, &'a Communicator)> {
-        if self.endpoints.is_some() || !self.between.is_empty() {
+        if self.acting.is_some() || !self.between.is_empty() {
             return None;
         }
         let found = self.find(site, comm)?;
@@ -141,7 +145,7 @@ impl Communicators {
         thread: Thread,
         comm: Comm,
     ) -> Result<Option<Member>, ProtocolError> {
-        let Some(endpoints) = &self.endpoints else { return Ok(None) };
+        let Some(endpoints) = self.endpoints() else { return Ok(None) };
         let member = endpoints.member(thread, comm);
         if member.is_none() && endpoints.is_static() {
             return Err(site.refuse("the thread is attached to no endpoint", comm));
@@ -190,7 +194,7 @@ impl Communicators {
         if let Some((member, found)) = self.plain(site, comm)
             && let Some(peer) = found.process(dest)
         {
-            return Ok((member, Self::route_to(site, peer)));
+            return Ok((member, Self::plain_route(site, peer)));
         }
         self.way_of_any(site, thread, comm, dest)
     }
@@ -208,7 +212,7 @@ impl Communicators {
         };
         let process = remote.process(dest);
         let peer = process.ok_or_else(|| site.refuse("the other group has no such rank", dest))?;
-        Ok((member, Self::route_to(site, peer)))
+        Ok((member, Self::route_to(site, member.context, peer)))
     }
 
     /// The sender of a message of the library's own, and its way to a rank.
@@ -223,7 +227,7 @@ impl Communicators {
         if let Some((member, found)) = self.plain(site, comm)
             && let Some(peer) = found.process(dest)
         {
-            return Ok((member, Self::route_to(site, peer)));
+            return Ok((member, Self::plain_route(site, peer)));
         }
         let member = self.member(site, thread, comm)?;
         Ok((member, self.route(site, comm, &member, dest)?))
@@ -237,9 +241,9 @@ impl Communicators {
         member: &Member,
         dest: Rank,
     ) -> Result<Route, ProtocolError> {
-        let Some(endpoints) = self.endpoints.as_ref().filter(|_| member.is_endpoint()) else {
+        let Some(endpoints) = self.endpoints().filter(|_| member.is_endpoint()) else {
             let peer = self.get(site, comm)?.process(dest).ok_or_else(|| no_rank(site, dest))?;
-            return Ok(Self::route_to(site, peer));
+            return Ok(Self::route_to(site, member.context, peer));
         };
         let located = endpoints.locate(member.context, dest);
         let (peer, caller) = located.ok_or_else(|| no_rank(site, dest))?;
@@ -247,28 +251,44 @@ impl Communicators {
         Ok(Route { peer, own, remote })
     }
 
+    /// The route where a process has neither endpoints nor VCIs.
     #[inline]
-    fn route_to(site: &Site, peer: u32) -> Route {
+    fn plain_route(site: &Site, peer: u32) -> Route {
         let own = site.job.endpoints.lane(Caller::Process);
         Route { own, ..Route::to(Process(peer)) }
     }
 
+    /// The route of a message of processes in this context: both have it on VCIs of the same number.
+    fn route_to(site: &Site, context: Context, peer: u32) -> Route {
+        if !site.job.vcis.are_several() {
+            return Self::plain_route(site, peer);
+        }
+        let route = site.job.on_vci(Process(peer), site.job.vci(context));
+        #[cfg(feature = "mutants")]
+        if site.job.has(crate::mutant::Mutant::HashesByRank) {
+            return site.job.hashed_by_rank(route);
+        }
+        route
+    }
+
     /// The queues in which a message of this context to this rank is matched.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one test, where there are no endpoints")]
+    #[expect(clippy::inline_always, reason = "one test, where threads act as their process")]
     pub(super) fn queue(&self, site: &Site, context: Context, dest: Rank) -> usize {
-        let Some(table) = &self.endpoints else { return 0 };
-        site.job.endpoints.queue(table.receiver(context, dest))
+        self.acting.as_ref().map_or(0, |acting| acting.queue(site, context, dest))
     }
 
     /// The pairs of queues that the process needs now.
     pub(super) fn queues(&self, site: &Site) -> usize {
-        site.job.endpoints.queues_of(self.endpoints.as_ref().map_or(0, |table| table.locals()))
+        match &self.acting {
+            Some(acting) => acting.queues(site),
+            None => site.job.endpoints.queues_of(0),
+        }
     }
 
     /// The processes that could send what is selected; a wildcard names all the others.
     pub(super) fn sources(&self, site: &Site, selection: &Selection) -> Vec<Process> {
-        let endpoints = self.endpoints.as_ref().and_then(|table| table.sources(selection));
+        let endpoints = self.endpoints().and_then(|table| table.sources(selection));
         if let Some(processes) = endpoints {
             return processes;
         }
@@ -351,7 +371,7 @@ impl Communicators {
         a: Comm,
         b: Comm,
     ) -> Result<Comparison, ProtocolError> {
-        let Some(endpoints) = &self.endpoints else {
+        let Some(endpoints) = self.endpoints() else {
             return Ok(self.get(site, a)?.compare(self.get(site, b)?));
         };
         let Some(comparison) = endpoints.compare(thread, a, b) else {
@@ -368,7 +388,7 @@ impl Communicators {
     /// Whether a number names nothing yet.
     pub(super) fn is_free(&self, site: &Site, comm: Comm) -> bool {
         let has = |table: &EndpointTable| table.has(comm);
-        let taken = self.made.contains_key(&comm) || self.endpoints.as_deref().is_some_and(has);
+        let taken = self.made.contains_key(&comm) || self.endpoints().is_some_and(has);
         usize::from(comm.0) >= site.job.communicators.iter().len() && !taken
     }
 
@@ -406,50 +426,89 @@ impl Communicators {
         number.expect("fewer than 2^16 communicators")
     }
 
-    /// The table of endpoints, where the process has ever had one.
+    /// The table of endpoints, where the process may have some.
     pub(super) fn endpoints(&self) -> Option<&EndpointTable> {
-        self.endpoints.as_deref()
+        self.acting.as_ref().map(|acting| &acting.endpoints)
     }
 
     /// The same to be changed.
     pub(super) fn endpoints_mut(&mut self) -> Option<&mut EndpointTable> {
-        self.endpoints.as_deref_mut()
+        self.acting.as_mut().map(|acting| &mut acting.endpoints)
     }
 
     /// The table of endpoints of a process with so many threads that gets its first one.
     pub(super) fn make_endpoints(&mut self, threads: usize) -> &mut EndpointTable {
-        self.endpoints.get_or_insert_with(|| Box::new(EndpointTable::new(threads)))
+        let new = || Box::new(Acting::new(threads, EndpointTable::new()));
+        &mut self.acting.get_or_insert_with(new).endpoints
     }
 
-    /// The rank or ranks that a thread acts as now.
+    /// What the threads act as, where that is not their process with its first lane.
+    #[inline]
+    pub(super) fn acting_mut(&mut self) -> Option<&mut Acting> {
+        self.acting.as_deref_mut()
+    }
+
+    /// What a thread acts as now.
     #[inline]
     pub(super) fn current(&self, thread: Thread) -> Caller {
-        self.endpoints.as_ref().map_or(Caller::Process, |table| table.current(thread))
+        self.acting.as_ref().map_or(Caller::Process, |acting| acting.current(thread))
     }
 
-    /// The rank or ranks that `thread` makes a call as; `probed` knows the messages of matched probes.
+    /// What `thread` makes a call as; `window` knows the numbers of windows, and `probed` the messages of
+    /// matched probes.
     pub(super) fn caller(
         &self,
+        site: &Site,
         thread: Thread,
         call: &Call,
         requests: &RequestTable,
+        window: impl Fn(Win) -> Option<u32>,
         probed: impl Fn(Handle) -> Option<Caller>,
     ) -> Caller {
-        let endpoints = self.endpoints.as_ref();
-        endpoints.map_or(Caller::Process, |table| table.caller(thread, call, requests, probed))
+        let context = |comm| self.find(site, comm).map(|found| found.context);
+        let acting = self.acting.as_ref();
+        acting.map_or(Caller::Process, |acting| {
+            acting.caller(site, thread, call, requests, context, window, probed)
+        })
     }
 
     /// The library lock of a rank or ranks; none where no other thread uses what they use.
     pub(super) fn lock_of(&self, site: &Site, caller: Caller) -> Option<Guard> {
-        let locals = self.endpoints.as_ref().map_or(0, |table| table.locals());
-        site.job.endpoints.lock(caller, locals)
+        match &self.acting {
+            Some(acting) => acting.lock_of(site, caller),
+            None => site.job.endpoints.lock(caller, 0),
+        }
+    }
+
+    /// The library lock under which a thread handles what it has found on a lane.
+    pub(super) fn lock_at(&self, site: &Site, thread: Thread, lane: Lane) -> Option<Guard> {
+        if site.job.vcis.are_several() {
+            return Some(Guard(lane.0));
+        }
+        self.lock_of(site, self.current(thread))
     }
 
     /// The lanes that a thread polls.
     #[inline]
     pub(super) fn polled_by(&self, site: &Site, thread: Thread) -> Lanes {
-        site.job.endpoints.polled(self.current(thread))
+        match &self.acting {
+            Some(acting) => acting.polled_by(site, thread),
+            None => site.job.endpoints.polled(Caller::Process),
+        }
     }
+
+    /// The lanes that a thread polls in one of so many passes, where those are others.
+    pub(super) fn swept_by(&self, site: &Site, thread: Thread) -> Option<(Lanes, NonZero<u32>)> {
+        self.acting.as_ref()?.swept_by(site, thread)
+    }
+}
+
+/// What the threads of a process act as before its first call, where that is not the process.
+fn acting_at_start(site: &Site, threads: usize) -> Option<Acting> {
+    let endpoints = EndpointTable::at_start(&site.job, site.me, threads);
+    let several = site.job.vcis.are_several();
+    let endpoints = endpoints.or_else(|| several.then(EndpointTable::new))?;
+    Some(Acting::new(threads, endpoints))
 }
 
 #[cfg(feature = "mutants")]

@@ -18,9 +18,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lanes::Caller;
-use super::requests::RequestTable;
-use super::{Handle, Job, Key, Process, Thread};
-use crate::call::{Call, Comm, Requests};
+use super::{Job, Process, Thread};
+use crate::call::Comm;
 use mpi::communicator::Comparison;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Rank, Selection};
@@ -57,8 +56,6 @@ pub(super) struct EndpointTable {
     next_id: u32,
     /// Static jobs: the endpoint of each thread.
     attached: Option<Vec<Option<u16>>>,
-    /// The rank or ranks that each thread acted as in its last call.
-    current: Vec<Caller>,
 }
 
 /// The rank of a thread in a communicator, and the contexts of its messages.
@@ -87,15 +84,14 @@ pub(super) enum Freed {
 }
 
 impl EndpointTable {
-    /// A process with so many threads, before its first endpoint.
-    pub(super) fn new(threads: usize) -> Self {
+    /// A process before its first endpoint.
+    pub(super) fn new() -> Self {
         Self {
             comms: BTreeMap::new(),
             handles: BTreeMap::new(),
             locals: 0,
             next_id: 0,
             attached: None,
-            current: vec![Caller::Process; threads],
         }
     }
 
@@ -106,7 +102,7 @@ impl EndpointTable {
         let group = EndpointGroup::new(counts.iter().copied(), processes);
         let group = Arc::new(group.expect("a job has ranks"));
         let world = job.communicators.get(0).expect("every job has a world");
-        let mut table = Self::new(threads);
+        let mut table = Self::new();
         table.open(world.context, Comm(0), Rank(me.0), group, counts[me.0 as usize]);
         table.attached = Some(vec![None; threads]);
         Some(table)
@@ -158,79 +154,14 @@ impl EndpointTable {
         self.attached.is_some()
     }
 
-    /// The rank or ranks that a thread acts as now.
-    pub(super) fn current(&self, thread: Thread) -> Caller {
-        self.current[usize::from(thread.0)]
+    /// Whether no communicator of endpoints is in use.
+    pub(super) fn is_empty(&self) -> bool {
+        self.comms.is_empty()
     }
 
-    /// A thread makes a call; answers whether its endpoint must be looked up for it.
-    pub(super) fn enter(&mut self, thread: Thread, call: &Call, caller: Caller) -> bool {
-        if self.comms.is_empty() {
-            return false;
-        }
-        self.current[usize::from(thread.0)] = caller;
-        self.is_static() && !matches!(call, Call::Attach { .. })
-    }
-
-    /// The rank or ranks that `thread` makes a call as; `probed` knows the messages of matched probes.
-    pub(super) fn caller(
-        &self,
-        thread: Thread,
-        call: &Call,
-        requests: &RequestTable,
-        probed: impl Fn(Handle) -> Option<Caller>,
-    ) -> Caller {
-        if self.comms.is_empty() {
-            return Caller::Process;
-        }
-        let request = |key| requests.get(key).map_or(Caller::Process, |open| open.endpoint);
-        let call = call.begun();
-        let call = if let Call::Typed(typed) = call { &typed.call } else { call };
-        match call {
-            Call::Init
-            | Call::Finalize
-            | Call::Prepare(_)
-            | Call::Start { .. }
-            | Call::Partitioned(_)
-            | Call::OfPartitions { .. }
-            | Call::AttachBuffer { .. }
-            | Call::DetachBuffer
-            | Call::Communicators(_)
-            | Call::FreeEndpoint { .. }
-            | Call::Attach { .. }
-            | Call::Rma(_)
-            | Call::CreateEndpoints { .. } => Caller::Process,
-            Call::Wait { request: handle }
-            | Call::Test { request: handle }
-            | Call::OfRequest { request: handle, .. }
-            | Call::Cancel { request: handle } => request(Key::User(*handle)),
-            Call::WaitAll { requests: set, .. }
-            | Call::WaitAny { requests: set }
-            | Call::Ask { requests: set, .. }
-            | Call::TestAll { requests: set } => caller_of(set, requests),
-            Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
-                probed(*message).unwrap_or_default()
-            }
-            Call::Typed(_)
-            | Call::Isend { .. }
-            | Call::Send { .. }
-            | Call::Irecv { .. }
-            | Call::Recv { .. }
-            | Call::Probe { .. }
-            | Call::Iprobe { .. }
-            | Call::Mprobe { .. }
-            | Call::Improbe { .. }
-            | Call::Barrier { .. }
-            | Call::Collective(_)
-            | Call::Icollective { .. }
-            | Call::Device(_)
-            | Call::Exchange(_)
-            | Call::Place { .. }
-            | Call::Compare { .. } => {
-                let own = call.comm().and_then(|comm| self.own(thread, comm));
-                own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))
-            }
-        }
+    /// Which endpoint of the process `comm` means when `thread` names it.
+    pub(super) fn local(&self, thread: Thread, comm: Comm) -> Option<u16> {
+        self.own(thread, comm).map(|(_, local)| local)
     }
 
     /// The endpoint that `comm` means when `thread` names it.
@@ -361,17 +292,10 @@ impl EndpointTable {
     }
 }
 
-/// The rank or ranks whose calls made these requests.
-fn caller_of(set: &Requests, requests: &RequestTable) -> Caller {
-    let keys = (0..set.len()).map(|index| Key::User(set.at(index)));
-    let mut callers = keys.filter_map(|key| requests.get(key)).map(|open| open.endpoint);
-    let Some(first) = callers.next() else { return Caller::Process };
-    if callers.all(|caller| caller == first) { first } else { Caller::Several }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Call;
     use crate::contract::{Input, Machine as _};
     use crate::job::{Endpoints, SharedJob};
     use crate::library::Library;
@@ -396,6 +320,7 @@ mod tests {
             cells: 1,
             adapters: false,
             partitioned: Grouping::default(),
+            vcis: crate::job::Vcis::default(),
             rma: crate::rma::Settings::default(),
         };
         Library::new(SharedJob::new(job), Process(0))

@@ -1,4 +1,5 @@
-//! Which lane, which queues and which lock a thread uses, by the rank that it acts as.
+//! Which lane, which queues and which lock a thread uses, by the rank that it acts as. Where a job has
+//! several VCIs, `acting.rs` says so.
 //!
 //! Source: `endpoints` Sec. 3.4 (progress), 4.1 to 4.3 (what endpoints share).
 
@@ -12,10 +13,12 @@ pub(super) enum Caller {
     /// As the process, in a communicator of processes.
     #[default]
     Process,
+    /// As the process, in a communicator that this one of several VCIs serves.
+    Vci(Lane),
     /// As this endpoint of the process.
     Endpoint(u16),
-    /// As several of them.
-    Several,
+    /// As several of them, under the lock of this lane.
+    Several(Lane),
 }
 
 impl Endpoints {
@@ -26,7 +29,8 @@ impl Endpoints {
     /// The lane of an endpoint.
     pub(super) fn lane(&self, caller: Caller) -> Lane {
         match caller {
-            Caller::Process | Caller::Several => Lane(0),
+            Caller::Process => Lane(0),
+            Caller::Vci(lane) | Caller::Several(lane) => lane,
             Caller::Endpoint(local) => Lane(local % self.lane_count()),
         }
     }
@@ -47,7 +51,7 @@ impl Endpoints {
     pub(super) fn polled(&self, caller: Caller) -> Lanes {
         let all = Lanes { first: Lane(0), count: self.lane_count() };
         match (self.progress, caller) {
-            (Progress::Process, _) | (_, Caller::Several) => all,
+            (Progress::Process, _) | (_, Caller::Several(_)) => all,
             (Progress::Independent, caller) => Lanes::one(self.lane(caller)),
         }
     }

@@ -12,6 +12,7 @@
 //!
 //! Source: `endpoints` Sec. 4.3 (matching), `coop` Sec. I-A (protocols).
 
+mod acting;
 mod adapter;
 mod agreeing;
 mod agreements;
@@ -50,12 +51,14 @@ mod waits;
 mod words;
 mod work;
 
+use std::num::NonZero;
+
 use super::call::{Call, Outcome, Reply};
 use super::contract::{
     Action, Awaited, Brought, Entry, Guard, Handle, Input, Keeps, Lanes, Machine, Process,
     ProtocolError, Region, Route, Space, Thread, Token, WaitSet,
 };
-pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading};
+pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading, Vcis};
 use super::note::Note;
 use super::partitioned::OfPartitions;
 use super::rendezvous::{Protocol, Scheme};
@@ -187,10 +190,11 @@ impl Machine for Library {
             return None;
         }
         let caller = match entry {
-            Entry::Call(call) => self.messages.caller(thread, call),
-            Entry::Packet | Entry::Done | Entry::Polled | Entry::Resume | Entry::Poll => {
-                communicators.current(thread)
+            Entry::Call(call) => self.messages.caller(thread, call, |win| self.windows.number(win)),
+            Entry::Packet(lane) | Entry::Done(lane) => {
+                return communicators.lock_at(self.messages.site(), thread, *lane);
             }
+            Entry::Polled | Entry::Resume | Entry::Poll => communicators.current(thread),
         };
         communicators.lock_of(self.messages.site(), caller)
     }
@@ -198,6 +202,10 @@ impl Machine for Library {
     #[inline]
     fn polls(&self, thread: Thread) -> Lanes {
         self.messages.communicators().polled_by(self.messages.site(), thread)
+    }
+
+    fn sweeps(&self, thread: Thread) -> Option<(Lanes, NonZero<u32>)> {
+        self.messages.communicators().swept_by(self.messages.site(), thread)
     }
 
     fn handle(

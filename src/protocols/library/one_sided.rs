@@ -30,6 +30,11 @@ impl OneSided {
         self.rma.as_deref()
     }
 
+    /// The number that the processes of a window have agreed on.
+    pub(super) fn number(&self, win: Win) -> Option<u32> {
+        self.rma.as_ref()?.number(win)
+    }
+
     /// A call of the program; `Err` inside says in words why it is refused.
     pub(super) fn call(
         &mut self,

@@ -17,8 +17,8 @@ pub(super) struct Request {
     pub(super) body: Body,
     /// The call that made it, counted per thread from 0.
     pub(super) origin: Note<u32>,
-    /// The endpoint whose call made it.
-    pub(super) endpoint: Caller,
+    /// As what the call acted that made it.
+    pub(super) caller: Caller,
     /// The thread whose call ends, or comes nearer to its end, with this request.
     pub(super) waiter: Option<Thread>,
 }
@@ -279,18 +279,12 @@ impl RequestTable {
     /// Opens a request; false where one of the same name is open.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass a large body through memory")]
-    pub(super) fn open(
-        &mut self,
-        key: Key,
-        body: Body,
-        origin: Note<u32>,
-        endpoint: Caller,
-    ) -> bool {
+    pub(super) fn open(&mut self, key: Key, body: Body, origin: Note<u32>, caller: Caller) -> bool {
         let slot = self.slot(key);
         if slot.is_some() {
             return false;
         }
-        slot.get_or_insert_with(|| Request { body, origin, endpoint, waiter: None });
+        slot.get_or_insert_with(|| Request { body, origin, caller, waiter: None });
         true
     }
 

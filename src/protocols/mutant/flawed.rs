@@ -10,6 +10,8 @@
 //! one-sided communication. The bugs of a decision inside the library ask for
 //! [`SharedJob::mutant`] where the library decides.
 
+use std::num::NonZero;
+
 use super::Mutant;
 use super::messages::Messages;
 use super::windows::Answers;
@@ -129,6 +131,10 @@ impl Machine for Flawed {
             return Lanes { first: Lane(0), count: 0 };
         }
         self.library.polls(thread)
+    }
+
+    fn sweeps(&self, thread: Thread) -> Option<(Lanes, NonZero<u32>)> {
+        self.library.sweeps(thread)
     }
 
     fn handle(

@@ -6,7 +6,7 @@ use super::active::Fence;
 use super::call::RmaCall;
 use super::exchange::{Exchange, Leg};
 use super::facts::Facts;
-use super::packet::{RmaPacket, Scope};
+use super::packet::Scope;
 use super::port::Port;
 use super::setup::{Creating, begin_free, begin_use};
 use super::window::{Target, Wants, Window};
@@ -335,9 +335,7 @@ impl Rma {
             let Leg { to, from, words } = leg;
             if !goal.said {
                 goal.said = true;
-                let count = words.len();
-                let packet = RmaPacket::Words { scope, words };
-                port.words(members[to as usize], packet, count);
+                port.words(members[to as usize], scope, words);
             }
             let key = (scope, members[from as usize]);
             let Some(early) = self.early.get_mut(&key) else { return Some(Turn::Waits) };

@@ -313,6 +313,11 @@ impl Rma {
         Some(self.windows[self.handles.get(&win)?].model)
     }
 
+    /// The number that the processes of a window have agreed on.
+    pub(crate) fn number(&self, win: Win) -> Option<u32> {
+        self.handles.get(&win).copied()
+    }
+
     /// How a window got its memory: its attribute `MPI_WIN_CREATE_FLAVOR`.
     pub fn flavor(&self, win: Win) -> Option<Flavor> {
         Some(self.windows[self.handles.get(&win)?].flavor)

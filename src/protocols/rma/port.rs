@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Operation;
-use super::packet::{Body, DERIVED_BYTES, RmaPacket};
+use super::packet::{Body, DERIVED_BYTES, RmaPacket, Scope};
 use super::settings::Settings;
 use super::token::token;
 use super::window::{Queued, Window};
@@ -12,6 +12,7 @@ use crate::job::Job;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::wire::{LibraryAction, Packet};
+use mpi::envelope::Context;
 use mpi::observation::{Observation, WindowFact};
 
 /// What the one-sided part knows of its process, and its way to act.
@@ -43,7 +44,7 @@ impl<'a> Port<'a> {
 
     /// The largest eager message to a rank of a window.
     pub(super) fn eager_to(&self, window: &Window, target: u32) -> u64 {
-        let route = Route::to(window.members[target as usize]);
+        let route = self.route(window, target);
         self.job.eager_by(self.job.wire(self.me, route, self.thread).via)
     }
 
@@ -110,7 +111,7 @@ impl<'a> Port<'a> {
     /// Says something about a window to one of its ranks.
     pub(super) fn tell(&mut self, window: &Window, to: u32, body: Body, payload: Option<Region>) {
         self.work(Step::Control);
-        let route = Route::to(window.members[to as usize]);
+        let route = self.route(window, to);
         self.answer(window, route, body, payload);
     }
 
@@ -130,10 +131,28 @@ impl<'a> Port<'a> {
     }
 
     /// Words of an exchange, 8 bytes each behind a control header.
-    pub(super) fn words(&mut self, to: Process, packet: RmaPacket, words: usize) {
+    pub(super) fn words(&mut self, to: Process, scope: Scope, words: Arc<[u64]>) {
         self.work(Step::Control);
-        let header = self.job.control.as_u64() + 8 * words as u64;
-        self.packet(Route::to(to), packet, header, None);
+        let header = self.job.control.as_u64() + 8 * words.len() as u64;
+        let to = if self.job.vcis.are_several() {
+            let vci = match scope {
+                Scope::Comm(context) => self.job.vci(Context(context)),
+                Scope::Window(window) => self.job.vci_of_window(window),
+            };
+            self.job.on_vci(to, vci)
+        } else {
+            Route::to(to)
+        };
+        self.packet(to, RmaPacket::Words { scope, words }, header, None);
+    }
+
+    /// The way to a rank of a window.
+    fn route(&self, window: &Window, rank: u32) -> Route {
+        let peer = window.members[rank as usize];
+        if self.job.vcis.are_several() {
+            return self.job.on_vci(peer, self.job.vci_of_window(window.id));
+        }
+        Route::to(peer)
     }
 
     fn packet(&mut self, to: Route, packet: RmaPacket, header: u64, payload: Option<Region>) {
@@ -149,7 +168,7 @@ impl<'a> Port<'a> {
 
     /// Hands an operation to the HCA, one WQE for each run of bytes.
     pub(super) fn post(&mut self, window: &Window, target: u32, slot: u32, queued: Queued) {
-        let route = Route::to(window.members[target as usize]);
+        let route = self.route(window, target);
         for region in [queued.does.origin(), queued.does.result()].into_iter().flatten() {
             self.out.push(Action::Register { region });
         }

@@ -22,7 +22,7 @@ use super::network::flight::{
     Arrival, Arrived, COPY, Content, FlightKind, Landing, RELIABLE, token_of,
 };
 use super::network::reliable::Crossed;
-use super::ports::Found;
+use super::ports::{Found, Polled};
 use super::setup::Planted;
 use crate::account::Part;
 use crate::causes::Spent;
@@ -31,7 +31,7 @@ use crate::untimed::Choice;
 use hardware::fabric::FabricEvent;
 use hardware::gpu::is_gpu_token;
 use protocols::contract::{
-    Action, ActionOf, Brought, Entry, Input, InputOf, Machine, Process, Program, Route, Via,
+    Action, ActionOf, Brought, Entry, Input, InputOf, Lanes, Machine, Process, Program, Route, Via,
     WaitSet,
 };
 use units::{Time, TimeDelta};
@@ -165,6 +165,13 @@ where
                 self.notice_later(thread, at);
             }
         }
+        if self.sweeps.is_some() {
+            for thread in self.cx.layout.threads_of(process) {
+                if self.waits_to_poll(thread) {
+                    self.look_beyond(thread, now);
+                }
+            }
+        }
     }
 }
 
@@ -176,6 +183,9 @@ where
     /// A thread inside a call, with no work left from `at` on, polls.
     pub(super) fn poll_on(&mut self, thread: u32, at: Time) {
         let cost = self.look_at_lanes(thread);
+        if self.sweeps.is_some() {
+            self.look_beyond(thread, at);
+        }
         let actor = self.cores.of(thread);
         // Polls that cost nothing keep no other thread out.
         let locked = cost > TimeDelta::ZERO && self.cx.planted != Some(Planted::NoLock);
@@ -183,6 +193,9 @@ where
         let guard = library.guard(actor.inner, &Entry::Poll);
         if locked && guard.is_some() && actor.holds.is_none() {
             return self.enter(thread, Entering::PollSlice, at);
+        }
+        if self.sweeps.is_some() && !self.cores.of(thread).polls.is_test() {
+            self.turn_to_all_lanes(thread);
         }
         self.poll_from(thread, at);
     }
@@ -200,6 +213,9 @@ where
     /// A slice of polling begins, under the lock.
     pub(super) fn poll_slice(&mut self, thread: u32, at: Time) {
         self.look_at_lanes(thread);
+        if self.sweeps.is_some() {
+            self.turn_to_all_lanes(thread);
+        }
         let actor = self.cores.of_mut(thread);
         if actor.reply.is_some() {
             // While it waited for the lock, another thread has ended its call.
@@ -275,6 +291,115 @@ where
                 path.keep_wait(thread, (process, inner), awaited);
             }
         });
+    }
+}
+
+/// Passes over lanes that a thread seldom polls.
+impl<M: Machine, P: Program<M>> Timed<M, P>
+where
+    M::Call: Lends,
+{
+    /// The lanes of its seldom passes, and after how long one comes, where they are others than those that
+    /// a thread polls else.
+    fn sweep_of(&self, thread: u32) -> Option<(Lanes, TimeDelta)> {
+        let (process, inner) = self.cores.names(thread);
+        let library = &self.libraries[process.0 as usize];
+        let (all, passes) = library.sweeps(inner)?;
+        let Polled { cost, len, .. } = self.cores.of(thread).polls.polled();
+        let mut pass = cost * u64::from(len);
+        if pass > TimeDelta::ZERO && library.guard(inner, &Entry::Poll).is_some() {
+            pass += self.cx.costs.profile.mpi.lock_uncontended;
+        }
+        Some((all, pass * u64::from(passes.get())))
+    }
+
+    /// A thread polls from `at` on: where something lies on a lane that it does not poll else, its next
+    /// pass over all is planned.
+    fn look_beyond(&mut self, thread: u32, at: Time) {
+        let Some((all, each)) = self.sweep_of(thread) else { return };
+        let sweeps = self.sweeps.as_mut().expect("a library has such passes");
+        let begins = sweeps.next(thread, at, each);
+        let actor = self.cores.of_mut(thread);
+        let port = self.ports.of(actor.process);
+        if !port.holds_beside(actor.polls.polled(), port.polled(all)) {
+            return;
+        }
+        if begins == at && actor.state != State::Polling && actor.state != State::Locked {
+            actor.polls.sweep();
+        } else if sweeps.plan(thread) {
+            self.cx.schedule(begins, thread, Phase::Poll, Event::Sweep(thread));
+        }
+    }
+
+    /// Whether a thread is inside a call with no work left, and polls for ever.
+    fn waits_to_poll(&self, thread: u32) -> bool {
+        let actor = self.cores.of(thread);
+        match actor.state {
+            State::Polling => !actor.polls.is_test(),
+            State::Locked => matches!(actor.entering, None | Some(Entering::PollSlice)),
+            State::Program | State::Computing | State::Joining | State::Working | State::Ended => {
+                false
+            }
+        }
+    }
+
+    /// The next pass of a thread is one over all lanes, if it waits and one of them holds something.
+    pub(super) fn sweep_is_due(&mut self, thread: u32) {
+        self.sweeps.as_mut().expect("it was planned").is_due(thread);
+        let (now, (process, inner)) = (self.cx.now(), self.cores.names(thread));
+        self.settle(process);
+        if !self.waits_to_poll(thread) || self.cores.of(thread).reply.is_some() {
+            return;
+        }
+        let actor = self.cores.of(thread);
+        let unlocked = actor.state == State::Polling && actor.holds.is_none();
+        let since = actor.polls.since();
+        if unlocked && since > now {
+            // It ran ahead of the clock, and polls later.
+            return self.look_beyond(thread, since);
+        }
+        let Some((all, _)) = self.sweep_of(thread) else { return };
+        let port = self.ports.of(process);
+        if !port.holds_beside(actor.polls.polled(), port.polled(all)) {
+            return;
+        }
+        if unlocked {
+            let actor = self.cores.of_mut(thread);
+            actor.polls.stop();
+            actor.account.add(Part::Wait, now.since(since));
+            self.look_at_all_lanes(thread);
+            return self.poll_from(thread, now);
+        }
+        let guard = actor.holds.map(|(guard, _)| guard);
+        let library = &self.libraries[process.0 as usize];
+        let guard = guard.or_else(|| library.guard(inner, &Entry::Poll));
+        self.cores.of_mut(thread).polls.sweep();
+        self.locks.touch_of(process, guard.expect("it polls under a lock"));
+    }
+
+    /// A test makes a pass: in one of so many it polls all lanes.
+    pub(super) fn test_beyond(&mut self, thread: u32) {
+        let (process, inner) = self.cores.names(thread);
+        let Some((_, passes)) = self.libraries[process.0 as usize].sweeps(inner) else { return };
+        let sweeps = self.sweeps.as_mut().expect("a library has such passes");
+        if sweeps.test(thread, passes.get()) {
+            self.look_at_all_lanes(thread);
+        }
+    }
+
+    /// A thread makes its pass over all lanes, where it is its turn.
+    fn turn_to_all_lanes(&mut self, thread: u32) {
+        if self.cores.of_mut(thread).polls.take_sweep() {
+            self.look_at_all_lanes(thread);
+        }
+    }
+
+    /// A thread polls all lanes of its process, until it looks at its lanes again.
+    fn look_at_all_lanes(&mut self, thread: u32) {
+        let (process, inner) = self.cores.names(thread);
+        let lanes = self.libraries[process.0 as usize].reaches(inner);
+        let polled = self.ports.of(process).polled(lanes);
+        self.cores.of_mut(thread).polls.look(polled);
     }
 }
 
@@ -556,7 +681,8 @@ where
             | Event::Access(thread)
             | Event::Pin(thread)
             | Event::Moved(thread)
-            | Event::Adapter(thread) => self.cores.names(thread).0 == dead,
+            | Event::Adapter(thread)
+            | Event::Sweep(thread) => self.cores.names(thread).0 == dead,
             Event::Depart(id) | Event::QueuePairFree(id) => {
                 self.is_lost_if(self.network.flight(id).from == dead, id)
             }

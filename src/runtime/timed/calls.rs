@@ -313,16 +313,25 @@ where
     fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
         let guard = self.guard_of(thread, &what);
         let guard = guard.filter(|_| self.cx.planted != Some(Planted::NoLock));
-        match guard.filter(|_| self.cores.of(thread).holds.is_none()) {
-            None => self.entered(thread, what, TimeDelta::ZERO, at),
-            Some(guard) => self.ask_for(guard, thread, what, at),
+        let Some(guard) = guard else {
+            return self.entered(thread, what, TimeDelta::ZERO, at);
+        };
+        match self.cores.of(thread).holds {
+            None => self.ask_for(guard, thread, what, at),
+            Some((held, _)) if held == guard => self.entered(thread, what, TimeDelta::ZERO, at),
+            Some(_) => {
+                // What its poll has found is another lock's.
+                self.let_go(thread, at);
+                self.ask_for(guard, thread, what, at);
+            }
         }
     }
 
     #[inline]
     fn guard_of(&self, thread: u32, what: &Entering<M>) -> Option<Guard> {
         let (process, inner) = self.cores.names(thread);
-        self.libraries[process.0 as usize].guard(inner, &what.entry())
+        let lane = |channel| self.ports.of(process).lane_of(channel);
+        self.libraries[process.0 as usize].guard(inner, &what.entry(lane))
     }
 
     fn ask_for(&mut self, guard: Guard, thread: u32, what: Entering<M>, at: Time) {
@@ -437,13 +446,15 @@ where
         let cursor = match arrived {
             Arrived::SendDone => self.post(thread, cursor, cqe_poll),
             Arrived::Done(token) => {
-                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner });
+                let lane = self.ports.of(process).lane_of(channel);
+                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner, lane });
                 let cursor = self.post(thread, cursor, cqe_poll);
                 self.handle(thread, Input::Done(token));
                 cursor
             }
             Arrived::Device(token) | Arrived::Seen(token) => {
-                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner });
+                let lane = self.ports.of(process).lane_of(channel);
+                self.cx.observers.record(|| Choice::TakeDone { process, thread: inner, lane });
                 let cursor = self.post(thread, cursor, TimeDelta::ZERO);
                 self.handle(thread, Input::Done(token));
                 cursor
@@ -536,6 +547,9 @@ where
         match after {
             After::Poll(token) => {
                 self.look_at_lanes(thread);
+                if self.sweeps.is_some() {
+                    self.test_beyond(thread);
+                }
                 let actor = self.cores.of_mut(thread);
                 actor.polls.begin_test(token);
                 actor.since = at;

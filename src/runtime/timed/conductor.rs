@@ -20,6 +20,7 @@ use super::observers::critical_path::CriticalPath;
 use super::observers::{Observed, Observers};
 use super::ports::Ports;
 use super::setup::Setup;
+use super::sweeps::Sweeps;
 use super::unfired::unfired;
 use super::usage::MemoryWatch;
 use super::words::Vocabulary;
@@ -34,7 +35,7 @@ use engine::causes::Keep;
 use engine::{LimitReached, Simulation};
 use hardware::cluster::Cluster;
 use hardware::core::Place;
-use protocols::contract::{Machine, Process, Program, Region};
+use protocols::contract::{Machine, Process, Program, Region, Thread};
 use std::hint::black_box;
 use units::{Time, TimeDelta};
 
@@ -54,6 +55,8 @@ pub struct Timed<M: Machine, P: Program<M>> {
     pub(super) faults: Option<Box<Faults>>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     pub(super) looking: Vec<bool>,
+    /// `None` where every thread polls the same lanes in each of its passes.
+    pub(super) sweeps: Option<Box<Sweeps>>,
     pub(super) livelock: Livelock,
     pub(super) usage: MemoryWatch,
 }
@@ -101,12 +104,15 @@ where
         let faults = setup.faults.map(|plan| Box::new(Faults::new(plan, setup.seed, &cluster)));
         let costs = Costs::new(profile);
         let lanes = setup.lanes.max(1);
-        let ports = Ports::new(layout.homes(), lanes, setup.connections, &costs);
+        let heard = if setup.paired { 1 } else { lanes };
+        let ports = Ports::new(layout.homes(), (lanes, heard), setup.connections, &costs);
         let real = programs.first().and_then(P::process_memory);
         let ready_sends = programs.iter().any(P::sends_ready);
         let observers = Observers::new(processes, setup.record, ready_sends);
         let cores = Cores::new(&threads, placements, programs, !step_by_step, &costs);
         let name_of: fn(&M::Packet) -> String = M::name_of;
+        let sweeps = machines.iter().any(|machine| machine.sweeps(Thread(0)).is_some());
+        let sweeps = sweeps.then(|| Box::new(Sweeps::new(cores.count())));
         let mut timed = Self {
             network: Network::new(cluster, (processes, lanes), nodes, first_connection, name_of),
             livelock: Livelock::new(cores.count(), faults.is_some()),
@@ -119,6 +125,7 @@ where
             gpus,
             faults,
             looking: vec![false; processes],
+            sweeps,
             usage: MemoryWatch::new(memory_limit),
         };
         timed.cx.prefetches = processes >= MANY && timed.cores.count() == processes;
@@ -247,7 +254,8 @@ where
             | Event::Fault(_)
             | Event::FaultEnd(_)
             | Event::Timer(_)
-            | Event::Answer(_) => true,
+            | Event::Answer(_)
+            | Event::Sweep(_) => true,
             Event::Fabric(event) => self.network.is_stale(event),
             Event::Pinned(owner, generation) => {
                 self.memory.peer_copies.is_old_pin(Process(owner), generation)
@@ -334,6 +342,7 @@ where
             }
             Event::Late(packet) => self.packet_taken(packet),
             Event::Adapter(thread) => self.adapter_takes(thread),
+            Event::Sweep(thread) => self.sweep_is_due(thread),
         }
     }
 
@@ -373,6 +382,7 @@ where
             | Event::Pinned(..)
             | Event::Moved(_)
             | Event::Adapter(_)
+            | Event::Sweep(_)
             | Event::Retry(_)
             | Event::Lock(..)
             | Event::Seen(_)

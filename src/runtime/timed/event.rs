@@ -59,6 +59,8 @@ pub(super) enum Event {
     Seen(u32),
     /// The adapter looks at what waits for thread `0`, which may compute.
     Adapter(u32),
+    /// The next pass of thread `0` is one over all lanes.
+    Sweep(u32),
 }
 
 impl engine::Event for Event {
@@ -91,6 +93,7 @@ impl engine::Event for Event {
             Self::Late(packet) => (25, u64::from(packet)),
             Self::Seen(id) => (27, u64::from(id)),
             Self::Adapter(thread) => (26, u64::from(thread)),
+            Self::Sweep(thread) => (28, u64::from(thread)),
         };
         mix(kind, content)
     }

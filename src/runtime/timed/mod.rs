@@ -39,6 +39,7 @@ mod observers;
 mod ports;
 mod setup;
 mod slab;
+mod sweeps;
 mod unfired;
 mod usage;
 mod words;

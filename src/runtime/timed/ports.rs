@@ -34,8 +34,8 @@ enum Routes {
 const COMPLETIONS: u32 = 0;
 
 impl Routes {
-    /// The routes to every process; `homes` are their places.
-    fn to_all(homes: &[Place], lanes: u16, connections: Connections) -> Vec<Arc<Self>> {
+    /// The routes to every process; `homes` are their places, and each lane hears so many of their lanes.
+    fn to_all(homes: &[Place], heard: u16, connections: Connections) -> Vec<Arc<Self>> {
         let mut by_node = BTreeMap::new();
         let mut of = |place: &Place| {
             let node = match connections {
@@ -44,7 +44,7 @@ impl Routes {
             };
             let routes = by_node.entry(node).or_insert_with(|| {
                 Arc::new(match connections {
-                    Connections::PerPeer => Self::PerPeer(number(homes.len()) * u32::from(lanes)),
+                    Connections::PerPeer => Self::PerPeer(number(homes.len()) * u32::from(heard)),
                     Connections::SharedReceiveQueue => Self::shared(homes, node),
                 })
             });
@@ -69,10 +69,11 @@ impl Routes {
         }
     }
 
-    /// The channel that packets of a peer's lane join; all its lanes share what its process has.
-    fn channel(&self, peer: Process, remote: Lane, lanes: u16) -> u32 {
+    /// The channel that packets of a peer's lane join, where a lane hears so many lanes of each peer; all
+    /// its lanes share what its process has.
+    fn channel(&self, peer: Process, remote: Lane, heard: u16) -> u32 {
         match self {
-            Self::PerPeer(_) => 1 + peer.0 * u32::from(lanes) + u32::from(remote.0),
+            Self::PerPeer(_) => 1 + peer.0 * u32::from(heard) + u32::from(remote.0 % heard),
             Self::Shared { near, far } => match near.binary_search(&peer.0) {
                 Ok(place) => {
                     let channel = 1 + number(place);
@@ -92,8 +93,9 @@ fn number(count: usize) -> u32 {
 #[derive(Debug)]
 pub(super) struct Port {
     routes: Arc<Routes>,
-    /// Lanes of a process, and channels of each.
-    lanes: u16,
+    /// Lanes of each peer that a lane hears: all, or the one of its number.
+    heard: u16,
+    /// Channels of a lane.
     per_lane: u32,
     /// The channels that hold something, rising, each with its queue: few of many.
     ready: Vec<(u32, Queue)>,
@@ -143,15 +145,16 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// The channels of processes that live at these places.
+    /// The channels of processes that live at these places: how many lanes they have, and how many of each
+    /// peer a lane hears.
     pub(super) fn new(
         homes: &[Place],
-        lanes: u16,
+        (lanes, heard): (u16, u16),
         connections: Connections,
         costs: &Costs,
     ) -> Self {
-        let routes = Routes::to_all(homes, lanes, connections).into_iter();
-        let all = routes.map(|routes| Port::new(routes, lanes, costs)).collect();
+        let routes = Routes::to_all(homes, heard, connections).into_iter();
+        let all = routes.map(|routes| Port::new(routes, (lanes, heard), costs)).collect();
         Self { all, entries: Entries::default() }
     }
 
@@ -211,11 +214,11 @@ pub(super) struct Found {
 }
 
 impl Port {
-    fn new(routes: Arc<Routes>, lanes: u16, costs: &Costs) -> Self {
+    fn new(routes: Arc<Routes>, (lanes, heard): (u16, u16), costs: &Costs) -> Self {
         let per_lane = routes.channels();
         Self {
             routes,
-            lanes,
+            heard,
             per_lane,
             ready: Vec::new(),
             costs: (1..=u32::from(lanes)).map(|lanes| costs.poll(lanes * per_lane)).collect(),
@@ -231,6 +234,21 @@ impl Port {
         let cost =
             usize::from(lanes.count).checked_sub(1).map_or(TimeDelta::ZERO, |i| self.costs[i]);
         Polled { first, len, cost }
+    }
+
+    /// The lane of a channel.
+    #[inline]
+    pub(super) fn lane_of(&self, channel: u32) -> Lane {
+        if channel < self.per_lane {
+            return Lane(0);
+        }
+        Lane(u16::try_from(channel / self.per_lane).expect("lanes are counted in u16"))
+    }
+
+    /// Whether a channel of `all` holds something that is none of `polled`, a part of them.
+    pub(super) fn holds_beside(&self, polled: Polled, all: Polled) -> bool {
+        let mut ready = self.ready.iter().map(|&(channel, _)| channel);
+        ready.any(|channel| all.contains(channel) && !polled.contains(channel))
     }
 
     /// Whether no channel holds anything.
@@ -289,7 +307,7 @@ impl Port {
     /// An arrival; answers its channel, and its entry there.
     fn push(&mut self, lane: Lane, arrived: Arrived, entries: &mut Entries) -> (u32, u32) {
         let inside = match &arrived {
-            Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.lanes),
+            Arrived::Packet { from, .. } => self.routes.channel(from.peer, from.remote, self.heard),
             Arrived::Done(_) | Arrived::Device(_) | Arrived::Seen(_) | Arrived::SendDone => {
                 COMPLETIONS
             }

@@ -69,6 +69,8 @@ pub struct Setup {
     pub threads: Vec<u16>,
     /// Lanes of each process.
     pub lanes: u16,
+    /// Whether each lane is connected to those of its own number only.
+    pub paired: bool,
     /// Which of several waiting threads gets a lock.
     pub lock: LockOrder,
     /// Whether bytes exist.

@@ -43,6 +43,7 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
             Event::Notice(thread, _) => self.of_thread(thread, "looks into its channels"),
             Event::Access(thread) => self.of_thread(thread, "touches memory of others"),
             Event::Pin(thread) => self.of_thread(thread, "has pages pinned by the kernel"),
+            Event::Sweep(thread) => self.of_thread(thread, "turns to all its lanes"),
             Event::Adapter(thread) => self.of_thread(thread, "is looked after by its adapter"),
             Event::Moved(thread) => self.of_thread(thread, "has copied what its cache holds"),
             Event::Pinned(owner, _) => of_process(Process(owner), "may have its pages pinned"),

@@ -33,12 +33,14 @@ pub enum Choice {
         /// The wire.
         via: Via,
     },
-    /// A polling thread takes the oldest completion.
+    /// A polling thread takes the oldest completion of one lane.
     TakeDone {
         /// Its process.
         process: Process,
         /// The thread.
         thread: Thread,
+        /// The lane.
+        lane: Lane,
     },
     /// The adapter takes the oldest packet of one channel, for a process that is in no call.
     Match {
@@ -166,8 +168,9 @@ impl fmt::Display for Choice {
                 let plain = *own == Lane(0) && *remote == Lane(0);
                 if plain { write!(f, ")") } else { write!(f, ", lane {} to {})", remote.0, own.0) }
             }
-            Self::TakeDone { process, thread } => {
-                write!(f, "{} takes a completion", who(process, thread))
+            Self::TakeDone { process, thread, lane } => {
+                write!(f, "{} takes a completion", who(process, thread))?;
+                if *lane == Lane(0) { Ok(()) } else { write!(f, " (lane {})", lane.0) }
             }
             Self::Match { process, from } => {
                 write!(f, "the adapter takes a packet of {} for {}", from.peer.0, process.0)

@@ -8,8 +8,8 @@ use crate::memory::Parcel;
 use mpi::observation::Observation;
 use mpi::rma::update::Effect;
 use protocols::contract::{
-    ActionOf, Counter, Entry, Guard, Lane, Lanes, Machine, Next, Process, Program, Region, Route,
-    Space, Thread, Token, Via,
+    ActionOf, Counter, Entry, Guard, Lane, Machine, Next, Process, Program, Region, Route, Space,
+    Thread, Token, Via,
 };
 use protocols::device::DeviceWork;
 
@@ -244,9 +244,15 @@ impl<M: Machine> Port<M> {
         Self { channels: Vec::new(), completions: VecDeque::new(), operations: Vec::new() }
     }
 
-    /// The first completion on one of these lanes.
-    pub(super) fn completion(&self, lanes: Lanes) -> Option<usize> {
-        self.completions.iter().position(|&(lane, _)| lanes.contains(lane))
+    /// The first completion on a lane.
+    pub(super) fn completion(&self, lane: Lane) -> Option<usize> {
+        self.completions.iter().position(|&(other, _)| other == lane)
+    }
+
+    /// The lanes that have completions, each once, in the order of their first ones.
+    pub(super) fn lanes_done(&self) -> impl Iterator<Item = Lane> {
+        let lanes = self.completions.iter().map(|&(lane, _)| lane).enumerate();
+        lanes.filter(|&(place, lane)| self.completion(lane) == Some(place)).map(|(_, lane)| lane)
     }
 
     pub(super) fn channel(&self, from: Route, via: Via) -> Result<usize, usize> {

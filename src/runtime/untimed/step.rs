@@ -59,9 +59,9 @@ where
                 let incoming = self.oldest(process, from, via);
                 self.turn(Actor { process, thread }, Turn::Packet(from, incoming));
             }
-            Choice::TakeDone { process, thread } => {
-                let token = self.first_completion(process, thread);
-                self.turn(Actor { process, thread }, Turn::Done(token));
+            Choice::TakeDone { process, thread, lane } => {
+                let token = self.first_completion(process, lane);
+                self.turn(Actor { process, thread }, Turn::Done(token, lane));
             }
             Choice::EndPass { process, thread } => {
                 self.turn(Actor { process, thread }, Turn::EndPass);
@@ -105,14 +105,13 @@ where
                 let input = self.landed(actor.process, from, &incoming);
                 self.input(actor, input);
             }
-            Turn::Done(token) => self.input(actor, Input::Done(token)),
+            Turn::Done(token, lane) => self.input_on(actor, Input::Done(token), lane),
         }
     }
 
-    fn first_completion(&mut self, process: Process, thread: Thread) -> Token {
-        let lanes = self.machine(process).polls(thread);
+    fn first_completion(&mut self, process: Process, lane: Lane) -> Token {
         let port = self.ports[process.0 as usize].change();
-        let place = port.completion(lanes);
+        let place = port.completion(lane);
         let first = place.and_then(|place| port.completions.remove(place));
         let (_, token) = first.expect("a completion is there: the choice was enabled");
         token
@@ -203,7 +202,7 @@ where
             Choice::Enter { process, thread }
             | Choice::Act { process, thread }
             | Choice::TakePacket { process, thread, .. }
-            | Choice::TakeDone { process, thread }
+            | Choice::TakeDone { process, thread, .. }
             | Choice::EndPass { process, thread }
             | Choice::Touch { process, thread } => {
                 let Some(instance) = self.instances.get(process.0 as usize) else {
@@ -283,14 +282,16 @@ where
             }
             _ if !strand.polls() => (Some("it does not poll"), Entry::Polled),
             Choice::TakePacket { from, via, .. } => {
-                let polled = instance.machine.polls(thread).contains(from.own);
+                let polled = instance.machine.reaches(thread).contains(from.own);
                 let place = port.channel(from, via).ok().filter(|_| polled);
                 let empty = place.is_none_or(|place| !port.channels[place].is_open());
-                (empty.then_some("it polls no such channel, or it is empty"), Entry::Packet)
+                let entry = Entry::Packet(from.own);
+                (empty.then_some("it polls no such channel, or it is empty"), entry)
             }
-            Choice::TakeDone { .. } => {
-                let empty = port.completion(instance.machine.polls(thread)).is_none();
-                (empty.then_some("the completion queue is empty"), Entry::Done)
+            Choice::TakeDone { lane, .. } => {
+                let polled = instance.machine.reaches(thread).contains(lane);
+                let empty = !polled || port.completion(lane).is_none();
+                (empty.then_some("the completion queue is empty"), Entry::Done(lane))
             }
             Choice::EndPass { .. } => {
                 (strand.pass.is_none().then_some("it is in no pass"), Entry::Polled)
@@ -300,7 +301,7 @@ where
             | Choice::Move { .. }
             | Choice::Finish { .. }
             | Choice::Wire { .. }
-            | Choice::Crash { .. } => (None, Entry::Done),
+            | Choice::Crash { .. } => (None, Entry::Done(Lane(0))),
         };
         let blocked = !instance.grants(thread, &entry);
         missing.or(blocked.then_some("another thread is inside the guard"))
@@ -315,7 +316,7 @@ where
         let statement =
             call.elements().map(|elements| Statement::new(elements, self.position(actor)));
         let place = self.position(actor);
-        let Some(list) = self.handle(actor, Input::Call(call)) else { return };
+        let Some(list) = self.handle(actor, Input::Call(call), Lane(0)) else { return };
         self.lend((actor.process, place), (lent, also), statement, &list);
         self.begin(actor, list);
     }
@@ -423,15 +424,20 @@ where
 
     /// Gives an input to a machine and does the first step of what it wants.
     fn input(&mut self, actor: Actor, input: InputOf<M>) {
-        if let Some(list) = self.handle(actor, input) {
+        self.input_on(actor, input, Lane(0));
+    }
+
+    /// The same; a completion was taken from this lane.
+    fn input_on(&mut self, actor: Actor, input: InputOf<M>, lane: Lane) {
+        if let Some(list) = self.handle(actor, input, lane) {
             self.begin(actor, list);
         }
     }
 
     /// `handle` at the grant; `None` where it ended in a fault.
-    fn handle(&mut self, actor: Actor, input: InputOf<M>) -> Option<Vec<ActionOf<M>>> {
+    fn handle(&mut self, actor: Actor, input: InputOf<M>, lane: Lane) -> Option<Vec<ActionOf<M>>> {
         let instance = self.instances[actor.process.0 as usize].change();
-        instance.grant(actor.thread, &input.entry());
+        instance.grant(actor.thread, &input.entry(lane));
         let question = self.memo.question(&instance.machine, actor.thread, &input);
         if let Some((machine, list)) = self.memo.answer(question) {
             instance.machine = machine;

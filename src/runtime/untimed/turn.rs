@@ -19,7 +19,7 @@ pub(super) enum Turn<M: Machine> {
     Touch,
     EndPass,
     Packet(Route, Mail<M>),
-    Done(Token),
+    Done(Token, Lane),
 }
 
 impl<M: Machine> Hash for Turn<M> {
@@ -28,7 +28,7 @@ impl<M: Machine> Hash for Turn<M> {
         match self {
             Self::Enter | Self::Act | Self::Touch | Self::EndPass => {}
             Self::Packet(from, incoming) => (from, incoming.named()).hash(state),
-            Self::Done(token) => token.hash(state),
+            Self::Done(token, lane) => (token, lane).hash(state),
         }
     }
 }

@@ -43,7 +43,7 @@ where
                 let (who, packet) = (self.name(process, thread), M::packet_in_words(packet));
                 format!("{who} takes {packet} from process {}{}", from.peer.0, by(from, via))
             }
-            Choice::TakeDone { process, thread } => {
+            Choice::TakeDone { process, thread, .. } => {
                 format!("{} takes a completion", self.name(process, thread))
             }
             Choice::Match { process, from } => {

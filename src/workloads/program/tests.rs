@@ -253,6 +253,7 @@ fn head_to_head(eager: u64) -> untimed::World<Library, ProgramStream> {
         cells: 4,
         adapters: false,
         partitioned: protocols::partitioned::Grouping::default(),
+        vcis: protocols::library::Vcis::default(),
         rma: protocols::rma::Settings::default(),
     });
     let library = |rank| Library::new(job.clone(), Process(rank));

@@ -92,6 +92,7 @@ pub(super) fn job<P: Program<Library>>(
         cells: 2,
         adapters: false,
         partitioned: protocols::partitioned::Grouping::default(),
+        vcis: protocols::library::Vcis::default(),
         rma: rma::Settings { transport: wiring.transport, ..rma::Settings::default() },
     });
     let job = planted.into_job(job);

@@ -36,6 +36,7 @@ use super::{
 use crate::call::{Call, Comm};
 use crate::contract::{Emit, Process, Step};
 use crate::job::Queues;
+use crate::rma::call::Win;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Rank};
 use mpi::observation::{Names, Observation};
@@ -184,37 +185,51 @@ impl Messages {
         self.calls.0[usize::from(thread.0)] - 1
     }
 
-    /// A thread makes a call: as which rank, and whether the communicator has it.
+    /// A thread makes a call: as which rank, and whether the communicator has it; `window` knows the
+    /// numbers of windows.
     #[inline]
     pub(super) fn enter(
         &mut self,
         thread: Thread,
         call: &Call,
+        window: impl Fn(Win) -> Option<u32>,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.calls.0[usize::from(thread.0)] += 1;
         self.communicators.check(&self.site, call)?;
-        if self.communicators.endpoints().is_some() {
-            self.enter_endpoint(thread, call, out);
+        if self.communicators.acting_mut().is_some() {
+            self.enter_as(thread, call, window, out);
         }
         Ok(())
     }
 
-    fn enter_endpoint(&mut self, thread: Thread, call: &Call, out: &mut Vec<LibraryAction>) {
-        let caller = self.caller(thread, call);
-        let Some(endpoints) = self.communicators.endpoints_mut() else { return };
-        if endpoints.enter(thread, call, caller) {
+    fn enter_as(
+        &mut self,
+        thread: Thread,
+        call: &Call,
+        window: impl Fn(Win) -> Option<u32>,
+        out: &mut Vec<LibraryAction>,
+    ) {
+        let caller = self.caller(thread, call, window);
+        let Self { communicators, site, .. } = self;
+        let Some(acting) = communicators.acting_mut() else { return };
+        if acting.enter(site, thread, call, caller) {
             out.emit(|| Action::Work(Step::Lookup));
         }
     }
 
-    /// The rank or ranks that `thread` makes a call as.
-    pub(super) fn caller(&self, thread: Thread, call: &Call) -> Caller {
+    /// What `thread` makes a call as; `window` knows the numbers of windows.
+    pub(super) fn caller(
+        &self,
+        thread: Thread,
+        call: &Call,
+        window: impl Fn(Win) -> Option<u32>,
+    ) -> Caller {
         let probed = |message| {
             let mut probed = self.probed.iter();
             probed.find(|probed| probed.handle == message).map(|probed| probed.caller)
         };
-        self.communicators.caller(thread, call, &self.requests, probed)
+        self.communicators.caller(&self.site, thread, call, &self.requests, window, probed)
     }
 
     /// A thread as a member of a communicator.
@@ -244,8 +259,8 @@ impl Messages {
         thread: Thread,
     ) -> Result<(), ProtocolError> {
         let origin = Note(self.call_of(thread));
-        let endpoint = self.communicators.current(thread);
-        if self.requests.open(key, body, origin, endpoint) {
+        let caller = self.communicators.current(thread);
+        if self.requests.open(key, body, origin, caller) {
             Ok(())
         } else {
             Err(self.site.refuse("the request is still open", key))

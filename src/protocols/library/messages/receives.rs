@@ -105,6 +105,12 @@ impl Messages {
         self.open(key, Body::Posted { id, selection, buffer, blocking }, thread)?;
         let queue = self.communicators.queue(&self.site, selection.context, selection.dest);
         #[cfg(feature = "mutants")]
+        let queue = if selection.source.is_none() && self.site.job.has(Mutant::WildcardsFirst) {
+            0
+        } else {
+            queue
+        };
+        #[cfg(feature = "mutants")]
         if self.search_only(thread, queue, selection, Posted { key, id }, buffer, out) {
             return Ok(());
         }

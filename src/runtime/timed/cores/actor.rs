@@ -5,7 +5,7 @@ use crate::account::{Account, Part};
 use crate::rules::Cut;
 use crate::timed::setup::Placement;
 use protocols::contract::{
-    ASKED, ActionOf, Counter, Entry, Guard, Machine, Next, Process, Route, Thread, Token,
+    ASKED, ActionOf, Counter, Entry, Guard, Lane, Machine, Next, Process, Route, Thread, Token,
 };
 use units::{Bytes, Time, TimeDelta};
 
@@ -106,10 +106,11 @@ pub(crate) enum Entering<M: Machine> {
 }
 
 impl<M: Machine> Entering<M> {
-    pub(crate) const fn entry(&self) -> Entry<'_, M::Call> {
+    /// The kind of entry; `lane` is that of a channel.
+    pub(crate) fn entry(&self, lane: impl FnOnce(u32) -> Lane) -> Entry<'_, M::Call> {
         match self {
             Self::Call(call) => Entry::Call(call),
-            Self::Take(_) => Entry::Packet,
+            Self::Take(channel) => Entry::Packet(lane(*channel)),
             Self::Polled(_) => Entry::Polled,
             Self::Resume(_) | Self::Consult(_) => Entry::Resume,
             Self::PollSlice => Entry::Poll,

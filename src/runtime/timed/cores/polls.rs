@@ -21,6 +21,8 @@ pub(crate) struct Polls {
     position: Position,
     /// The channels that it polls.
     polled: Polled,
+    /// Whether its next pass is one over all lanes.
+    sweeps: bool,
     /// The channel that the next notice is about; `None` when the pass ends with it.
     target: Option<u32>,
     notice_at: Option<Time>,
@@ -62,6 +64,26 @@ impl Polls {
         if !polled.contains(self.position.channel) {
             self.position.channel = polled.first;
         }
+    }
+
+    /// The channels that it polls.
+    pub(crate) const fn polled(&self) -> Polled {
+        self.polled
+    }
+
+    /// Its next pass is one over all lanes.
+    pub(crate) const fn sweep(&mut self) {
+        self.sweeps = true;
+    }
+
+    /// Whether its next pass is one over all lanes.
+    pub(crate) const fn will_sweep(&self) -> bool {
+        self.sweeps
+    }
+
+    /// Its pass over all lanes begins, if it is to make one.
+    pub(crate) fn take_sweep(&mut self) -> bool {
+        std::mem::take(&mut self.sweeps)
     }
 
     /// A test asks for one pass over the channels.

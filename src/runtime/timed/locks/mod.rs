@@ -174,6 +174,12 @@ impl Locks {
         None
     }
 
+    /// The next step of a process's lock may be another one than before.
+    pub(super) fn touch_of(&mut self, process: Process, guard: Guard) {
+        let place = self.place(process, guard);
+        self.touch(place);
+    }
+
     /// A thread has a lock from `at` on.
     pub(super) fn take<M: Machine, P: Program<M>>(
         &mut self,
@@ -459,6 +465,7 @@ impl<M: Machine, P: Program<M>> Beside<'_, M, P> {
         let port = self.ports.of(actor.process);
         let polled = port.polled(self.libraries[actor.process.0 as usize].polls(actor.inner));
         actor.reply.is_none()
+            && !actor.polls.will_sweep()
             && polled.cost > TimeDelta::ZERO
             && (port.is_empty() || port.next_ready(polled, polled.first).is_none())
     }
