@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::ranks::{Image, Rank, RankError, ending};
+use super::functions::Function;
+use super::mpi::{Client, Fault, Then};
+use super::ranks::{Image, Rank, RankError, Request, ending};
+use ::mpi::operator::Side;
 use protocols::arguments::Buffer;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
@@ -12,7 +15,7 @@ use protocols::process_memory::ProcessMemory;
 #[derive(Debug)]
 pub struct Job {
     size: u32,
-    ranks: Vec<Mutex<Place>>,
+    members: Vec<Mutex<Member>>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -27,6 +30,30 @@ pub struct Failure {
     pub status: Option<i32>,
 }
 
+/// One rank: what MPI knows of it, its process, and how far the two have come.
+pub struct Member {
+    /// What MPI knows of the rank.
+    pub client: Client,
+    /// The process and its buffers.
+    pub place: Place,
+    /// The call that the process is in, or its last one.
+    pub inside: Option<Inside>,
+    /// The time in picoseconds, where the process has asked for it.
+    pub time: Option<u64>,
+    /// Whether the process is asked no more.
+    pub is_over: bool,
+}
+
+/// A call of a process.
+pub struct Inside {
+    /// Which function.
+    pub function: Function,
+    /// With its arguments.
+    pub request: Request,
+    /// What becomes of the library's reply, where one is waited for.
+    pub then: Option<Then>,
+}
+
 /// One rank's process and its buffers.
 #[derive(Debug)]
 pub struct Place {
@@ -36,7 +63,14 @@ pub struct Place {
     /// number: the HCA's registration cache knows buffers by it.
     numbers: BTreeMap<u64, u32>,
     addresses: Vec<u64>,
+    /// Bytes that lie one after the other for the library, and in pieces in the process.
+    held: Vec<Option<Vec<u8>>>,
+    /// Memory of the process in which its functions find what MPI hands to them: address and bytes.
+    room: (u64, u64),
 }
+
+/// Buffers that the simulator holds have numbers from here on.
+const HELD: u32 = 1 << 31;
 
 impl Place {
     /// The buffer of `bytes` bytes at an address of the process.
@@ -57,6 +91,85 @@ impl Place {
     fn address(&self, buffer: u32) -> u64 {
         self.addresses[(buffer - Buffer::OWN) as usize]
     }
+
+    /// A buffer of so many bytes that the simulator holds.
+    ///
+    /// # Panics
+    ///
+    /// When there are more bytes than memory has.
+    pub fn hold(&mut self, bytes: u64) -> Buffer {
+        let free = self.held.iter().position(Option::is_none).unwrap_or(self.held.len());
+        if free == self.held.len() {
+            self.held.push(None);
+        }
+        let room = usize::try_from(bytes).expect("no more than the memory of a process");
+        self.held[free] = Some(vec![0; room]);
+        let number = u32::try_from(free).expect("fewer than 2^31 buffers");
+        Buffer { id: HELD + number, bytes }
+    }
+
+    /// The bytes of a buffer that the simulator holds.
+    ///
+    /// # Panics
+    ///
+    /// When it holds none.
+    pub fn held(&mut self, buffer: Buffer) -> &mut Vec<u8> {
+        self.held[(buffer.id - HELD) as usize].as_mut().expect("the buffer is held")
+    }
+
+    /// A buffer is held no more.
+    pub fn release(&mut self, buffer: Buffer) {
+        self.held[(buffer.id - HELD) as usize] = None;
+    }
+
+    /// Memory of the process of at least so many bytes; what is there lasts until the next call of this.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be reached.
+    pub fn room(&mut self, bytes: u64) -> Result<u64, RankError> {
+        if self.room.1 < bytes {
+            let bytes = bytes.next_power_of_two();
+            self.process.free(self.room.0);
+            self.room = (self.process.allocate(bytes)?, bytes);
+        }
+        Ok(self.room.0)
+    }
+
+    fn read(&mut self, buffer: u32, offset: u64, into: &mut [u8]) -> Result<(), RankError> {
+        if buffer >= HELD {
+            let held = self.held(Buffer { id: buffer, bytes: 0 });
+            let start = usize::try_from(offset).expect("within the buffer");
+            into.copy_from_slice(&held[start..start + into.len()]);
+            return Ok(());
+        }
+        let address = self.address(buffer).wrapping_add(offset);
+        self.process.read(address, into)
+    }
+
+    fn write(&mut self, buffer: u32, offset: u64, bytes: &[u8]) -> Result<(), RankError> {
+        if buffer >= HELD {
+            let held = self.held(Buffer { id: buffer, bytes: 0 });
+            let start = usize::try_from(offset).expect("within the buffer");
+            held[start..start + bytes.len()].copy_from_slice(bytes);
+            return Ok(());
+        }
+        let address = self.address(buffer).wrapping_add(offset);
+        self.process.write(address, bytes)
+    }
+}
+
+impl Member {
+    /// The name of the process's last call.
+    fn last(&self) -> &'static str {
+        self.inside.as_ref().map_or("its start", |inside| inside.function.name())
+    }
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Member").field("client", &self.client).field("place", &self.place).finish()
+    }
 }
 
 impl Job {
@@ -64,15 +177,18 @@ impl Job {
     pub fn start(size: u32, image: &Image) -> Arc<Self> {
         let start = |rank| {
             let process = Rank::start(rank, image)?;
-            Ok(Mutex::new(Place { process, numbers: BTreeMap::new(), addresses: Vec::new() }))
+            let (numbers, addresses) = (BTreeMap::new(), Vec::new());
+            let place = Place { process, numbers, addresses, held: Vec::new(), room: (0, 0) };
+            let client = Client::new(rank, size);
+            Ok(Mutex::new(Member { client, place, inside: None, time: None, is_over: false }))
         };
-        let (ranks, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
-            Ok(ranks) => (ranks, None),
+        let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
+            Ok(members) => (members, None),
             Err(error) => {
                 (Vec::new(), Some(Failure { rank: 0, what: error.to_string(), status: None }))
             }
         };
-        Arc::new(Self { size, ranks, failure: Mutex::new(failure) })
+        Arc::new(Self { size, members, failure: Mutex::new(failure) })
     }
 
     /// How many ranks there are.
@@ -80,10 +196,10 @@ impl Job {
         self.size
     }
 
-    /// One rank's process.
-    pub fn place(&self, rank: u32) -> MutexGuard<'_, Place> {
+    /// One rank.
+    pub fn member(&self, rank: u32) -> MutexGuard<'_, Member> {
         // A panic of another thread ends the run anyhow.
-        self.ranks[rank as usize].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.members[rank as usize].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The first failure, if something has failed.
@@ -101,8 +217,9 @@ impl Job {
     }
 
     /// Notes that a rank's process cannot be asked or answered any more.
-    pub fn lost(&self, rank: u32, last: &str, error: &RankError) {
-        let status = self.place(rank).process.wait_a_moment();
+    pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
+        let last = member.last();
+        let status = member.place.process.wait_a_moment();
         let how = status.map_or_else(
             || error.to_string(),
             |status| format!("its process has ended by {}", ending(status)),
@@ -116,8 +233,10 @@ impl Job {
 
     /// Notes the end of a process that has closed the channel: a failure before `MPI_Finalize`, and with an exit
     /// status other than 0.
-    pub fn ended(&self, rank: u32, last: &str, is_final: bool) {
-        let status = self.place(rank).process.wait_a_moment();
+    pub fn ended(&self, member: &mut Member, rank: u32) {
+        let last = member.last();
+        let is_final = last == Function::Finalize.name();
+        let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) {
             return;
         }
@@ -146,16 +265,25 @@ impl JobMemory {
 
 impl ProcessMemory for JobMemory {
     fn read(&self, process: Process, buffer: u32, offset: u64, into: &mut [u8]) {
-        let mut place = self.0.place(process.0);
-        let address = place.address(buffer).wrapping_add(offset);
-        let result = place.process.read(address, into);
+        let result = self.0.member(process.0).place.read(buffer, offset, into);
         self.noted(process, result);
     }
 
     fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]) {
-        let mut place = self.0.place(process.0);
-        let address = place.address(buffer).wrapping_add(offset);
-        let result = place.process.write(address, bytes);
+        let result = self.0.member(process.0).place.write(buffer, offset, bytes);
         self.noted(process, result);
+    }
+
+    fn combine(&self, process: Process, number: u32, from: &[u8], into: &mut [u8], side: Side) {
+        let mut member = self.0.member(process.0);
+        let Member { client, place, .. } = &mut *member;
+        match client.combine(place, number, from, into, side) {
+            Ok(()) => {}
+            Err(Fault::Lost(error)) => self.0.lost(&mut member, process.0, &error),
+            Err(Fault::Error { why, .. }) => {
+                let what = format!("rank {}, in an operator of its own: {why}", process.0);
+                self.0.fail(Failure { rank: process.0, what, status: None });
+            }
+        }
     }
 }

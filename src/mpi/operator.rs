@@ -40,10 +40,15 @@ pub enum Datatype {
     Uint64,
     /// IEEE 754 binary32.
     Float,
+    /// What operators of a real program are about: elements of so many bytes.
+    Program {
+        /// Bytes of one element.
+        width: u32,
+    },
 }
 
 impl Datatype {
-    /// Every type.
+    /// Every type that scenarios can name.
     pub const ALL: [Self; 12] = [
         Self::Int32,
         Self::Int64,
@@ -67,6 +72,7 @@ impl Datatype {
             Self::Int32 | Self::Uint32 | Self::Float => 4,
             Self::Int64 | Self::Uint64 | Self::Double | Self::Int32Pair => 8,
             Self::Int64Pair => 16,
+            Self::Program { width } => width as u64,
         }
     }
 
@@ -81,7 +87,11 @@ impl Datatype {
             | Self::Uint16
             | Self::Uint32
             | Self::Uint64 => true,
-            Self::Float | Self::Double | Self::Int32Pair | Self::Int64Pair => false,
+            Self::Float
+            | Self::Double
+            | Self::Int32Pair
+            | Self::Int64Pair
+            | Self::Program { .. } => false,
         }
     }
 
@@ -100,6 +110,7 @@ impl Datatype {
             Self::Uint32 => "uint32",
             Self::Uint64 => "uint64",
             Self::Float => "float",
+            Self::Program { .. } => "elements of a program",
         }
     }
 }
@@ -137,10 +148,17 @@ pub enum Operator {
         /// The modulus; zero is taken for one.
         modulus: u32,
     },
+    /// An operator of a real program, whose process combines the elements.
+    Program {
+        /// The program's number for it.
+        number: u32,
+        /// Whether the order of two elements does not matter.
+        commutes: bool,
+    },
 }
 
 impl Operator {
-    /// Every operator; the modulus is the one that recorded vectors use.
+    /// Every operator that scenarios can name; the modulus is the one that recorded vectors use.
     pub const ALL: [Self; 13] = [
         Self::Sum,
         Self::Prod,
@@ -159,7 +177,7 @@ impl Operator {
 
     /// Whether the order of two elements does not matter.
     pub const fn commutes(self) -> bool {
-        !matches!(self, Self::Affine { .. })
+        !matches!(self, Self::Affine { .. } | Self::Program { commutes: false, .. })
     }
 
     /// The name that scenarios use.
@@ -178,6 +196,7 @@ impl Operator {
             Self::MaxLoc => "maxloc",
             Self::MinLoc => "minloc",
             Self::Affine { .. } => "affine",
+            Self::Program { .. } => "an operator of the program",
         }
     }
 
@@ -192,6 +211,7 @@ impl Operator {
             }
             Self::MaxLoc | Self::MinLoc => matches!(datatype, Datatype::Int32Pair),
             Self::Affine { .. } => matches!(datatype, Datatype::Int64Pair),
+            Self::Program { .. } => matches!(datatype, Datatype::Program { .. }),
         }
     }
 }
@@ -230,6 +250,17 @@ impl Reduction {
         }
     }
 
+    /// Operator `number` of a real program, on elements of `width` bytes.
+    pub const fn of_program(number: u32, width: u32, commutes: bool) -> Self {
+        let operator = Operator::Program { number, commutes };
+        Self { operator, datatype: Datatype::Program { width }, in_order: false }
+    }
+
+    /// The number of the operator, where it is one of a real program: its process combines the elements.
+    pub const fn of_a_program(self) -> Option<u32> {
+        if let Operator::Program { number, .. } = self.operator { Some(number) } else { None }
+    }
+
     /// The same as a user-defined operator that does not commute (`commute` of `MPI_Op_create`).
     #[must_use]
     pub const fn in_order(self) -> Self {
@@ -255,7 +286,7 @@ impl Reduction {
     ///
     /// # Panics
     ///
-    /// When the two differ in length.
+    /// When the two differ in length, and where the operator is one of a real program.
     pub fn combine(self, from: &[u8], into: &mut [u8], side: Side) {
         assert!(from.len() == into.len(), "{} bytes into {} bytes", from.len(), into.len());
         let with = self.operator;
@@ -272,6 +303,9 @@ impl Reduction {
             Datatype::Double => each(from, into, side, |low, high| float::double(with, low, high)),
             Datatype::Int32Pair => each(from, into, side, |low, high| self.located(low, high)),
             Datatype::Int64Pair => each(from, into, side, |low, high| self.affine(low, high)),
+            Datatype::Program { .. } => {
+                panic!("the process of a rank combines by operators of its own")
+            }
         }
     }
 
@@ -369,7 +403,10 @@ mod tests {
             Operator::Band => !(!low | !high),
             Operator::Bor => !(!low & !high),
             Operator::Bxor => (low | high) - (low & high),
-            Operator::MaxLoc | Operator::MinLoc | Operator::Affine { .. } => {
+            Operator::MaxLoc
+            | Operator::MinLoc
+            | Operator::Affine { .. }
+            | Operator::Program { .. } => {
                 panic!("{operator} takes no single integers")
             }
         }

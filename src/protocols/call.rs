@@ -80,6 +80,8 @@ pub enum Call {
     Compare { a: Comm, b: Comm },
     /// `MPI_Comm_rank` and `MPI_Comm_size`.
     Place { comm: Comm },
+    /// `MPI_Comm_group` and `MPI_Comm_remote_group`: who is in the caller's group, and in the other one.
+    Members { comm: Comm },
     /// Communicators are made and freed.
     Communicators(CommCall),
     /// Any collective operation.
@@ -119,6 +121,7 @@ impl Call {
             | Self::CreateEndpoints { parent: comm, .. }
             | Self::FreeEndpoint { comm }
             | Self::Place { comm }
+            | Self::Members { comm }
             | Self::Compare { a: comm, .. } => Some(*comm),
             Self::Wait { .. }
             | Self::WaitAll { .. }
@@ -194,6 +197,7 @@ impl Call {
             | Self::Attach { .. }
             | Self::Compare { .. }
             | Self::Place { .. }
+            | Self::Members { .. }
             | Self::Communicators(_)
             | Self::Collective(_)
             | Self::Device(_) => None,
@@ -447,6 +451,7 @@ pub enum Reply {
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),
-    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size.
+    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size; of
+    /// `MPI_Comm_group` the size, the processes of the group, and those of the other one.
     Numbers(Box<[u32]>),
 }

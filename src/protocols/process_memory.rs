@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use super::contract::Process;
+use mpi::operator::Side;
 
 /// The memory of the processes of a job that runs real programs.
 ///
@@ -14,4 +15,7 @@ pub trait ProcessMemory: Debug {
 
     /// Writes bytes into a process's buffer, from `offset` on.
     fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]);
+
+    /// Combines elements by operator number `number` of a process's program.
+    fn combine(&self, process: Process, number: u32, from: &[u8], into: &mut [u8], side: Side);
 }

@@ -253,7 +253,12 @@ impl Memories {
         if self.real(from) {
             let from = self.take(process, from);
             let mut result = self.bytes_of(process, into);
-            reduction.combine(&from, &mut result, side);
+            match (reduction.of_a_program(), &self.real.0) {
+                (Some(number), Some(real)) => {
+                    real.combine(process, number, &from, &mut result, side);
+                }
+                (_, _) => reduction.combine(&from, &mut result, side),
+            }
             self.put_into(process, into, &result);
         }
     }

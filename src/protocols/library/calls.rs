@@ -184,6 +184,7 @@ impl Library {
             | Call::Attach { .. }
             | Call::Compare { .. }
             | Call::Place { .. }
+            | Call::Members { .. }
             | Call::Communicators(_) => self.communicator_call(thread, call, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Icollective { request, call } => {
@@ -279,7 +280,7 @@ impl Library {
     }
 
     /// A call about communicators or endpoints.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "five calls of many are handed here")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "six calls of many are handed here")]
     fn communicator_call(
         &mut self,
         thread: Thread,
@@ -290,6 +291,12 @@ impl Library {
             let messages = &self.messages;
             let place = messages.communicators().place(messages.site(), thread, comm)?;
             push_return(thread, Reply::Numbers(place), out);
+            return Ok(());
+        }
+        if let Call::Members { comm } = call {
+            let messages = &self.messages;
+            let members = messages.communicators().members(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers(members), out);
             return Ok(());
         }
         out.emit(|| Action::Work(Step::Query));

@@ -327,6 +327,23 @@ impl Communicators {
         Ok([member.rank.0, member.size].into())
     }
 
+    /// The size of the caller's group, its processes, and those of the other group of an intercommunicator.
+    pub(super) fn members(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<Box<[u32]>, ProtocolError> {
+        let listed = |own: &Group, other: &[u32]| {
+            std::iter::once(own.size()).chain(own.members().iter().chain(other).copied()).collect()
+        };
+        if let Some(Sides { local, remote }) = self.between.get(comm) {
+            return Ok(listed(local, remote.members()));
+        }
+        self.member(site, thread, comm)?;
+        Ok(listed(&self.get(site, comm)?.group, &[]))
+    }
+
     /// How the ranks of a communicator are neighbours, where they are.
     pub(super) fn topology(&self, comm: Comm) -> Option<&Topology> {
         self.topologies.as_ref()?.0.get(&comm)

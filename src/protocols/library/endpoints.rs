@@ -226,6 +226,7 @@ impl EndpointTable {
             | Call::Device(_)
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::Members { .. }
             | Call::Compare { .. } => {
                 let own = call.comm().and_then(|comm| self.own(thread, comm));
                 own.map_or(Caller::Process, |(_, local)| Caller::Endpoint(local))

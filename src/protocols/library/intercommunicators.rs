@@ -156,6 +156,7 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::OfRequest { .. }
         | Call::Exchange(_)
         | Call::Place { .. }
+        | Call::Members { .. }
         | Call::Start { .. }
         | Call::OfPartitions { .. }
         | Call::Finalize

@@ -122,6 +122,7 @@ impl Lends for Call {
             | Self::Prepare(_)
             | Self::OfPartitions { .. }
             | Self::Place { .. }
+            | Self::Members { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }

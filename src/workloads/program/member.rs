@@ -251,6 +251,7 @@ impl Member {
             | Call::Iprobe { comm, .. }
             | Call::Barrier { comm }
             | Call::Place { comm }
+            | Call::Members { comm }
             | Call::FreeEndpoint { comm } => self.comm(comm),
             Call::CreateEndpoints { parent, first, .. } => {
                 self.comm(parent);

@@ -598,6 +598,7 @@ impl ProgramStream {
             | Call::Partitioned(_)
             | Call::OfPartitions { .. }
             | Call::Place { .. }
+            | Call::Members { .. }
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -982,6 +983,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Partitioned(_)
         | Call::OfPartitions { .. }
         | Call::Place { .. }
+        | Call::Members { .. }
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }

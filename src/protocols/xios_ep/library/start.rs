@@ -104,6 +104,7 @@ impl Endpoint {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Members { .. }
             | Call::Compare { .. }) => {
                 let words = Library::call_in_words(&call);
                 Step::refuse(&format!("the endpoint library does not offer {words}"))
