@@ -79,7 +79,7 @@ impl Comms {
 
     /// The lowest number that the library has for no communicator of this rank.
     fn free(&self) -> Result<Comm, Fault> {
-        let mut free = 1..Communicators::SELF;
+        let mut free = STANDARD..Communicators::SELF;
         free.find(|number| !self.numbers.contains_key(number))
             .map(Comm)
             .ok_or_else(|| Fault::new(mpi5::ERR_OTHER, "a rank has at most 65,533 communicators"))
@@ -92,6 +92,9 @@ impl Comms {
         handle
     }
 }
+
+/// A job begins with the communicators of smaller numbers: see [`Communicators::standard`].
+const STANDARD: u16 = Communicators::REVERSED + 1;
 
 /// What becomes of a new communicator, beside what all get.
 type Settle = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send>;
