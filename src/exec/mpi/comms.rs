@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::attributes::Kind;
 use super::{Answer, Asked, Client, Fault, On, Step, Table, done, mpi5};
 use ::mpi::communicator::{Communicators, Comparison};
 use ::mpi::envelope::Rank;
@@ -77,6 +78,11 @@ impl Comms {
         }
     }
 
+    /// Processes of the job.
+    pub(super) fn universe(&self) -> u32 {
+        self.world.size()
+    }
+
     /// The lowest number that the library has for no communicator of this rank.
     fn free(&self) -> Result<Comm, Fault> {
         let mut free = STANDARD..Communicators::SELF;
@@ -125,12 +131,12 @@ impl Client {
             F::Comm_rank => self.comm_rank(asked),
             F::Comm_size => self.comm_size(asked),
             F::Comm_remote_size => self.remote_size(asked),
-            F::Comm_test_inter => self.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(
-                |is_inter| {
+            F::Comm_test_inter => {
+                self.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(|is_inter| {
                     asked.put_flag(1, is_inter);
                     done()
-                },
-            ),
+                })
+            }
             F::Comm_group => self.group_of(asked, |comm| Some(Arc::clone(&comm.group))),
             F::Comm_remote_group => self.group_of(asked, |comm| comm.remote.clone()),
             F::Comm_compare => self.compare(asked),
@@ -264,7 +270,14 @@ impl Client {
     fn dup(&mut self, asked: &mut Asked<'_>, at: usize) -> Answer {
         let parent = asked.word(0);
         let comm = self.comm(parent)?.number;
-        self.makes(at, parent, |new| CommCall::Dup { comm, new }, |_, _, _| done())
+        let call = |new| CommCall::Dup { comm, new };
+        self.makes(at, parent, call, move |client, asked, handle| {
+            let copied = client.copy_attributes(asked.place, (Kind::Comm, parent), handle);
+            if copied.is_err() {
+                asked.put_word(at, mpi5::COMM_NULL);
+            }
+            copied.and_then(|()| done())
+        })
     }
 
     fn split(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -362,7 +375,8 @@ impl Client {
         } else {
             (Comm(0), Rank(0), 0)
         };
-        let call = |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
+        let call =
+            |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
         self.makes(5, parent, call, |_, _, _| done())
     }
 
@@ -383,6 +397,7 @@ impl Client {
         if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
             return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
         }
+        self.delete_attributes(asked.place, (Kind::Comm, handle))?;
         Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
             client.comms.made.remove(handle);
             client.comms.numbers.remove(&comm.0);

@@ -9,9 +9,11 @@
 //! | `messages` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
+//! | `attributes` | what programs keep with objects |
 //! | `operators`, `collectives` | collective operations |
 
 mod asked;
+mod attributes;
 mod collectives;
 mod comms;
 mod data;
@@ -29,6 +31,7 @@ use std::fmt::{Debug, Formatter};
 
 pub use asked::Asked;
 use asked::done;
+use attributes::Attributes;
 use comms::Comms;
 use errors::{Errors, On};
 use groups::Groups;
@@ -131,6 +134,7 @@ pub struct Client {
     types: Types,
     operators: Operators,
     requests: Requests,
+    attributes: Attributes,
     errors: Errors,
 }
 
@@ -154,6 +158,7 @@ impl Client {
             types: Types::new(),
             operators: Operators::new(),
             requests: Requests::new(),
+            attributes: Attributes::new(),
             errors: Errors::new(),
         }
     }
@@ -199,6 +204,7 @@ impl Client {
             Self::comm_call,
             Self::group_call,
             Self::operator_call,
+            Self::attribute_call,
             Self::error_call,
         ];
         let mut families = families.iter();
@@ -215,15 +221,18 @@ impl Client {
         words: [u64; 6],
     ) -> Result<u64, Fault> {
         place.process.call_back(function, words)?;
+        let on = self.errors.on;
         self.callbacks += 1;
         let result = self.serve_callback(place);
         self.callbacks -= 1;
+        self.errors.on = on;
         result
     }
 
     fn serve_callback(&mut self, place: &mut Place) -> Result<u64, Fault> {
         loop {
-            let request = place.process.request()?.ok_or_else(|| place.process.ended_in_callback())?;
+            let request =
+                place.process.request()?.ok_or_else(|| place.process.ended_in_callback())?;
             if request.function == wire::RESULT {
                 return Ok(request.word(0));
             }

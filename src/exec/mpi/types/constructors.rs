@@ -1,5 +1,6 @@
 //! The constructors of datatypes.
 
+use super::super::attributes::Kind;
 use super::super::{Answer, Asked, Client, Fault, done, mpi5};
 use super::{Contents, wrong_type};
 use ::mpi::datatype::{Datatype, Order};
@@ -26,7 +27,11 @@ impl Client {
     }
 
     /// The datatype that an argument names, and what it is as a part.
-    fn child(&self, asked: &Asked<'_>, at: usize) -> Result<(Datatype, super::contents::Part), Fault> {
+    fn child(
+        &self,
+        asked: &Asked<'_>,
+        at: usize,
+    ) -> Result<(Datatype, super::contents::Part), Fault> {
         let handle = asked.word(at);
         Ok((self.types.tree(handle)?.clone(), self.part(handle)?))
     }
@@ -37,6 +42,12 @@ impl Client {
         let contents = contents(mpi5::COMBINER_DUP, [], [], [part]);
         let handle = self.new_type(tree, contents);
         self.types.made.get_mut(handle).expect("it was made").is_committed = is_committed;
+        let old = asked.word(0);
+        if let Err(fault) = self.copy_attributes(asked.place, (Kind::Type, old), handle) {
+            self.types.made.remove(handle);
+            asked.put_word(1, mpi5::DATATYPE_NULL);
+            return Err(fault);
+        }
         asked.put_word(1, handle);
         done()
     }
@@ -53,7 +64,12 @@ impl Client {
         let [count, length, stride] = [0, 1, 2].map(|at| asked.long(at));
         if combiner == mpi5::COMBINER_VECTOR {
             let contents = contents(combiner, [count, length, stride], [], [part]);
-            return self.made_type(asked, 4, Datatype::vector(count, length, stride, &child), contents);
+            return self.made_type(
+                asked,
+                4,
+                Datatype::vector(count, length, stride, &child),
+                contents,
+            );
         }
         let contents = contents(combiner, [count, length], [stride], [part]);
         self.made_type(asked, 4, Datatype::hvector(count, length, stride, &child), contents)
@@ -121,7 +137,12 @@ impl Client {
             .chain(starts.clone())
             .chain([asked.long(4)]);
         let contents = contents(mpi5::COMBINER_SUBARRAY, integers, [], [part]);
-        self.made_type(asked, 6, Datatype::subarray(&sizes, &parts, &starts, order, &child), contents)
+        self.made_type(
+            asked,
+            6,
+            Datatype::subarray(&sizes, &parts, &starts, order, &child),
+            contents,
+        )
     }
 
     fn resized(&mut self, asked: &mut Asked<'_>) -> Answer {
