@@ -168,7 +168,10 @@ impl Member {
 
 impl std::fmt::Debug for Member {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.debug_struct("Member").field("client", &self.client).field("place", &self.place).finish()
+        to.debug_struct("Member")
+            .field("client", &self.client)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 

@@ -125,12 +125,12 @@ impl Client {
             F::Comm_rank => self.comm_rank(asked),
             F::Comm_size => self.comm_size(asked),
             F::Comm_remote_size => self.remote_size(asked),
-            F::Comm_test_inter => self.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(
-                |is_inter| {
+            F::Comm_test_inter => {
+                self.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(|is_inter| {
                     asked.put_flag(1, is_inter);
                     done()
-                },
-            ),
+                })
+            }
             F::Comm_group => self.group_of(asked, |comm| Some(Arc::clone(&comm.group))),
             F::Comm_remote_group => self.group_of(asked, |comm| comm.remote.clone()),
             F::Comm_compare => self.compare(asked),
@@ -362,7 +362,8 @@ impl Client {
         } else {
             (Comm(0), Rank(0), 0)
         };
-        let call = |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
+        let call =
+            |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
         self.makes(5, parent, call, |_, _, _| done())
     }
 

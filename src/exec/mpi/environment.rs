@@ -55,7 +55,7 @@ impl Client {
                 asked.place.process.free(address);
                 done()
             }
-            F::Finalize if self.stage == Stage::Between => Ok(self.finalize()),
+            F::Finalize if self.stage == Stage::Between => Ok(Self::finalize()),
             _ => return None,
         })
     }
@@ -68,7 +68,7 @@ impl Client {
         done()
     }
 
-    fn finalize(&mut self) -> Step {
+    fn finalize() -> Step {
         Step::calls(Call::Finalize, |client, _, _| {
             client.stage = Stage::After;
             done()

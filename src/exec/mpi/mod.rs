@@ -223,7 +223,8 @@ impl Client {
 
     fn serve_callback(&mut self, place: &mut Place) -> Result<u64, Fault> {
         loop {
-            let request = place.process.request()?.ok_or_else(|| place.process.ended_in_callback())?;
+            let request =
+                place.process.request()?.ok_or_else(|| place.process.ended_in_callback())?;
             if request.function == wire::RESULT {
                 return Ok(request.word(0));
             }

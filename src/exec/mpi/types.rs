@@ -90,11 +90,7 @@ impl Client {
         })
     }
 
-    fn bounds(
-        &self,
-        asked: &mut Asked<'_>,
-        which: impl Fn(&Datatype) -> (i64, i64),
-    ) -> Answer {
+    fn bounds(&self, asked: &mut Asked<'_>, which: impl Fn(&Datatype) -> (i64, i64)) -> Answer {
         let (lower, extent) = which(self.types.tree(asked.word(0))?);
         asked.put_long(1, lower);
         asked.put_long(2, extent);

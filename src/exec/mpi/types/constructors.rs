@@ -26,7 +26,11 @@ impl Client {
     }
 
     /// The datatype that an argument names, and what it is as a part.
-    fn child(&self, asked: &Asked<'_>, at: usize) -> Result<(Datatype, super::contents::Part), Fault> {
+    fn child(
+        &self,
+        asked: &Asked<'_>,
+        at: usize,
+    ) -> Result<(Datatype, super::contents::Part), Fault> {
         let handle = asked.word(at);
         Ok((self.types.tree(handle)?.clone(), self.part(handle)?))
     }
@@ -53,7 +57,12 @@ impl Client {
         let [count, length, stride] = [0, 1, 2].map(|at| asked.long(at));
         if combiner == mpi5::COMBINER_VECTOR {
             let contents = contents(combiner, [count, length, stride], [], [part]);
-            return self.made_type(asked, 4, Datatype::vector(count, length, stride, &child), contents);
+            return self.made_type(
+                asked,
+                4,
+                Datatype::vector(count, length, stride, &child),
+                contents,
+            );
         }
         let contents = contents(combiner, [count, length], [stride], [part]);
         self.made_type(asked, 4, Datatype::hvector(count, length, stride, &child), contents)
@@ -121,7 +130,12 @@ impl Client {
             .chain(starts.clone())
             .chain([asked.long(4)]);
         let contents = contents(mpi5::COMBINER_SUBARRAY, integers, [], [part]);
-        self.made_type(asked, 6, Datatype::subarray(&sizes, &parts, &starts, order, &child), contents)
+        self.made_type(
+            asked,
+            6,
+            Datatype::subarray(&sizes, &parts, &starts, order, &child),
+            contents,
+        )
     }
 
     fn resized(&mut self, asked: &mut Asked<'_>) -> Answer {
