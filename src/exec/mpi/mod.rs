@@ -10,6 +10,7 @@
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
 //! | `operators`, `collectives` | collective operations |
+//! | `windows` | one-sided communication |
 
 mod asked;
 mod collectives;
@@ -24,6 +25,7 @@ mod requests;
 mod statuses;
 mod table;
 mod types;
+mod windows;
 
 use std::fmt::{Debug, Formatter};
 
@@ -36,7 +38,9 @@ use operators::Operators;
 use requests::Requests;
 use table::Table;
 use types::Types;
+use windows::Windows;
 
+use super::exposed::Exposed;
 use super::functions::{self as mpi5, Function};
 use super::job::Place;
 use super::ranks::{RankError, Request};
@@ -131,6 +135,7 @@ pub struct Client {
     types: Types,
     operators: Operators,
     requests: Requests,
+    windows: Windows,
     errors: Errors,
 }
 
@@ -142,8 +147,8 @@ enum Stage {
 }
 
 impl Client {
-    /// Rank `rank` of `size`.
-    pub fn new(rank: u32, size: u32) -> Self {
+    /// Rank `rank` of `size`, of a job whose processes have exposed memory.
+    pub fn new(rank: u32, size: u32, exposed: &Exposed) -> Self {
         Self {
             rank,
             stage: Stage::Before,
@@ -154,6 +159,7 @@ impl Client {
             types: Types::new(),
             operators: Operators::new(),
             requests: Requests::new(),
+            windows: Windows::new(exposed),
             errors: Errors::new(),
         }
     }
@@ -195,6 +201,7 @@ impl Client {
             Self::request_call,
             Self::status_call,
             Self::collective_call,
+            Self::window_call,
             Self::type_call,
             Self::comm_call,
             Self::group_call,

@@ -64,7 +64,7 @@ impl Operators {
 }
 
 /// The library's operator of this handle.
-const fn predefined(handle: u64) -> Option<Operator> {
+pub(super) const fn predefined(handle: u64) -> Option<Operator> {
     Some(match handle {
         mpi5::SUM => Operator::Sum,
         mpi5::PROD => Operator::Prod,

@@ -170,7 +170,7 @@ impl Client {
         let Some(request) = self.requests.number(handle) else {
             return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
         };
-        self.errors.on = super::On::Comm(self.requests.of(request).comm);
+        self.errors.on = super::On::Object(self.requests.of(request).comm);
         Ok(Some(request))
     }
 
@@ -222,7 +222,7 @@ impl Client {
         status: u64,
         outcome: Outcome,
     ) -> Answer {
-        self.errors.on = super::On::Comm(self.requests.of(request).comm);
+        self.errors.on = super::On::Object(self.requests.of(request).comm);
         self.over(asked, variable, request)?;
         statuses::put(asked, status, Some(outcome));
         truncated(outcome)
@@ -487,6 +487,6 @@ fn place(at: usize) -> i32 {
 /// The error of a call about several operations of which some have ended with one.
 fn in_status(client: &mut Client, blamed: Option<u64>) -> Answer {
     let Some(comm) = blamed else { return done() };
-    client.errors.on = super::On::Comm(comm);
+    client.errors.on = super::On::Object(comm);
     Err(Fault::new(mpi5::ERR_IN_STATUS, "a message is longer than its buffer"))
 }
