@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::exposed::Exposed;
 use super::functions::Function;
 use super::mpi::{Client, Fault, Then};
 use super::ranks::{Image, Rank, RankError, Request, ending};
@@ -10,6 +11,7 @@ use ::mpi::operator::Side;
 use protocols::arguments::Buffer;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
+use protocols::space::Space;
 
 /// All processes of a job; they end with its last owner.
 #[derive(Debug)]
@@ -67,6 +69,8 @@ pub struct Place {
     held: Vec<Option<Vec<u8>>>,
     /// Memory of the process in which its functions find what MPI hands to them: address and bytes.
     room: (u64, u64),
+    /// Where the process has mapped memory that it shares, by the library's name of it.
+    mapped: BTreeMap<u32, u64>,
 }
 
 /// Buffers that the simulator holds have numbers from here on.
@@ -136,26 +140,53 @@ impl Place {
         Ok(self.room.0)
     }
 
-    fn read(&mut self, buffer: u32, offset: u64, into: &mut [u8]) -> Result<(), RankError> {
-        if buffer >= HELD {
-            let held = self.held(Buffer { id: buffer, bytes: 0 });
-            let start = usize::try_from(offset).expect("within the buffer");
-            into.copy_from_slice(&held[start..start + into.len()]);
-            return Ok(());
-        }
-        let address = self.address(buffer).wrapping_add(offset);
-        self.process.read(address, into)
+    /// The process has mapped memory that the library calls by this name.
+    pub fn maps(&mut self, name: u32, address: u64) {
+        self.mapped.insert(name, address);
     }
 
-    fn write(&mut self, buffer: u32, offset: u64, bytes: &[u8]) -> Result<(), RankError> {
-        if buffer >= HELD {
-            let held = self.held(Buffer { id: buffer, bytes: 0 });
-            let start = usize::try_from(offset).expect("within the buffer");
-            held[start..start + bytes.len()].copy_from_slice(bytes);
-            return Ok(());
+    /// Where the program has a byte of a space; `None` where the simulator holds it.
+    fn located(&self, space: Space, offset: u64) -> Option<u64> {
+        let start = match space {
+            Space::User(held) if held >= HELD => return None,
+            Space::User(buffer) | Space::Window(buffer) => self.address(buffer),
+            // Memory that a process has not mapped is reached at no address: the system says so.
+            Space::Shared(name) => self.mapped.get(&name).copied().unwrap_or_default(),
+            Space::Staging(_)
+            | Space::Landing(_)
+            | Space::Unexpected(_)
+            | Space::Scratch(_)
+            | Space::Attached(_)
+            | Space::Exchange(_)
+            | Space::Device(_)
+            | Space::DeviceStaging(_)
+            | Space::Pinned(_)
+            | Space::Packed(_) => unreachable!("{space:?} is memory of the library"),
+        };
+        Some(start.wrapping_add(offset))
+    }
+
+    fn held_by(&mut self, space: Space) -> &mut Vec<u8> {
+        let Space::User(id) = space else { unreachable!("the program has all other spaces") };
+        self.held(Buffer { id, bytes: 0 })
+    }
+
+    fn read(&mut self, space: Space, offset: u64, into: &mut [u8]) -> Result<(), RankError> {
+        if let Some(address) = self.located(space, offset) {
+            return self.process.read(address, into);
         }
-        let address = self.address(buffer).wrapping_add(offset);
-        self.process.write(address, bytes)
+        let start = usize::try_from(offset).expect("within the buffer");
+        into.copy_from_slice(&self.held_by(space)[start..start + into.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, space: Space, offset: u64, bytes: &[u8]) -> Result<(), RankError> {
+        if let Some(address) = self.located(space, offset) {
+            return self.process.write(address, bytes);
+        }
+        let start = usize::try_from(offset).expect("within the buffer");
+        self.held_by(space)[start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
     }
 }
 
@@ -168,18 +199,29 @@ impl Member {
 
 impl std::fmt::Debug for Member {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        to.debug_struct("Member").field("client", &self.client).field("place", &self.place).finish()
+        to.debug_struct("Member")
+            .field("client", &self.client)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 
 impl Job {
     /// Starts one process for each rank. Where one cannot be started the job has failed.
     pub fn start(size: u32, image: &Image) -> Arc<Self> {
+        let exposed = Exposed::new(size);
         let start = |rank| {
             let process = Rank::start(rank, image)?;
             let (numbers, addresses) = (BTreeMap::new(), Vec::new());
-            let place = Place { process, numbers, addresses, held: Vec::new(), room: (0, 0) };
-            let client = Client::new(rank, size);
+            let place = Place {
+                process,
+                numbers,
+                addresses,
+                held: Vec::new(),
+                room: (0, 0),
+                mapped: BTreeMap::new(),
+            };
+            let client = Client::new(rank, size, &exposed);
             Ok(Mutex::new(Member { client, place, inside: None, time: None, is_over: false }))
         };
         let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
@@ -264,13 +306,15 @@ impl JobMemory {
 }
 
 impl ProcessMemory for JobMemory {
-    fn read(&self, process: Process, buffer: u32, offset: u64, into: &mut [u8]) {
-        let result = self.0.member(process.0).place.read(buffer, offset, into);
+    fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.read(space, offset, into);
         self.noted(process, result);
     }
 
-    fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]) {
-        let result = self.0.member(process.0).place.write(buffer, offset, bytes);
+    fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.write(space, offset, bytes);
         self.noted(process, result);
     }
 

@@ -94,11 +94,9 @@ impl RealProgram {
         let inside = member.inside.as_mut().expect("the process is in a call");
         Ok(match step {
             Step::Returns(value) => {
-                let mark = match inside.function {
-                    Function::Init | Function::Init_thread => Some(START),
-                    Function::Finalize => Some(END),
-                    _ => None,
-                };
+                let begins = matches!(inside.function, Function::Init | Function::Init_thread);
+                let ends = inside.function == Function::Finalize;
+                let mark = if begins { Some(START) } else { ends.then_some(END) };
                 member.place.process.answer(value)?;
                 mark.map(Next::Mark)
             }

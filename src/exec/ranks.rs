@@ -214,6 +214,25 @@ impl Rank {
         }
     }
 
+    /// Maps a file into the process's memory; 0 where the system does not.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, or the process does not tell where.
+    pub fn map(&mut self, path: &str, bytes: u64) -> Result<u64, RankError> {
+        self.frame(wire::MAP, bytes, path.as_bytes());
+        self.flush()?;
+        match self.request()? {
+            Some(request) if request.function == wire::RESULT => Ok(request.word(0)),
+            Some(_) | None => Err(self.nonsense()),
+        }
+    }
+
+    /// The process unmaps what it has mapped, before its function returns.
+    pub fn unmap(&mut self, address: u64, bytes: u64) {
+        self.frame(wire::UNMAP, address, &bytes.to_ne_bytes());
+    }
+
     /// The error of a process that writes something else than it is asked for.
     pub const fn nonsense(&self) -> RankError {
         RankError::Nonsense { rank: self.number }

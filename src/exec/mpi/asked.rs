@@ -46,8 +46,7 @@ impl<'a> Asked<'a> {
     /// `MPI_ERR_COUNT` where it is negative.
     pub fn count(&self, at: usize) -> Result<u64, Fault> {
         let count = self.long(at);
-        u64::try_from(count)
-            .map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
+        u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
     }
 
     /// A number of entries of an array: 0 or more.
@@ -206,6 +205,10 @@ impl<'a> Asked<'a> {
     }
 
     /// A text of at most `room` bytes with its end, where one argument points, and its length where the next one does.
+    ///
+    /// # Panics
+    ///
+    /// With room for no byte.
     pub fn put_text(&mut self, at: usize, text: &str, room: usize) {
         let length = text.floor_char_boundary(text.len().min(room - 1));
         let mut bytes = text.as_bytes()[..length].to_vec();
@@ -220,6 +223,7 @@ impl<'a> Asked<'a> {
 /// # Errors
 ///
 /// None.
+#[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
 pub(super) const fn done() -> Answer {
     Ok(Step::Returns(0))
 }

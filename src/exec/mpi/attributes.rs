@@ -1,4 +1,4 @@
-//! Attributes: words that a program keeps with a communicator or a datatype, under keys of its own, and functions
+//! Attributes: words that a program keeps with a communicator, a datatype or a window, under keys of its own, and functions
 //! that run when the object is copied or freed.
 
 use std::collections::BTreeMap;
@@ -25,8 +25,10 @@ pub(super) struct Attributes {
     next: i32,
     /// Keys and values of each object, the first set first.
     of: BTreeMap<Object, Vec<(i32, u64)>>,
-    /// Where the process has the values of the predefined attributes.
+    /// Where the process has the values of the predefined attributes of communicators.
     predefined: Option<u64>,
+    /// Where it has those of a window.
+    of_windows: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,13 @@ const FIRST: i32 = 1024;
 
 impl Attributes {
     pub(super) const fn new() -> Self {
-        Self { keys: BTreeMap::new(), next: FIRST, of: BTreeMap::new(), predefined: None }
+        Self {
+            keys: BTreeMap::new(),
+            next: FIRST,
+            of: BTreeMap::new(),
+            predefined: None,
+            of_windows: BTreeMap::new(),
+        }
     }
 
     fn value(&self, object: Object, key: i32) -> Option<u64> {
@@ -145,9 +153,7 @@ impl Client {
         match kind {
             Kind::Comm => drop(self.comm(handle)?),
             Kind::Type => drop(self.types.tree(handle)?),
-            Kind::Win => {
-                return Err(Fault::new(mpi5::ERR_WIN, format!("{handle:#x} is no window")));
-            }
+            Kind::Win => drop(self.win(handle)?),
         }
         Ok((kind, handle))
     }
@@ -170,6 +176,9 @@ impl Client {
         let value = match kind {
             Kind::Comm if self.predefined_value(number).is_some() => {
                 Some(self.predefined(asked.place, number)?)
+            }
+            Kind::Win if (mpi5::WIN_BASE..=mpi5::WIN_MODEL).contains(&number) => {
+                Some(self.predefined_of_window(asked.place, object.1, number)?)
             }
             Kind::Comm | Kind::Type | Kind::Win => {
                 self.attributes.key(kind, number)?;
@@ -219,6 +228,11 @@ impl Client {
         while let Some((number, _)) = self.attributes.of.get(&object).and_then(|all| all.last()) {
             let number = *number;
             self.delete_attribute(place, object, number)?;
+        }
+        if let (Kind::Win, handle) = object
+            && let Some(values) = self.attributes.of_windows.remove(&handle)
+        {
+            place.process.free(values);
         }
         Ok(())
     }
@@ -309,6 +323,38 @@ impl Client {
             .collect();
         place.process.put(first, &all);
         Ok(first + 4 * u64::from(key.abs_diff(mpi5::TAG_UB)))
+    }
+}
+
+impl Client {
+    /// What a predefined attribute of a window says: where it begins, or where the process has its size and so on.
+    fn predefined_of_window(
+        &mut self,
+        place: &mut Place,
+        handle: u64,
+        key: i32,
+    ) -> Result<u64, Fault> {
+        let (base, bytes, unit, flavor) = self.win(handle)?.part();
+        if key == mpi5::WIN_BASE {
+            return Ok(base);
+        }
+        let first = match self.attributes.of_windows.get(&handle) {
+            Some(first) => *first,
+            None => place.process.allocate(20)?,
+        };
+        self.attributes.of_windows.insert(handle, first);
+        let unit = i32::try_from(unit).unwrap_or(mpi5::UNDEFINED);
+        place.process.put(first, &bytes.to_ne_bytes());
+        for (at, value) in [(8, unit), (12, flavor), (16, mpi5::WIN_UNIFIED)] {
+            place.process.put(first + at, &value.to_ne_bytes());
+        }
+        Ok(first
+            + match key {
+                mpi5::WIN_SIZE => 0,
+                mpi5::WIN_DISP_UNIT => 8,
+                mpi5::WIN_CREATE_FLAVOR => 12,
+                _ => 16,
+            })
     }
 }
 

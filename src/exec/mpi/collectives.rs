@@ -143,7 +143,8 @@ impl Client {
         let mut held = Vec::new();
         let mut call = self.operation(asked, which, caller, &mut held)?;
         if asked.word(0) == mpi5::IN_PLACE
-            || which.takes_in_place_second() && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
+            || which.takes_in_place_second()
+                && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
         {
             call = call.at_its_place((caller.rank, caller.own));
         }
@@ -314,11 +315,8 @@ impl Client {
         held: &mut Vec<Held>,
     ) -> Result<Collective, Fault> {
         let in_place = asked.word(0) == mpi5::IN_PLACE;
-        let given = if in_place {
-            NOTHING
-        } else {
-            self.whole(asked, [0, 1, 2], (true, false), held)?
-        };
+        let given =
+            if in_place { NOTHING } else { self.whole(asked, [0, 1, 2], (true, false), held)? };
         let part = if which == Which::Allgatherv {
             if caller.is_between {
                 return Err(Fault::not_carried(
@@ -346,12 +344,16 @@ impl Client {
     ) -> Result<Collective, Fault> {
         let in_place = asked.word(0) == mpi5::IN_PLACE;
         let others = caller.others;
-        let mut part = |asked: &mut Asked<'_>, first: usize, rw| match which {
-            Which::Alltoall => self.equal(asked, [first, first + 1, first + 2], others, rw),
-            Which::Alltoallw => {
-                self.of_types(asked, [first, first + 1, first + 2, first + 3], others, rw)
+        let mut part = |asked: &mut Asked<'_>, first: usize, rw| {
+            if which == Which::Alltoall {
+                return self.equal(asked, [first, first + 1, first + 2], others, rw);
             }
-            _ => self.listed(asked, [first, first + 1, first + 2, first + 3], others, rw),
+            let arguments = [first, first + 1, first + 2, first + 3];
+            if which == Which::Alltoallw {
+                self.of_types(asked, arguments, others, rw)
+            } else {
+                self.listed(asked, arguments, others, rw)
+            }
         };
         let second = if which == Which::Alltoall { 3 } else { 4 };
         let given = if in_place {
@@ -374,8 +376,8 @@ impl Client {
         let in_place = asked.word(0) == mpi5::IN_PLACE;
         let is_rooted = which == Which::Reduce;
         let reduction = self.reduction(asked.word(4), asked.word(3))?;
-        let gives = caller.takes_part && !(is_rooted && caller.is_root && caller.is_between);
-        let given = if in_place || !gives {
+        let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
+        let given = if in_place || has_none {
             NOTHING
         } else {
             self.whole(asked, [0, 2, 3], (true, false), held)?
@@ -387,11 +389,14 @@ impl Client {
         } else {
             NOTHING
         };
-        Ok(match which {
-            Which::Reduce => Collective::reduce(comm, root, given, taken, reduction),
-            Which::Scan => Collective::scan(comm, given, taken, reduction),
-            Which::Exscan => Collective::exscan(comm, given, taken, reduction),
-            _ => Collective::allreduce(comm, given, taken, reduction),
+        Ok(if is_rooted {
+            Collective::reduce(comm, root, given, taken, reduction)
+        } else if which == Which::Scan {
+            Collective::scan(comm, given, taken, reduction)
+        } else if which == Which::Exscan {
+            Collective::exscan(comm, given, taken, reduction)
+        } else {
+            Collective::allreduce(comm, given, taken, reduction)
         })
     }
 

@@ -111,7 +111,7 @@ impl Client {
         let Some(comm) = self.comms.get(handle) else {
             return Err(Fault::new(mpi5::ERR_COMM, format!("{handle:#x} is no communicator")));
         };
-        self.errors.on = On::Comm(handle);
+        self.errors.on = On::Object(handle);
         Ok(comm)
     }
 

@@ -64,16 +64,16 @@ pub(super) fn elements(address: u64, count: u64, tree: &Datatype) -> Result<Data
         let count = i64::try_from(count).map_err(too_large)?;
         let all = Datatype::contiguous(count, tree).map_err(too_large)?;
         let moved = Datatype::hindexed_block(1, &[-tree.true_lb()], &all).map_err(too_large)?;
-        return elements_at(first, Elements::new(moved, 1).map_err(too_large)?);
+        return Ok(elements_at(first, Elements::new(moved, 1).map_err(too_large)?));
     } else {
         Elements::new(tree.clone(), count).map_err(too_large)?
     };
-    elements_at(address, elements)
+    Ok(elements_at(address, elements))
 }
 
-fn elements_at(address: u64, elements: Elements) -> Result<Data, Fault> {
+fn elements_at(address: u64, elements: Elements) -> Data {
     let address = address.wrapping_add_signed(elements.lowest());
-    Ok(Data::Pieces { address, elements: Arc::new(elements) })
+    Data::Pieces { address, elements: Arc::new(elements) }
 }
 
 fn too_large(error: impl std::fmt::Display) -> Fault {

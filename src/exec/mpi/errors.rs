@@ -9,8 +9,8 @@ use super::{Answer, Asked, Client, Fault, Step, Table, done, mpi5};
 pub(super) enum On {
     /// No object: the handler of `MPI_COMM_WORLD`.
     Job,
-    /// A communicator, by its handle.
-    Comm(u64),
+    /// A communicator or a window, by its handle.
+    Object(u64),
 }
 
 /// Error handlers and what else the program has told of errors.
@@ -20,8 +20,8 @@ pub(super) struct Errors {
     pub(super) on: On,
     /// The functions that programs have made handlers of.
     handlers: Table<u64>,
-    /// Handlers of communicators, by handle, where they are others than at the start.
-    of_comms: BTreeMap<u64, u64>,
+    /// Handlers of communicators and windows, by handle, where they are others than at the start.
+    of_objects: BTreeMap<u64, u64>,
     /// Classes and codes that the program has added: their class, and their text.
     added: BTreeMap<i32, (i32, String)>,
     last: i32,
@@ -32,25 +32,25 @@ impl Errors {
         Self {
             on: On::Job,
             handlers: Table::new(1),
-            of_comms: BTreeMap::new(),
+            of_objects: BTreeMap::new(),
             added: BTreeMap::new(),
             last: mpi5::ERR_LASTCODE,
         }
     }
 
-    fn of_comm(&self, comm: u64) -> u64 {
-        self.of_comms.get(&comm).copied().unwrap_or(mpi5::ERRORS_ARE_FATAL)
+    fn of(&self, object: u64) -> u64 {
+        self.of_objects.get(&object).copied().unwrap_or(mpi5::ERRORS_ARE_FATAL)
     }
 
     /// A communicator has the handler of another one.
     pub(super) fn inherit(&mut self, new: u64, old: u64) {
-        let handler = self.of_comm(old);
-        self.of_comms.insert(new, handler);
+        let handler = self.of(old);
+        self.of_objects.insert(new, handler);
     }
 
     /// A communicator is gone.
     pub(super) fn forget(&mut self, comm: u64) {
-        self.of_comms.remove(&comm);
+        self.of_objects.remove(&comm);
     }
 
     /// The highest code that there is.
@@ -82,17 +82,17 @@ impl Client {
     }
 
     fn raise(&mut self, asked: &mut Asked<'_>, class: i32, why: String) -> Answer {
-        let comm = match self.errors.on {
+        let object = match self.errors.on {
             On::Job => mpi5::COMM_WORLD,
-            On::Comm(comm) => comm,
+            On::Object(object) => object,
         };
         let returned = Ok(Step::Returns(i64::from(class).cast_unsigned()));
-        match self.errors.of_comm(comm) {
+        match self.errors.of(object) {
             mpi5::ERRORS_RETURN => returned,
             handler => match self.errors.handlers.get(handler).copied() {
                 None => Err(Fault::Error { class, why }),
                 Some(function) => {
-                    self.call_handler(asked, function, comm, class)?;
+                    self.call_handler(asked, function, object, class)?;
                     returned
                 }
             },
@@ -127,9 +127,24 @@ impl Client {
                 asked.put_word(0, mpi5::ERRHANDLER_NULL);
                 done()
             }
-            F::Comm_set_errhandler => self.set_handler(asked),
-            F::Comm_get_errhandler => self.get_handler(asked),
-            F::Comm_call_errhandler => self.called_handler(asked),
+            F::Comm_set_errhandler => {
+                self.comm(asked.word(0)).map(drop).and_then(|()| self.set_handler(asked))
+            }
+            F::Comm_get_errhandler => {
+                self.comm(asked.word(0)).map(drop).and_then(|()| self.get_handler(asked))
+            }
+            F::Comm_call_errhandler => {
+                self.comm(asked.word(0)).map(drop).and_then(|()| self.called_handler(asked))
+            }
+            F::Win_set_errhandler => {
+                self.win(asked.word(0)).map(drop).and_then(|()| self.set_handler(asked))
+            }
+            F::Win_get_errhandler => {
+                self.win(asked.word(0)).map(drop).and_then(|()| self.get_handler(asked))
+            }
+            F::Win_call_errhandler => {
+                self.win(asked.word(0)).map(drop).and_then(|()| self.called_handler(asked))
+            }
             F::Error_class => {
                 asked.put_int(1, self.errors.class(asked.int(0)));
                 done()
@@ -182,27 +197,24 @@ impl Client {
     }
 
     fn set_handler(&mut self, asked: &mut Asked<'_>) -> Answer {
-        let (comm, handler) = (asked.word(0), asked.word(1));
-        self.comm(comm)?;
+        let (object, handler) = (asked.word(0), asked.word(1));
         let predefined = [mpi5::ERRORS_ARE_FATAL, mpi5::ERRORS_ABORT, mpi5::ERRORS_RETURN];
         if !predefined.contains(&handler) && self.errors.handlers.get(handler).is_none() {
             return Err(Fault::new(mpi5::ERR_ERRHANDLER, format!("{handler:#x} is no handler")));
         }
-        self.errors.of_comms.insert(comm, handler);
+        self.errors.of_objects.insert(object, handler);
         done()
     }
 
     fn get_handler(&mut self, asked: &mut Asked<'_>) -> Answer {
         let comm = asked.word(0);
-        self.comm(comm)?;
-        asked.put_word(1, self.errors.of_comm(comm));
+        asked.put_word(1, self.errors.of(comm));
         done()
     }
 
     fn called_handler(&mut self, asked: &mut Asked<'_>) -> Answer {
         let (comm, code) = (asked.word(0), asked.int(1));
-        self.comm(comm)?;
-        match self.errors.of_comm(comm) {
+        match self.errors.of(comm) {
             mpi5::ERRORS_RETURN => done(),
             handler => match self.errors.handlers.get(handler).copied() {
                 Some(function) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::data::Held;
+use super::requests::Requests;
 use super::{Answer, Asked, Client, Fault, Step, done, mpi5, statuses};
 use ::mpi::envelope::Rank;
 use protocols::arguments::{Comm, Outcome, Peer, SendMode};
@@ -52,7 +53,7 @@ impl Client {
             F::Mrecv => self.mrecv(asked),
             F::Imrecv => self.imrecv(asked),
             F::Buffer_attach => self.attach(asked),
-            F::Buffer_detach => self.detach(asked),
+            F::Buffer_detach => self.detach(),
             _ => return None,
         })
     }
@@ -77,12 +78,7 @@ impl Client {
         Ok((number, to, some_tag(tag)?))
     }
 
-    fn from(
-        &mut self,
-        comm: u64,
-        rank: i32,
-        tag: i32,
-    ) -> Result<(Comm, Peer, Option<i32>), Fault> {
+    fn from(&mut self, comm: u64, rank: i32, tag: i32) -> Result<(Comm, Peer, Option<i32>), Fault> {
         let comm = self.comm(comm)?;
         let (number, from) = (comm.number, Self::peer(rank, comm.peers(), true)?);
         Ok((number, from, any_tag(tag)?))
@@ -93,15 +89,14 @@ impl Client {
         let (comm, to, tag) = self.to(comm_handle, asked.int(3), asked.int(4))?;
         let data = self.data(asked.word(0), asked.count(1)?, asked.word(2))?;
         if when == When::Complete {
-            let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
+            let call =
+                data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
             return Ok(Step::waits(call));
         }
-        let call = |request| {
-            move |buffer| Call::Isend { request, to, tag, comm, buffer, mode }
-        };
-        self.opens(asked, 6, comm_handle, when, true, |asked, request| {
+        let call = |request| move |buffer| Call::Isend { request, to, tag, comm, buffer, mode };
+        Ok(self.opens(asked, 6, comm_handle, when, true, |asked, request| {
             data.carried(asked.place, call(request))
-        })
+        }))
     }
 
     fn receive(&mut self, asked: &mut Asked<'_>, when: When) -> Answer {
@@ -113,9 +108,9 @@ impl Client {
             return Ok(Step::calls(call, |_, asked, reply| received(asked, 6, &reply)));
         }
         let call = |request| move |buffer| Call::Irecv { request, source, tag, comm, buffer };
-        self.opens(asked, 6, comm_handle, when, false, |asked, request| {
+        Ok(self.opens(asked, 6, comm_handle, when, false, |asked, request| {
             data.carried(asked.place, call(request))
-        })
+        }))
     }
 
     /// A request begins, or is prepared.
@@ -127,13 +122,13 @@ impl Client {
         when: When,
         is_send: bool,
         call: impl FnOnce(&mut Asked<'_>, Handle) -> Call,
-    ) -> Answer {
+    ) -> Step {
         let request = self.requests.open(comm, is_send);
         let call = call(asked, request);
         if when == When::Prepared {
-            return Ok(self.prepares(asked, at, request, call, Vec::new()));
+            return self.prepares(asked, at, request, call, Vec::new());
         }
-        Ok(self.begins(asked, at, request, call, Vec::new()))
+        self.begins(asked, at, request, call, Vec::new())
     }
 
     fn exchange(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -144,10 +139,10 @@ impl Client {
         let taken = self.data(asked.word(5), asked.count(6)?, asked.word(7))?;
         let mode = SendMode::Standard;
         let (buffer, from) = sent.in_one_piece(asked.place, (true, false))?;
-        let send = Call::Send { to, tag, comm, buffer, mode };
+        let sends = Call::Send { to, tag, comm, buffer, mode };
         let (buffer, into) = taken.in_one_piece(asked.place, (false, true))?;
-        let receive = Call::Recv { source, tag: of, comm, buffer };
-        self.exchanges(asked, 11, comm_handle, (send, receive), false, [from, into])
+        let receives = Call::Recv { source, tag: of, comm, buffer };
+        Ok(self.exchanges(asked, 11, comm_handle, (sends, receives), false, [from, into]))
     }
 
     fn replace(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -158,7 +153,7 @@ impl Client {
         let (buffer, held) = data.in_one_piece(asked.place, (true, true))?;
         let send = Call::Send { to, tag, comm, buffer, mode: SendMode::Standard };
         let receive = Call::Recv { source, tag: of, comm, buffer };
-        self.exchanges(asked, 8, comm_handle, (send, receive), true, [held, None])
+        Ok(self.exchanges(asked, 8, comm_handle, (send, receive), true, [held, None]))
     }
 
     fn exchanges(
@@ -169,21 +164,21 @@ impl Client {
         (send, receive): (Call, Call),
         replaces: bool,
         held: [Option<Held>; 2],
-    ) -> Answer {
+    ) -> Step {
         use mpi5::Function::{Isendrecv, Isendrecv_replace};
         let held: Vec<_> = held.into_iter().flatten().collect();
         if matches!(asked.function, Isendrecv | Isendrecv_replace) {
             let request = self.requests.open(comm, false);
             let exchange = Exchange { send, receive, request: Some(request), replaces };
-            return Ok(self.begins(asked, at, request, Call::Exchange(Arc::new(exchange)), held));
+            return self.begins(asked, at, request, Call::Exchange(Arc::new(exchange)), held);
         }
         let exchange = Exchange { send, receive, request: None, replaces };
-        Ok(Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
+        Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
             for held in held {
                 held.end(asked.place)?;
             }
             received(asked, at, &reply)
-        }))
+        })
     }
 
     fn probe(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -218,23 +213,26 @@ impl Client {
         let comm_handle = asked.word(2);
         let (comm, source, tag) = self.from(comm_handle, asked.int(0), asked.int(1))?;
         let message = self.requests.open_message(comm_handle);
-        Ok(Step::calls(Call::Improbe { message, source, tag, comm }, move |client, asked, reply| {
-            let is_there = found(asked, &reply, 5);
-            asked.put_flag(3, is_there);
-            if is_there {
-                client.matched(asked, 4, message, &reply);
-            } else {
-                client.requests.close_message(message);
-            }
-            done()
-        }))
+        Ok(Step::calls(
+            Call::Improbe { message, source, tag, comm },
+            move |client, asked, reply| {
+                let is_there = found(asked, &reply, 5);
+                asked.put_flag(3, is_there);
+                if is_there {
+                    client.matched(asked, 4, message, &reply);
+                } else {
+                    client.requests.close_message(message);
+                }
+                done()
+            },
+        ))
     }
 
     /// The message that a probe has matched; of `MPI_PROC_NULL` there is none.
     fn matched(&mut self, asked: &mut Asked<'_>, at: usize, message: Handle, reply: &Reply) {
         let Reply::Probed(Some(status)) = reply else { return };
         if status.source.is_some() {
-            asked.put_word(at, self.requests.message_handle(message));
+            asked.put_word(at, Requests::message_handle(message));
         } else {
             self.requests.close_message(message);
             asked.put_word(at, mpi5::MESSAGE_NO_PROC);
@@ -269,15 +267,11 @@ impl Client {
         let Some((comm, message)) = self.message(asked)? else {
             // A receive from MPI_PROC_NULL is the same.
             let (comm, source, tag) = (Comm(0), Peer::Null, None);
-            return self.opens(asked, 4, mpi5::COMM_WORLD, When::Begun, false, |asked, request| {
-                data.carried(asked.place, |buffer| Call::Irecv {
-                    request,
-                    source,
-                    tag,
-                    comm,
-                    buffer,
-                })
-            });
+            let call = |request| move |buffer| Call::Irecv { request, source, tag, comm, buffer };
+            let world = mpi5::COMM_WORLD;
+            return Ok(self.opens(asked, 4, world, When::Begun, false, |asked, request| {
+                data.carried(asked.place, call(request))
+            }));
         };
         let request = self.requests.open(comm, false);
         let call = data.carried(asked.place, |buffer| Call::Imrecv { message, request, buffer });
@@ -297,8 +291,7 @@ impl Client {
         Ok(Step::waits(Call::AttachBuffer { bytes }))
     }
 
-    fn detach(&mut self, asked: &mut Asked<'_>) -> Answer {
-        let _ = asked;
+    fn detach(&mut self) -> Answer {
         let Some((address, size)) = self.attached.take() else {
             return Err(Fault::new(mpi5::ERR_BUFFER, "no buffer is attached"));
         };

@@ -11,6 +11,7 @@
 //! | `comms`, `groups` | communicators |
 //! | `attributes` | what programs keep with objects |
 //! | `operators`, `collectives` | collective operations |
+//! | `windows` | one-sided communication |
 
 mod asked;
 mod attributes;
@@ -26,6 +27,7 @@ mod requests;
 mod statuses;
 mod table;
 mod types;
+mod windows;
 
 use std::fmt::{Debug, Formatter};
 
@@ -39,7 +41,9 @@ use operators::Operators;
 use requests::Requests;
 use table::Table;
 use types::Types;
+use windows::Windows;
 
+use super::exposed::Exposed;
 use super::functions::{self as mpi5, Function};
 use super::job::Place;
 use super::ranks::{RankError, Request};
@@ -135,6 +139,7 @@ pub struct Client {
     operators: Operators,
     requests: Requests,
     attributes: Attributes,
+    windows: Windows,
     errors: Errors,
 }
 
@@ -146,8 +151,8 @@ enum Stage {
 }
 
 impl Client {
-    /// Rank `rank` of `size`.
-    pub fn new(rank: u32, size: u32) -> Self {
+    /// Rank `rank` of `size`, of a job whose processes have exposed memory.
+    pub fn new(rank: u32, size: u32, exposed: &Exposed) -> Self {
         Self {
             rank,
             stage: Stage::Before,
@@ -159,6 +164,7 @@ impl Client {
             operators: Operators::new(),
             requests: Requests::new(),
             attributes: Attributes::new(),
+            windows: Windows::new(exposed),
             errors: Errors::new(),
         }
     }
@@ -200,6 +206,7 @@ impl Client {
             Self::request_call,
             Self::status_call,
             Self::collective_call,
+            Self::window_call,
             Self::type_call,
             Self::comm_call,
             Self::group_call,

@@ -64,7 +64,7 @@ impl Operators {
 }
 
 /// The library's operator of this handle.
-const fn predefined(handle: u64) -> Option<Operator> {
+pub(super) const fn predefined(handle: u64) -> Option<Operator> {
     Some(match handle {
         mpi5::SUM => Operator::Sum,
         mpi5::PROD => Operator::Prod,
@@ -152,8 +152,9 @@ impl Client {
     fn reduce_local(&mut self, asked: &mut Asked<'_>) -> Answer {
         let (count, datatype) = (asked.count(2)?, asked.word(3));
         let reduction = self.reduction(asked.word(4), datatype)?;
-        let [from, into] =
-            [0, 1].map(|at| self.types.committed(datatype).and_then(|tree| elements(asked.word(at), count, tree)));
+        let [from, into] = [0, 1].map(|at| {
+            self.types.committed(datatype).and_then(|tree| elements(asked.word(at), count, tree))
+        });
         let (from, into) = (from?, into?);
         let lower = from.gather(asked.place)?;
         let mut result = into.gather(asked.place)?;

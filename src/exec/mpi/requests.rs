@@ -52,13 +52,7 @@ impl Requests {
 
     /// A new request, of an operation over this communicator.
     pub(super) fn open(&mut self, comm: u64, is_send: bool) -> Handle {
-        let open = Open {
-            comm,
-            is_send,
-            prepared: None,
-            is_active: true,
-            held: Vec::new(),
-        };
+        let open = Open { comm, is_send, prepared: None, is_active: true, held: Vec::new() };
         let handle = self.open.add(open);
         self.number(handle).expect("it was added")
     }
@@ -68,8 +62,8 @@ impl Requests {
         Some(Handle(u32::try_from(number).expect("fewer than 2^32 requests")))
     }
 
-    fn handle(request: Handle) -> u64 {
-        Table::<Open>::handle_of(2, request.0.into())
+    const fn handle(request: Handle) -> u64 {
+        Table::<Open>::handle_of(2, request.0 as u64)
     }
 
     fn of(&self, request: Handle) -> &Open {
@@ -88,8 +82,8 @@ impl Requests {
     }
 
     /// The program's handle of a message.
-    pub(super) fn message_handle(&self, message: Handle) -> u64 {
-        Table::<u64>::handle_of(3, (message.0 - MESSAGES).into())
+    pub(super) const fn message_handle(message: Handle) -> u64 {
+        Table::<u64>::handle_of(3, (message.0 - MESSAGES) as u64)
     }
 
     /// The message of a handle, and its communicator.
@@ -104,7 +98,7 @@ impl Requests {
 
     /// A message is received.
     pub(super) fn close_message(&mut self, message: Handle) {
-        self.messages.remove(self.message_handle(message));
+        self.messages.remove(Self::message_handle(message));
     }
 }
 
@@ -176,7 +170,7 @@ impl Client {
         let Some(request) = self.requests.number(handle) else {
             return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
         };
-        self.errors.on = super::On::Comm(self.requests.of(request).comm);
+        self.errors.on = super::On::Object(self.requests.of(request).comm);
         Ok(Some(request))
     }
 
@@ -202,12 +196,7 @@ impl Client {
 
     /// The operation of a request has ended: what was held for it goes where it belongs, and the request is gone, or
     /// waits to be started again.
-    fn over(
-        &mut self,
-        asked: &mut Asked<'_>,
-        variable: u64,
-        request: Handle,
-    ) -> Result<(), Fault> {
+    fn over(&mut self, asked: &mut Asked<'_>, variable: u64, request: Handle) -> Result<(), Fault> {
         let open = self.requests.of_mut(request);
         if open.prepared.is_some() {
             open.is_active = false;
@@ -233,7 +222,7 @@ impl Client {
         status: u64,
         outcome: Outcome,
     ) -> Answer {
-        self.errors.on = super::On::Comm(self.requests.of(request).comm);
+        self.errors.on = super::On::Object(self.requests.of(request).comm);
         self.over(asked, variable, request)?;
         statuses::put(asked, status, Some(outcome));
         truncated(outcome)
@@ -292,12 +281,12 @@ impl Client {
     fn wait_all(&mut self, asked: &mut Asked<'_>) -> Answer {
         let active = self.array(asked, 0)?;
         if active.entries.is_empty() {
-            return self.all_over(asked, active, &[], 2);
+            return self.all_over(asked, &active, &[], 2);
         }
         let call = Call::WaitAll { requests: active.set(), statuses: true };
         Ok(Step::calls(call, move |client, asked, reply| {
             let Reply::All(outcomes) = reply else { return done() };
-            client.all_over(asked, active, &outcomes, 2)
+            client.all_over(asked, &active, &outcomes, 2)
         }))
     }
 
@@ -305,13 +294,13 @@ impl Client {
         let active = self.array(asked, 0)?;
         if active.entries.is_empty() {
             asked.put_flag(2, true);
-            return self.all_over(asked, active, &[], 3);
+            return self.all_over(asked, &active, &[], 3);
         }
         Ok(Step::calls(Call::TestAll { requests: active.set() }, move |client, asked, reply| {
             let Reply::AllTested(outcomes) = reply else { return done() };
             asked.put_flag(2, outcomes.is_some());
             match outcomes {
-                Some(outcomes) => client.all_over(asked, active, &outcomes, 3),
+                Some(outcomes) => client.all_over(asked, &active, &outcomes, 3),
                 None => done(),
             }
         }))
@@ -321,7 +310,7 @@ impl Client {
     fn all_over(
         &mut self,
         asked: &mut Asked<'_>,
-        active: Active,
+        active: &Active,
         outcomes: &[Outcome],
         statuses: usize,
     ) -> Answer {
@@ -449,7 +438,9 @@ impl Client {
             return Err(Fault::new(mpi5::ERR_REQUEST, "no operation of the request is under way"));
         };
         if self.requests.of(request).is_send {
-            return Err(Fault::not_carried("the simulator does not carry the cancelling of a send"));
+            return Err(Fault::not_carried(
+                "the simulator does not carry the cancelling of a send",
+            ));
         }
         Ok(Step::waits(Call::Cancel { request }))
     }
@@ -496,6 +487,6 @@ fn place(at: usize) -> i32 {
 /// The error of a call about several operations of which some have ended with one.
 fn in_status(client: &mut Client, blamed: Option<u64>) -> Answer {
     let Some(comm) = blamed else { return done() };
-    client.errors.on = super::On::Comm(comm);
+    client.errors.on = super::On::Object(comm);
     Err(Fault::new(mpi5::ERR_IN_STATUS, "a message is longer than its buffer"))
 }

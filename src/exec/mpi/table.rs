@@ -71,6 +71,12 @@ impl<T> Table<T> {
         self.free.insert(at);
         self.objects[at].take()
     }
+
+    /// All objects, with their handles.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        let all = self.objects.iter().enumerate();
+        all.filter_map(|(at, object)| Some((self.handle(at), object.as_ref()?)))
+    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,14 @@ impl Types {
         }
     }
 
+    /// The named type of which all elements of a datatype are, where they are of one.
+    pub(super) fn basic(&self, handle: u64) -> Option<u64> {
+        let Some(made) = self.made.get(handle) else {
+            return named::of(handle).map(|_| handle);
+        };
+        made.contents.basic()
+    }
+
     /// What operators are defined on.
     pub(super) fn element(&self, handle: u64) -> Option<Element> {
         if let Some(made) = self.made.get(handle) {

@@ -32,6 +32,18 @@ impl Part {
     }
 }
 
+impl Contents {
+    /// The named type of which all elements are, where they are of one.
+    pub(super) fn basic(&self) -> Option<u64> {
+        let mut parts = self.types.iter().map(|part| match &part.made {
+            None => Some(part.handle),
+            Some(made) => made.contents.basic(),
+        });
+        let first = parts.next()??;
+        parts.all(|part| part == Some(first)).then_some(first)
+    }
+}
+
 impl Client {
     /// The datatype of a handle as a part of another one.
     pub(super) fn part(&self, handle: u64) -> Result<Part, Fault> {
