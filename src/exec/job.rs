@@ -43,6 +43,8 @@ pub struct Member {
     pub inside: Option<Inside>,
     /// The time in picoseconds, where the process has asked for it.
     pub time: Option<u64>,
+    /// Whether the process is about to be told the time.
+    pub reads_clock: bool,
     /// Whether the process is asked no more.
     pub is_over: bool,
 }
@@ -223,7 +225,7 @@ impl Job {
                 mapped: BTreeMap::new(),
             };
             let client = Client::new(rank, size, &exposed, choose.clone());
-            Ok(Mutex::new(Member { client, place, inside: None, time: None, is_over: false }))
+            Ok(Mutex::new(Member { client, place, inside: None, time: None, reads_clock: false, is_over: false }))
         };
         let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
             Ok(members) => (members, None),
