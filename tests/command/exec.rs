@@ -28,6 +28,55 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
     Some(())
 }
 
+/// Programs about one family of functions each: name, text, ranks, and what they print.
+const FAMILIES: [(&str, &str, &str, &str); 1] = [(
+    "attributes",
+    include_str!("../programs/c/attributes.c"),
+    "2",
+    "delete of 2 with 9
+copy of 1 with 9
+copy of 4 with 9
+copy of 3 with 9
+value 1
+value 4
+no value
+no value
+value 5
+freed 1
+key error 1
+delete of 4 with 9
+refused 1
+delete of 4 with 9
+delete of 1 with 9
+delete of 1 with 9
+delete of 4 with 9
+delete of 3 with 9
+no value
+delete of 1 of a datatype
+kept 1
+delete of 1 of a datatype
+tags 1
+universe 1
+set by MPI 1
+delete of 2 with 9
+delete of 1 with 9
+",
+)];
+
+#[test]
+fn each_family_of_functions_does_what_mpi_says() {
+    for (name, text, ranks, printed) in FAMILIES {
+        let scratch = Scratch::new(&format!("exec-{name}"));
+        if compiled(&scratch, text).is_none() {
+            return;
+        }
+        let words = ["exec", "-n", ranks, "--machine", "broadwell-edr", "--", "./program"];
+        let ran = run(&scratch, &words);
+        assert_eq!(ran.exit, 0, "{name}: {}{}", ran.out, ran.err);
+        assert!(ran.out.starts_with(printed), "{name}: {}", ran.out);
+    }
+}
+
 /// Runs mpisim with a cache of the test's own.
 fn run(scratch: &Scratch, arguments: &[&str]) -> Answer {
     let mut command = scratch.command(arguments);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::attributes::Kind;
 use super::{Answer, Asked, Client, Fault, On, Step, Table, done, mpi5};
 use ::mpi::communicator::{Communicators, Comparison};
 use ::mpi::envelope::Rank;
@@ -75,6 +76,11 @@ impl Comms {
             mpi5::COMM_SELF => Some(&mut self.alone),
             other => self.made.get_mut(other),
         }
+    }
+
+    /// Processes of the job.
+    pub(super) fn universe(&self) -> u32 {
+        self.world.size()
     }
 
     /// The lowest number that the library has for no communicator of this rank.
@@ -269,7 +275,14 @@ impl Client {
     fn dup(&mut self, asked: &mut Asked<'_>, at: usize) -> Answer {
         let parent = asked.word(0);
         let comm = self.comm(parent)?.number;
-        self.makes(at, parent, |new| CommCall::Dup { comm, new }, |_, _, _| done())
+        let call = |new| CommCall::Dup { comm, new };
+        self.makes(at, parent, call, move |client, asked, handle| {
+            let copied = client.copy_attributes(asked.place, (Kind::Comm, parent), handle);
+            if copied.is_err() {
+                asked.put_word(at, mpi5::COMM_NULL);
+            }
+            copied.and_then(|()| done())
+        })
     }
 
     fn split(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -394,6 +407,7 @@ impl Client {
         if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
             return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
         }
+        self.delete_attributes(asked.place, (Kind::Comm, handle))?;
         Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
             client.comms.made.remove(handle);
             client.comms.numbers.remove(&comm.0);

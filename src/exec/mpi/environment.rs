@@ -1,5 +1,6 @@
 //! Start and end, versions, memory.
 
+use super::attributes::Kind;
 use super::{Answer, Asked, Client, Fault, Stage, Step, done, mpi5};
 use protocols::call::Call;
 
@@ -55,7 +56,7 @@ impl Client {
                 asked.place.process.free(address);
                 done()
             }
-            F::Finalize if self.stage == Stage::Between => Ok(Self::finalize()),
+            F::Finalize if self.stage == Stage::Between => self.finalize(asked),
             _ => return None,
         })
     }
@@ -68,11 +69,14 @@ impl Client {
         done()
     }
 
-    fn finalize() -> Step {
-        Step::calls(Call::Finalize, |client, _, _| {
+    fn finalize(&mut self, asked: &mut Asked<'_>) -> Answer {
+        for comm in [mpi5::COMM_SELF, mpi5::COMM_WORLD] {
+            self.delete_attributes(asked.place, (Kind::Comm, comm))?;
+        }
+        Ok(Step::calls(Call::Finalize, |client, _, _| {
             client.stage = Stage::After;
             done()
-        })
+        }))
     }
 }
 

@@ -53,6 +53,11 @@ impl Errors {
         self.of_objects.remove(&comm);
     }
 
+    /// The highest code that there is.
+    pub(super) const fn last_code(&self) -> i32 {
+        self.last
+    }
+
     /// The class of a code.
     fn class(&self, code: i32) -> i32 {
         self.added.get(&code).map_or(code, |(class, _)| *class)

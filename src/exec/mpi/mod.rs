@@ -9,10 +9,12 @@
 //! | `messages` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
+//! | `attributes` | what programs keep with objects |
 //! | `operators`, `collectives` | collective operations |
 //! | `windows` | one-sided communication |
 
 mod asked;
+mod attributes;
 mod collectives;
 mod comms;
 mod data;
@@ -31,6 +33,7 @@ use std::fmt::{Debug, Formatter};
 
 pub use asked::Asked;
 use asked::done;
+use attributes::Attributes;
 use comms::Comms;
 use errors::{Errors, On};
 use groups::Groups;
@@ -136,6 +139,7 @@ pub struct Client {
     types: Types,
     operators: Operators,
     requests: Requests,
+    attributes: Attributes,
     windows: Windows,
     errors: Errors,
     choose: Choose,
@@ -161,6 +165,7 @@ impl Client {
             types: Types::new(),
             operators: Operators::new(),
             requests: Requests::new(),
+            attributes: Attributes::new(),
             windows: Windows::new(exposed),
             errors: Errors::new(),
             choose,
@@ -209,6 +214,7 @@ impl Client {
             Self::comm_call,
             Self::group_call,
             Self::operator_call,
+            Self::attribute_call,
             Self::error_call,
         ];
         let mut families = families.iter();
@@ -225,9 +231,11 @@ impl Client {
         words: [u64; 6],
     ) -> Result<u64, Fault> {
         place.process.call_back(function, words)?;
+        let on = self.errors.on;
         self.callbacks += 1;
         let result = self.serve_callback(place);
         self.callbacks -= 1;
+        self.errors.on = on;
         result
     }
 

@@ -6,6 +6,7 @@ mod named;
 
 use std::sync::Arc;
 
+use super::attributes::Kind;
 use super::operators::Element;
 use super::{Answer, Asked, Client, Fault, Table, done, mpi5};
 use ::mpi::datatype::{Datatype, DatatypeError};
@@ -135,9 +136,11 @@ impl Client {
     fn free_type(&mut self, asked: &mut Asked<'_>) -> Answer {
         let handle = asked.at(0)?;
         self.types.tree(handle)?;
-        if self.types.made.remove(handle).is_none() {
+        if self.types.made.get(handle).is_none() {
             return Err(Fault::new(mpi5::ERR_TYPE, "a predefined datatype cannot be freed"));
         }
+        self.delete_attributes(asked.place, (Kind::Type, handle))?;
+        self.types.made.remove(handle);
         asked.put_word(0, mpi5::DATATYPE_NULL);
         done()
     }

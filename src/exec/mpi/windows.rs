@@ -8,6 +8,7 @@ mod operations;
 
 use std::sync::Arc;
 
+use super::attributes::Kind;
 use super::data::Held;
 use super::{Answer, Asked, Client, Fault, On, Step, Table, done, mpi5};
 use crate::exposed::Exposed;
@@ -52,6 +53,13 @@ impl Windows {
         let mut numbers = 0..u16::MAX;
         let taken = |number: u16| self.made.iter().any(|(_, window)| window.number == Win(number));
         Win(numbers.find(|number| !taken(*number)).unwrap_or(u16::MAX))
+    }
+}
+
+impl Window {
+    /// The part of this rank: where it begins, its bytes and bytes of a unit; and the flavour.
+    pub(super) const fn part(&self) -> (u64, i64, i64, i32) {
+        (self.base, self.bytes, self.unit, self.flavor)
     }
 }
 
@@ -277,6 +285,7 @@ impl Client {
     fn free_window(&mut self, asked: &mut Asked<'_>) -> Answer {
         let handle = asked.at(0)?;
         let win = self.win(handle)?.number;
+        self.delete_attributes(asked.place, (Kind::Win, handle))?;
         Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Free { win })), move |client, asked, _| {
             let window = client.windows.made.remove(handle).expect("it was found");
             client.errors.forget(handle);

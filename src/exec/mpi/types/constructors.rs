@@ -1,5 +1,6 @@
 //! The constructors of datatypes.
 
+use super::super::attributes::Kind;
 use super::super::{Answer, Asked, Client, Fault, done, mpi5};
 use super::{Contents, wrong_type};
 use ::mpi::datatype::{Datatype, Order};
@@ -41,6 +42,12 @@ impl Client {
         let contents = contents(mpi5::COMBINER_DUP, [], [], [part]);
         let handle = self.new_type(tree, contents);
         self.types.made.get_mut(handle).expect("it was made").is_committed = is_committed;
+        let old = asked.word(0);
+        if let Err(fault) = self.copy_attributes(asked.place, (Kind::Type, old), handle) {
+            self.types.made.remove(handle);
+            asked.put_word(1, mpi5::DATATYPE_NULL);
+            return Err(fault);
+        }
         asked.put_word(1, handle);
         done()
     }
