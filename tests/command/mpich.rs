@@ -169,7 +169,7 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 21] = [
+const MISUSES: [(&str, &str); 22] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
@@ -196,6 +196,10 @@ const MISUSES: [(&str, &str); 21] = [
     ("../calls/errors/sendrecv_truncated", "MPI_ERR_TRUNCATE"),
     ("../calls/errors/start_active", "the request of the statement is still open"),
     ("../calls/errors/start_plain", "MPI_ERR_REQUEST"),
+    (
+        "../calls/errors/store_into_piece",
+        "the operation that line 14 has begun still writes these bytes",
+    ),
     ("../calls/errors/two_roots", "MPI_ERR_ROOT"),
 ];
 

@@ -20,8 +20,9 @@ use protocols::call::{
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
+use protocols::typed::Elements;
 use runtime::monitors::Violation;
-use runtime::monitors::buffers::{Lends as _, Lent, UseAs};
+use runtime::monitors::buffers::{Lends as _, Lent, UseAs, clash};
 
 /// Steps without a call that may follow each other.
 const MOST_SILENT: u32 = 10_000_000;
@@ -87,9 +88,9 @@ struct Begun {
     buffer: u32,
     /// What it is.
     of: Of,
-    /// What it has of buffers with a name, and the line that has begun it.
+    /// What it has of buffers with a name, and the step that has begun it.
     lent: [Option<Lent>; 2],
-    line: u32,
+    step: u32,
 }
 
 /// What an operation with a request is.
@@ -278,9 +279,9 @@ impl ProgramStream {
                     self.silent = 0;
                     let next = access.next(&self.variables, &self.parts)?;
                     if let Next::Store(region, _) = next {
-                        self.check_free(Lent { region, use_as: UseAs::Destination })?;
+                        self.check_free((Lent { region, use_as: UseAs::Destination }, None))?;
                     } else if let Next::Load(region) = next {
-                        self.check_free(Lent { region, use_as: UseAs::Input })?;
+                        self.check_free((Lent { region, use_as: UseAs::Input }, None))?;
                     }
                     return Ok(next);
                 }
@@ -327,7 +328,7 @@ impl ProgramStream {
         self.check_names(&call)?;
         self.lending = lent(&call);
         for lent in self.lending.into_iter().flatten() {
-            self.check_free(lent)?;
+            self.check_free((lent, pieces(&call)))?;
         }
         if let Call::Prepare(operation) = &call
             && let Some(request) = call.begins()
@@ -469,17 +470,26 @@ impl ProgramStream {
     }
 
     /// Refuses to touch bytes that an operation with a request still has: its program has not waited for it.
-    fn check_free(&self, with: Lent) -> Result<(), StatementError> {
-        let writes = |lent: &Lent| lent.use_as.writes();
-        for begun in self.open.iter().flatten() {
-            let other = begun.lent.iter().flatten().find(|other| {
-                overlap(other.region, with.region) && (writes(other) || writes(&with))
-            });
-            if let Some(other) = other {
-                return Err(StatementError::InUse { line: begun.line, writes: writes(other) });
+    fn check_free(&self, with: (Lent, Option<&Elements>)) -> Result<(), StatementError> {
+        for (request, begun) in (0..).zip(&self.open) {
+            let Some(Begun { lent, step, .. }) = begun else { continue };
+            let pieces = || self.pieces_of(Handle(request), *step);
+            let clashes = |other: &&Lent| clash((**other, pieces()), with);
+            if let Some(other) = lent.iter().flatten().find(clashes) {
+                let Step { line, .. } = self.steps[*step as usize];
+                return Err(StatementError::InUse { line, writes: other.use_as.writes() });
             }
         }
         Ok(())
+    }
+
+    /// What the buffer of an open request holds that a step has begun, where that lies in pieces.
+    fn pieces_of(&self, request: Handle, step: u32) -> Option<&Elements> {
+        match &self.steps[step as usize].does {
+            Does::Call(call) => pieces(call),
+            Does::Start(_) => pieces(self.prepared.get(&request)?),
+            Does::Control(_) | Does::Compute(_) | Does::Access(_) | Does::Mark(_) => None,
+        }
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -878,8 +888,7 @@ impl ProgramStream {
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        let line = self.steps[self.last() as usize].line;
-        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, line });
+        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, step: self.last() });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -1020,11 +1029,9 @@ fn lent(call: &Call) -> [Option<Lent>; 2] {
     [named(call.lends()), named(call.lends_also())]
 }
 
-/// Whether two regions have bytes in common.
-fn overlap(one: Region, other: Region) -> bool {
-    one.space == other.space
-        && one.offset < other.offset + other.len
-        && other.offset < one.offset + one.len
+/// What the buffer of a call holds, where that lies in pieces.
+fn pieces(call: &Call) -> Option<&Elements> {
+    call.elements().map(AsRef::as_ref).filter(|elements| !elements.is_one_piece())
 }
 
 /// The buffers of a call whose lengths are computed.
