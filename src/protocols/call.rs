@@ -341,7 +341,8 @@ pub enum CommCall {
     /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
     /// is false where the caller says `MPI_UNDEFINED`.
     SplitShared { comm: Comm, takes_part: bool, key: i32, new: Comm },
-    /// `MPI_Comm_create`: all ranks of `comm` call it; `new` stays free at those that are not in the group.
+    /// `MPI_Comm_create`: all ranks of `comm` call it, each with the group that it is in; `new` stays free at
+    /// those that are not in theirs.
     Create { comm: Comm, group: Arc<[Rank]>, new: Comm },
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
@@ -383,8 +384,9 @@ impl CommCall {
     }
 
     /// The communicator that the caller has by it, and is to free.
-    pub const fn makes(&self) -> Option<Comm> {
+    pub fn makes(&self) -> Option<Comm> {
         match self {
+            Self::Create { group, .. } if group.is_empty() => None,
             Self::Split { color: None, .. }
             | Self::SplitShared { takes_part: false, .. }
             | Self::Free { .. }

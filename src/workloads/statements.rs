@@ -204,7 +204,14 @@ impl Reader<'_> {
                     self.computes(node, (Key::Leader, Type::Integer), ranks, path);
                     self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
                 }
-                "dist_graph_create_adjacent" => self.edges(node, path),
+                "comm_create" | "comm_create_group" => {
+                    self.ranks_of(node, "ranks", path, |place| Key::Listing { place });
+                }
+                "dist_graph_create_adjacent" => {
+                    for (key, of_sources) in [("sources", true), ("destinations", false)] {
+                        self.ranks_of(node, key, path, |place| Key::Edge { of_sources, place });
+                    }
+                }
                 "intercomm_merge" => {
                     self.computes(node, (Key::High, Type::Truth), (0, 1), path);
                 }
@@ -263,20 +270,17 @@ impl Reader<'_> {
         Step::Call(call)
     }
 
-    /// The neighbours of a graph that are computed.
-    fn edges(&mut self, node: &Node, path: &str) {
-        for (key, of_sources) in [("sources", true), ("destinations", false)] {
-            let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-            for (place, value) in all.iter().enumerate() {
-                if text_of(value).is_none() {
-                    continue;
-                }
-                let at = format!("{path}.{key}[{place}]");
-                if let Some(value) = self.typed(value, &at, Type::Integer) {
-                    let key = Key::Edge { of_sources, place };
-                    let computed = Computed { key, value, range: (0, i64::from(u32::MAX)) };
-                    self.scope.extras.computed.push(computed);
-                }
+    /// The ranks of a list that are computed.
+    fn ranks_of(&mut self, node: &Node, key: &str, path: &str, of: impl Fn(usize) -> Key) {
+        let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+        for (place, value) in all.iter().enumerate() {
+            if text_of(value).is_none() {
+                continue;
+            }
+            let at = format!("{path}.{key}[{place}]");
+            if let Some(value) = self.typed(value, &at, Type::Integer) {
+                let range = (0, i64::from(u32::MAX));
+                self.scope.extras.computed.push(Computed { key: of(place), value, range });
             }
         }
     }

@@ -169,9 +169,12 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 22] = [
+const MISUSES: [(&str, &str); 25] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
+    ("../calls/errors/create_group_other_order", "entry 0 of the group of the one is rank"),
+    ("../calls/errors/create_left_out", "MPI_ERR_GROUP"),
+    ("../calls/errors/create_other_order", "MPI_Comm_create of rank 1 in line 9"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
     ("../calls/errors/grid_too_large", "the extents make 4 positions for 2 ranks"),

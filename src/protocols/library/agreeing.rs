@@ -217,6 +217,7 @@ impl Agreeing {
             Purpose::Dup { .. } => "MPI_Comm_dup",
             Purpose::Split { .. } => "MPI_Comm_split",
             Purpose::Group { .. } => "MPI_Comm_create_group",
+            Purpose::Some { .. } if self.topology.is_some() => "MPI_Cart_create",
             Purpose::Some { .. } => "MPI_Comm_create",
             Purpose::Intercomm { .. } | Purpose::Couple => "MPI_Intercomm_create",
             Purpose::Merge { .. } => "MPI_Intercomm_merge",

@@ -79,6 +79,10 @@ pub(crate) enum Key {
     Target,
     /// One of the `ranks` of a group.
     Member,
+    /// A rank of the group of a new communicator, by its place.
+    Listing {
+        place: usize,
+    },
     /// A neighbour in a graph, by its place.
     Edge {
         of_sources: bool,
@@ -172,7 +176,7 @@ impl Key {
             Self::RemoteLeader => "remote_leader",
             Self::High => "high",
             Self::Target => "target",
-            Self::Member => "ranks",
+            Self::Member | Self::Listing { .. } => "ranks",
             Self::Edge { of_sources: true, .. } => "sources",
             Self::Edge { of_sources: false, .. } => "destinations",
             Self::Disp => "disp",
@@ -296,6 +300,15 @@ impl Computed {
                 Key::RemoteLeader,
                 Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
             ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (
+                Key::Listing { place },
+                Call::Communicators(
+                    CommCall::Create { group, .. } | CommCall::CreateGroup { group, .. },
+                ),
+            ) => {
+                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
+                Arc::make_mut(group)[place] = rank;
+            }
             (
                 Key::Edge { of_sources, place },
                 Call::Communicators(CommCall::Arrange {

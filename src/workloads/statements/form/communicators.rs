@@ -13,7 +13,8 @@ static KEY: Shape =
 static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COMPUTED_RANK: Shape = Shape::Expression(&RANK);
 static TRUTH: Shape = Shape::Expression(&Shape::Flag);
-static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
+static RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 1, max: 4_096 };
+static SOME_RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 0, max: 4_096 };
 static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };
 static LEADERS_TAG: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
 static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
@@ -42,9 +43,9 @@ static OF_CREATE: [Field; 3] = [
     COMM_FIELD,
     required(
         "ranks",
-        &RANKS,
+        &SOME_RANKS,
         "[ 0, 1 ]",
-        "The group: ranks of `comm`, in the order of the new ones.",
+        "The group of the caller: ranks of `comm`, in the order of the new ones.",
     ),
     NEW,
 ];
@@ -114,7 +115,7 @@ pub(super) const SPLIT_TYPE: Variant =
 pub(super) const CREATE: Variant = variant(
     "comm_create",
     &OF_CREATE,
-    "MPI_Comm_create, called by all ranks of `comm`; those in the group have the new one",
+    "MPI_Comm_create, called by all ranks of `comm`; each gives the group that it is in, or an empty one",
 );
 pub(super) const CREATE_GROUP: Variant = variant(
     "comm_create_group",
