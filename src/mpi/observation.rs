@@ -289,6 +289,8 @@ pub enum StatementError {
     NoRequest,
     /// The name of a request that was freed is used again.
     WasFreed,
+    /// A communicator is used before the request that makes it has ended.
+    UnderWay,
     /// The condition of `assert` does not hold.
     Asserted,
     /// So many statements followed each other without a call.

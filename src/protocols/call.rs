@@ -159,7 +159,8 @@ impl Call {
             | Self::Irecv { request, .. }
             | Self::Imrecv { request, .. }
             | Self::Icollective { request, .. }
-            | Self::Start { request, .. } => Some(*request),
+            | Self::Start { request, .. }
+            | Self::Communicators(CommCall::Idup { request, .. }) => Some(*request),
             Self::Exchange(call) => call.request,
             Self::Partitioned(operation) => Some(operation.request),
             Self::Prepare(operation) => operation.begins(),
@@ -336,6 +337,8 @@ impl Arrangement {
 pub enum CommCall {
     /// `MPI_Comm_dup`.
     Dup { comm: Comm, new: Comm },
+    /// `MPI_Comm_idup`: `new` is there when the request is complete.
+    Idup { comm: Comm, new: Comm, request: Handle },
     /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
     Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
     /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
@@ -370,6 +373,7 @@ impl CommCall {
     pub const fn comm(&self) -> Comm {
         match self {
             Self::Dup { comm, .. }
+            | Self::Idup { comm, .. }
             | Self::Split { comm, .. }
             | Self::SplitShared { comm, .. }
             | Self::Create { comm, .. }
@@ -393,6 +397,7 @@ impl CommCall {
             | Self::Couple { .. }
             | Self::Numbers { .. } => None,
             Self::Dup { new, .. }
+            | Self::Idup { new, .. }
             | Self::Split { new, .. }
             | Self::SplitShared { new, .. }
             | Self::Create { new, .. }
@@ -407,6 +412,7 @@ impl CommCall {
     pub const fn function(&self) -> &'static str {
         match self {
             Self::Dup { .. } => "MPI_Comm_dup",
+            Self::Idup { .. } => "MPI_Comm_idup",
             Self::Split { .. } => "MPI_Comm_split",
             Self::SplitShared { .. } => "MPI_Comm_split_type",
             Self::Create { .. } => "MPI_Comm_create",

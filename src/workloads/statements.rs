@@ -37,7 +37,9 @@ use named::{Buffers, Types};
 use one_sided::OneSided;
 use partitions::Partitions;
 use pieces::Place;
-use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
+use protocols::call::{
+    Asked, Buffer, Call, CommCall, Exchange, OfRequest, Peer, Requests, SendMode,
+};
 use protocols::collectives::Kind;
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
@@ -187,7 +189,7 @@ impl Reader<'_> {
 
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let op = node.required_word("op");
-        if let Some(call) =
+        if let Some(mut call) =
             self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
         {
             let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
@@ -216,6 +218,9 @@ impl Reader<'_> {
                     self.computes(node, (Key::High, Type::Truth), (0, 1), path);
                 }
                 _ => {}
+            }
+            if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
+                *request = self.open(node, "req", path);
             }
             return Step::Call(call);
         }

@@ -169,8 +169,10 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 25] = [
+const MISUSES: [(&str, &str); 27] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
+    ("../calls/errors/comm_idup_alone", "MPI_Comm_idup"),
+    ("../calls/errors/comm_idup_early", "no wait or test has ended the request of `comm_idup`"),
     ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
     ("../calls/errors/create_group_other_order", "entry 0 of the group of the one is rank"),
     ("../calls/errors/create_left_out", "MPI_ERR_GROUP"),

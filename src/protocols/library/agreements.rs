@@ -1,7 +1,7 @@
 //! How processes agree on new communicators, and what each makes of it.
 //!
 //! ```text
-//!   MPI_Comm_dup              agree on a context                          ─▶ same group
+//!   MPI_Comm_dup, _idup       agree on a context                          ─▶ same group
 //!   MPI_Comm_split            agree on a context, gather colors and keys  ─▶ one group a color
 //!   MPI_Comm_split_type       the same by the node                        ─▶ one group a node
 //!   MPI_Comm_create           agree on a context                          ─▶ that group
@@ -21,8 +21,7 @@
 //! A communicator between two groups is duplicated and split by both: its messages go over both groups as
 //! one. What is gathered comes in the order of these ranks.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2. Left out: `MPI_Comm_idup`, whose
-//! messages would go on in the background as those of collectives do.
+//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2.
 
 use std::sync::Arc;
 
@@ -82,7 +81,7 @@ pub(super) fn begin(
 ) -> Result<Agreeing, ProtocolError> {
     let check = |messages: &Messages, new| check_new(messages, (new, 1), &gives);
     match call {
-        CommCall::Dup { comm, new } => {
+        CommCall::Dup { comm, new } | CommCall::Idup { comm, new, .. } => {
             check(messages, new)?;
             let mut agreeing = of_all(messages, thread, comm, &[], Purpose::Dup { new })?;
             agreeing.topology = messages.communicators().topology(comm).cloned();

@@ -293,8 +293,9 @@ impl Library {
             return Ok(());
         }
         out.emit(|| Action::Work(Step::Query));
-        let Self { messages, threads, .. } = self;
-        let gives = |comm| threads.give(comm);
+        let Self { messages, threads, background, .. } = self;
+        let gives =
+            |comm| threads.give(comm) || background.as_ref().is_some_and(|these| these.give(comm));
         let agreeing = match call {
             Call::CreateEndpoints { parent, count, first } => {
                 agreements::create_endpoints(messages, thread, parent, (first, count), gives)?
@@ -307,6 +308,14 @@ impl Library {
                 agreeing
             }
             Call::Communicators(CommCall::Free { comm }) => return self.free(thread, comm, out),
+            Call::Communicators(CommCall::Idup { comm, new, request }) => {
+                let call = CommCall::Idup { comm, new, request };
+                let agreeing = agreements::begin(messages, thread, call, gives)?;
+                let background = background.get_or_insert_default();
+                background.duplicate(messages, thread, (request, agreeing), out)?;
+                push_return(thread, Reply::Done, out);
+                return Ok(());
+            }
             Call::Communicators(call) => agreements::begin(messages, thread, call, gives)?,
             Call::Attach { id } => {
                 messages.attach_endpoint(thread, id)?;
@@ -412,12 +421,14 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let (communicators, site) = self.messages.communicators_mut();
+        let sides = communicators.sides(site, comm).ok().filter(|_| self.background.is_some());
+        let sides = sides.cloned();
         let Some(communicator) = communicators.remove(comm) else {
             return Err(site.refuse("the process made no such communicator", comm));
         };
         push_fact(GroupFact::Closed { context: communicator.context }, out);
         if let Some(background) = &mut self.background {
-            background.keep(&mut self.messages, communicator);
+            background.keep(&mut self.messages, communicator, sides);
         }
         push_return(thread, Reply::Done, out);
         Ok(())
@@ -435,7 +446,7 @@ impl Library {
             let state = format!("another thread of the process is inside a call on {parent}");
             return Err(self.messages.site().refuse(&state, agreeing.operation()));
         }
-        if agreeing.exchange(&mut self.messages, thread, out)? {
+        if agreeing.exchange(&mut self.messages, (thread, Key::Inner(thread)), out)? {
             return self.agreed(thread, &agreeing, out);
         }
         self.threads.wait(thread, Pending::Agree(Box::new(agreeing)));

@@ -125,6 +125,7 @@ fn is_between_groups(call: &Call) -> bool {
                 CommCall::Free { .. }
                     | CommCall::Merge { .. }
                     | CommCall::Dup { .. }
+                    | CommCall::Idup { .. }
                     | CommCall::Split { .. }
                     | CommCall::Numbers { .. }
             )

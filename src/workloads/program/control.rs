@@ -350,6 +350,7 @@ impl Computed {
                 | Call::Irecv { request, .. }
                 | Call::Imrecv { request, .. }
                 | Call::Icollective { request, .. }
+                | Call::Communicators(CommCall::Idup { request, .. })
                 | Call::Wait { request }
                 | Call::Test { request }
                 | Call::OfRequest { request, .. }
@@ -372,6 +373,7 @@ impl Computed {
                     buffer.id = members.at(value).0;
                 }
             }
+            (Key::Buffers(_), Call::Communicators(CommCall::Idup { .. })) => {}
             (Key::Buffers(members), Call::Icollective { call, .. }) => {
                 let Handle(first) = members.at(value);
                 let call = Arc::make_mut(call);

@@ -292,6 +292,11 @@ impl Member {
                 self.comm(comm);
                 self.comm(new);
             }
+            CommCall::Idup { comm, new, request } => {
+                self.handle(request);
+                self.comm(comm);
+                self.comm(new);
+            }
             CommCall::Intercomm { comm, peer, new, .. } => {
                 self.comm(comm);
                 self.comm(peer);

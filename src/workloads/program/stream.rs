@@ -106,6 +106,8 @@ enum Of {
     Partitioned,
     /// A collective, or a one-sided operation: its request cannot be freed.
     NoMessage,
+    /// A duplicate of a communicator, which is there when it ends.
+    Duplicate,
 }
 
 /// The steps never change, so two states of one program differ only in the rest. The calls that were made are for
@@ -503,6 +505,9 @@ impl ProgramStream {
                 return Err(StatementError::WasFreed);
             }
         }
+        if call.comm().is_some_and(|comm| self.is_under_way(comm)) {
+            return Err(StatementError::UnderWay);
+        }
         if let Call::Mprobe { message, .. } | Call::Improbe { message, .. } = call
             && self.has_message(*message)
         {
@@ -515,11 +520,20 @@ impl ProgramStream {
             return Err(StatementError::CancelsSend);
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call
-            && of(request) == Some(Of::NoMessage)
+            && matches!(of(request), Some(Of::NoMessage | Of::Duplicate))
         {
             return Err(StatementError::FreesNoMessage);
         }
         Ok(())
+    }
+
+    /// Whether a communicator is made by an operation that the program has not waited for.
+    fn is_under_way(&self, comm: Comm) -> bool {
+        let mut begun = self.open.iter().flatten().filter(|begun| begun.of == Of::Duplicate);
+        begun.any(|begun| {
+            let Does::Call(call) = &self.steps[begun.step as usize].does else { return false };
+            matches!(call, Call::Communicators(CommCall::Idup { new, .. }) if *new == comm)
+        })
     }
 
     /// Notes the step of a call.
@@ -749,6 +763,10 @@ impl ProgramStream {
                 Reply::Done,
             ) => {
                 self.places.remove(comm);
+                None
+            }
+            (Call::Communicators(CommCall::Idup { request, .. }), Reply::Done) => {
+                self.begin(*request, 0, Of::Duplicate);
                 None
             }
             (

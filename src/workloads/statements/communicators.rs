@@ -19,13 +19,15 @@ use mpi::cartesian::Dimension;
 use mpi::envelope::Rank;
 use mpi::topology::Neighbours;
 use protocols::call::{Arrangement, Call, Comm, CommCall};
+use protocols::contract::Handle;
 
 /// Statements about endpoints, whose names stand for consecutive numbers.
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 14] = [
     "comm_dup",
+    "comm_idup",
     "comm_split",
     "comm_split_type",
     "comm_create",
@@ -129,6 +131,12 @@ impl Communicators {
                 of_processes(out, node, path, old);
                 let new = self.make(out, (node, nested), path, old.kind);
                 Call::Communicators(CommCall::Dup { comm, new })
+            }
+            "comm_idup" => {
+                of_processes(out, node, path, old);
+                let new = self.make(out, (node, nested), path, old.kind);
+                // The reader of the statement puts its request into its place.
+                Call::Communicators(CommCall::Idup { comm, new, request: Handle(0) })
             }
             "comm_split" => {
                 of_processes(out, node, path, old);

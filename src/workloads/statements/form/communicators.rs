@@ -1,6 +1,6 @@
 //! Statements of a program that make and free communicators.
 
-use form::fields::{COMM, COMM_FIELD, REQUEST};
+use form::fields::{COMM, COMM_FIELD, REQ, REQUEST};
 use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 
@@ -23,6 +23,7 @@ const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communi
 const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 
 static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
+static OF_IDUP: [Field; 3] = [COMM_FIELD, NEW, REQ];
 static OF_SPLIT: [Field; 4] = [
     COMM_FIELD,
     required("color", &COLOR, "0", "The part that this rank is in."),
@@ -109,6 +110,7 @@ static OF_ENDPOINTS: [Field; 2] =
     [COMM_FIELD, required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints.")];
 
 pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
+pub(super) const IDUP: Variant = variant("comm_idup", &OF_IDUP, "MPI_Comm_idup");
 pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
 pub(super) const SPLIT_TYPE: Variant =
     variant("comm_split_type", &OF_SPLIT_TYPE, "MPI_Comm_split_type");
