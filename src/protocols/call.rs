@@ -16,6 +16,7 @@ use super::windows::call::RmaCall;
 use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;
+use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
 /// One call of a program into the library; fields are the arguments of the MPI function.
@@ -86,6 +87,8 @@ pub enum Call {
     Collective(Arc<Collective>),
     /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
     Icollective { request: Handle, call: Arc<Collective> },
+    /// `MPI_Reduce_local`.
+    ReduceLocal(Arc<LocalReduction>),
     /// Any one-sided call.
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
@@ -136,6 +139,7 @@ impl Call {
             | Self::Init
             | Self::Attach { .. }
             | Self::OfPartitions { .. }
+            | Self::ReduceLocal(_)
             | Self::Rma(_) => None,
             Self::Partitioned(operation) => Some(operation.comm),
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
@@ -197,6 +201,7 @@ impl Call {
             | Self::Place { .. }
             | Self::Communicators(_)
             | Self::Collective(_)
+            | Self::ReduceLocal(_)
             | Self::Device(_) => None,
         }
     }
@@ -246,6 +251,17 @@ impl Call {
         };
         Some(*source)
     }
+}
+
+/// Elements of a process are combined with as many others: `into` becomes `from ∘ into`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct LocalReduction {
+    /// The left operand.
+    pub from: Region,
+    /// The right operand, and the result.
+    pub into: Region,
+    /// What two elements become.
+    pub reduction: Reduction,
 }
 
 /// A send or a receive of elements of a datatype.

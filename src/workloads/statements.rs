@@ -38,9 +38,9 @@ use one_sided::OneSided;
 use partitions::Partitions;
 use pieces::Place;
 use protocols::call::{
-    Asked, Buffer, Call, CommCall, Exchange, OfRequest, Peer, Requests, SendMode,
+    Asked, Buffer, Call, CommCall, Exchange, LocalReduction, OfRequest, Peer, Requests, SendMode,
 };
-use protocols::collectives::Kind;
+use protocols::collectives::{Collective, Kind};
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
@@ -228,6 +228,17 @@ impl Reader<'_> {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
+        // The arguments of a local reduction are those of one that all ranks have.
+        if op == "reduce_local"
+            && let Some(Chosen { call, .. }) = self.collective("allreduce", node, named, path)
+            && let Collective { input: from, output: into, reduction: Some(reduction), .. } = call
+        {
+            return Step::Call(Call::ReduceLocal(Arc::new(LocalReduction {
+                from,
+                into,
+                reduction,
+            })));
+        }
         if op == "barrier" {
             return Step::Call(Call::Barrier { comm: named.comm });
         }

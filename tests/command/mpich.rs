@@ -169,7 +169,7 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 27] = [
+const MISUSES: [(&str, &str); 28] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/comm_idup_alone", "MPI_Comm_idup"),
     ("../calls/errors/comm_idup_early", "no wait or test has ended the request of `comm_idup`"),
@@ -194,6 +194,10 @@ const MISUSES: [(&str, &str); 27] = [
     (
         "../calls/errors/prepared_in_two_orders",
         "was MPI_Barrier_init for one and MPI_Allreduce_init for the other",
+    ),
+    (
+        "../calls/errors/reduce_local_in_use",
+        "the operation that line 9 has begun still writes these bytes",
     ),
     ("../calls/errors/root_of_one_group", "a communicator of one group has a rank as its root"),
     ("../calls/errors/rsend_early", "the receive of a ready send is posted before the send starts"),

@@ -14,7 +14,9 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread,
 };
 use super::{agreements, one_sided};
-use crate::call::{Asked, Buffer, Call, Comm, CommCall, Exchange, OfRequest, Peer, TypedCall};
+use crate::call::{
+    Asked, Buffer, Call, Comm, CommCall, Exchange, LocalReduction, OfRequest, Peer, TypedCall,
+};
 use crate::collectives::Collective;
 use crate::contract::{Emit, Step, Token};
 #[cfg(feature = "mutants")]
@@ -23,9 +25,24 @@ use crate::partitioned::OfPartitions;
 use crate::rma::Called;
 use crate::rma::call::RmaCall;
 use mpi::observation::GroupFact;
+use mpi::operator::Side;
 
 fn region(buffer: Buffer) -> Region {
     Region::new(Space::User(buffer.id), buffer.bytes)
+}
+
+/// A core combines elements of its own process, with the loop that a collective's reduction has.
+fn reduce_local(
+    thread: Thread,
+    LocalReduction { from, into, reduction }: LocalReduction,
+    out: &mut Vec<LibraryAction>,
+) {
+    out.emit(|| Action::Work(Step::Query));
+    out.emit(|| Action::Combine { from, into, reduction, side: Side::Before });
+    for buffer in [from, into] {
+        out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });
+    }
+    push_return(thread, Reply::Done, out);
 }
 
 impl Library {
@@ -191,6 +208,10 @@ impl Library {
                 let inside = |comm, rank| threads.inside(thread, comm, rank);
                 let background = background.get_or_insert_default();
                 background.begin((collectives, messages), thread, (request, call), inside, out)
+            }
+            Call::ReduceLocal(call) => {
+                reduce_local(thread, *call, out);
+                Ok(())
             }
             Call::Device(call) => {
                 let exchanging = Exchanging::begin(&mut self.messages, thread, call, out)?;

@@ -157,6 +157,7 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::OfRequest { .. }
         | Call::Exchange(_)
         | Call::Place { .. }
+        | Call::ReduceLocal(_)
         | Call::Start { .. }
         | Call::OfPartitions { .. }
         | Call::Finalize

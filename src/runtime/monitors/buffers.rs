@@ -154,6 +154,7 @@ impl Lends for Call {
                 let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
             }
+            Self::ReduceLocal(call) => Some(Lent { region: call.into, use_as: UseAs::Destination }),
             Self::Collective(call) | Self::Icollective { call, .. } => {
                 let [_, output] = call.buffers();
                 output.map(|region| Lent { region, use_as: UseAs::Destination })
@@ -177,6 +178,8 @@ impl Lends for Call {
             one_sided(call).and_then(Operation::origin)
         } else if let Self::Collective(call) | Self::Icollective { call, .. } = self {
             call.buffers()[0]
+        } else if let Self::ReduceLocal(call) = self {
+            Some(call.from)
         } else {
             None
         };

@@ -338,6 +338,10 @@ impl Computed {
                 };
                 collectives::put(Arc::make_mut(call), argument, place(known, reversed));
             }
+            (Key::Elements { width, .. }, Call::ReduceLocal(call)) => {
+                let call = Arc::make_mut(call);
+                (call.from.len, call.into.len) = (bytes() * width, bytes() * width);
+            }
             (
                 Key::Order,
                 Call::Communicators(

@@ -262,6 +262,10 @@ impl Member {
             }
             Call::Communicators(call) => self.maker(call),
             Call::Collective(call) => self.collective(call),
+            Call::ReduceLocal(call) => {
+                let call = Arc::make_mut(call);
+                (call.from, call.into) = (self.region(call.from), self.region(call.into));
+            }
             Call::Icollective { request, call } => {
                 self.handle(request);
                 self.collective(call);

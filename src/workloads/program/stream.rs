@@ -622,6 +622,7 @@ impl ProgramStream {
             | Call::Partitioned(_)
             | Call::OfPartitions { .. }
             | Call::Place { .. }
+            | Call::ReduceLocal(_)
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -777,6 +778,7 @@ impl ProgramStream {
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
                 | Call::Collective(_)
+                | Call::ReduceLocal(_)
                 | Call::Communicators(_)
                 | Call::CreateEndpoints { .. },
                 Reply::Done,
@@ -1009,6 +1011,7 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Partitioned(_)
         | Call::OfPartitions { .. }
         | Call::Place { .. }
+        | Call::ReduceLocal(_)
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }
@@ -1056,6 +1059,9 @@ fn pieces(call: &Call) -> Option<&Elements> {
 fn regions(call: &Call) -> [Option<Region>; 2] {
     if let Call::Collective(call) | Call::Icollective { call, .. } = call {
         return call.buffers();
+    }
+    if let Call::ReduceLocal(call) = call {
+        return [Some(call.from), Some(call.into)];
     }
     if let Call::Rma(call) = call {
         let RmaCall::Operate { does, .. } = &**call else { return [None, None] };

@@ -77,7 +77,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 75] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 76] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -277,6 +277,7 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 75] = [
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
     collectives::BARRIER_INIT,
+    collectives::REDUCE_LOCAL,
     outside::COMPUTE,
     outside::TIMER,
     buffers::STORE,

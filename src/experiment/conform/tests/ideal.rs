@@ -233,6 +233,7 @@ impl Job {
             | Call::OfRequest { .. }
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)
@@ -364,6 +365,7 @@ impl Job {
             | Call::OfRequest { .. }
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)
