@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::choose::Choose;
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::mpi::{Client, Fault, Then};
@@ -42,6 +43,8 @@ pub struct Member {
     pub inside: Option<Inside>,
     /// The time in picoseconds, where the process has asked for it.
     pub time: Option<u64>,
+    /// Whether the process is about to be told the time.
+    pub reads_clock: bool,
     /// Whether the process is asked no more.
     pub is_over: bool,
 }
@@ -208,7 +211,7 @@ impl std::fmt::Debug for Member {
 
 impl Job {
     /// Starts one process for each rank. Where one cannot be started the job has failed.
-    pub fn start(size: u32, image: &Image) -> Arc<Self> {
+    pub fn start(size: u32, image: &Image, choose: Choose) -> Arc<Self> {
         let exposed = Exposed::new(size);
         let start = |rank| {
             let process = Rank::start(rank, image)?;
@@ -221,8 +224,8 @@ impl Job {
                 room: (0, 0),
                 mapped: BTreeMap::new(),
             };
-            let client = Client::new(rank, size, &exposed);
-            Ok(Mutex::new(Member { client, place, inside: None, time: None, is_over: false }))
+            let client = Client::new(rank, size, &exposed, choose.clone());
+            Ok(Mutex::new(Member { client, place, inside: None, time: None, reads_clock: false, is_over: false }))
         };
         let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
             Ok(members) => (members, None),

@@ -16,6 +16,7 @@ use super::windows::call::RmaCall;
 use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;
+use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
 /// One call of a program into the library; fields are the arguments of the MPI function.
@@ -88,6 +89,8 @@ pub enum Call {
     Collective(Arc<Collective>),
     /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
     Icollective { request: Handle, call: Arc<Collective> },
+    /// `MPI_Reduce_local`.
+    ReduceLocal(Arc<LocalReduction>),
     /// Any one-sided call.
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
@@ -139,6 +142,7 @@ impl Call {
             | Self::Init
             | Self::Attach { .. }
             | Self::OfPartitions { .. }
+            | Self::ReduceLocal(_)
             | Self::Rma(_) => None,
             Self::Partitioned(operation) => Some(operation.comm),
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
@@ -162,7 +166,8 @@ impl Call {
             | Self::Irecv { request, .. }
             | Self::Imrecv { request, .. }
             | Self::Icollective { request, .. }
-            | Self::Start { request, .. } => Some(*request),
+            | Self::Start { request, .. }
+            | Self::Communicators(CommCall::Idup { request, .. }) => Some(*request),
             Self::Exchange(call) => call.request,
             Self::Partitioned(operation) => Some(operation.request),
             Self::Prepare(operation) => operation.begins(),
@@ -200,6 +205,7 @@ impl Call {
             | Self::Members { .. }
             | Self::Communicators(_)
             | Self::Collective(_)
+            | Self::ReduceLocal(_)
             | Self::Device(_) => None,
         }
     }
@@ -249,6 +255,17 @@ impl Call {
         };
         Some(*source)
     }
+}
+
+/// Elements of a process are combined with as many others: `into` becomes `from ∘ into`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct LocalReduction {
+    /// The left operand.
+    pub from: Region,
+    /// The right operand, and the result.
+    pub into: Region,
+    /// What two elements become.
+    pub reduction: Reduction,
 }
 
 /// A send or a receive of elements of a datatype.
@@ -340,12 +357,15 @@ impl Arrangement {
 pub enum CommCall {
     /// `MPI_Comm_dup`.
     Dup { comm: Comm, new: Comm },
+    /// `MPI_Comm_idup`: `new` is there when the request is complete.
+    Idup { comm: Comm, new: Comm, request: Handle },
     /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
     Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
     /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
     /// is false where the caller says `MPI_UNDEFINED`.
     SplitShared { comm: Comm, takes_part: bool, key: i32, new: Comm },
-    /// `MPI_Comm_create`: all ranks of `comm` call it; `new` stays free at those that are not in the group.
+    /// `MPI_Comm_create`: all ranks of `comm` call it, each with the group that it is in; `new` stays free at
+    /// those that are not in theirs.
     Create { comm: Comm, group: Arc<[Rank]>, new: Comm },
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
@@ -373,6 +393,7 @@ impl CommCall {
     pub const fn comm(&self) -> Comm {
         match self {
             Self::Dup { comm, .. }
+            | Self::Idup { comm, .. }
             | Self::Split { comm, .. }
             | Self::SplitShared { comm, .. }
             | Self::Create { comm, .. }
@@ -387,14 +408,16 @@ impl CommCall {
     }
 
     /// The communicator that the caller has by it, and is to free.
-    pub const fn makes(&self) -> Option<Comm> {
+    pub fn makes(&self) -> Option<Comm> {
         match self {
+            Self::Create { group, .. } if group.is_empty() => None,
             Self::Split { color: None, .. }
             | Self::SplitShared { takes_part: false, .. }
             | Self::Free { .. }
             | Self::Couple { .. }
             | Self::Numbers { .. } => None,
             Self::Dup { new, .. }
+            | Self::Idup { new, .. }
             | Self::Split { new, .. }
             | Self::SplitShared { new, .. }
             | Self::Create { new, .. }
@@ -409,6 +432,7 @@ impl CommCall {
     pub const fn function(&self) -> &'static str {
         match self {
             Self::Dup { .. } => "MPI_Comm_dup",
+            Self::Idup { .. } => "MPI_Comm_idup",
             Self::Split { .. } => "MPI_Comm_split",
             Self::SplitShared { .. } => "MPI_Comm_split_type",
             Self::Create { .. } => "MPI_Comm_create",

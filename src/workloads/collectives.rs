@@ -109,6 +109,31 @@ impl Choices {
         }
     }
 
+    /// The call as the scenario chooses it, where nothing is said beside it.
+    pub fn chosen(&self, call: Collective) -> Chosen {
+        let call = self.parameters(call);
+        let stated = self.steps(&call, None);
+        Chosen::of(self.by_default(call), stated)
+    }
+
+    /// The call with the segments and the number of messages that the scenario says.
+    fn parameters(&self, call: Collective) -> Collective {
+        let segment =
+            if call.kind == Kind::Reduce { self.reduce_segment } else { self.bcast_segment };
+        Collective {
+            segment: segment.unwrap_or(call.segment),
+            outstanding: self.outstanding.unwrap_or(call.outstanding),
+            ..call
+        }
+    }
+
+    /// Who combines first, where a statement of its `own` or the scenario says so.
+    fn steps(&self, call: &Collective, own: Option<Over>) -> Option<Over> {
+        let has_steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
+            || (call.kind == Kind::Barrier && own.is_some());
+        own.or(self.over.filter(|_| has_steps))
+    }
+
     /// The call as the statement or workload `node` chooses it.
     ///
     /// # Panics
@@ -121,23 +146,10 @@ impl Choices {
         path: &str,
         call: Collective,
     ) -> Chosen {
-        let segment =
-            if call.kind == Kind::Reduce { self.reduce_segment } else { self.bcast_segment };
-        let call = Collective {
-            segment: segment.unwrap_or(call.segment),
-            outstanding: self.outstanding.unwrap_or(call.outstanding),
-            ..call
-        };
+        let call = self.parameters(call);
         let own = node.word("over");
-        let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
-            || (call.kind == Kind::Barrier && own.is_some());
-        let stated = own.map(|own| Over::named(Some(own))).or(self.over.filter(|_| steps));
-        let chosen = |(call, table)| Chosen {
-            call,
-            over: stated.unwrap_or_default(),
-            over_is_stated: stated.is_some(),
-            table,
-        };
+        let stated = self.steps(&call, own.map(|own| Over::named(Some(own))));
+        let chosen = |chosen| Chosen::of(chosen, stated);
         let Some(named) = node.get("algorithm") else {
             return chosen(self.by_default(call));
         };
@@ -198,6 +210,11 @@ impl<N: Fn(u32) -> u32> Places<N> {
 }
 
 impl Chosen {
+    fn of((call, table): (Collective, Option<Arc<Table>>), stated: Option<Over>) -> Self {
+        let (over, over_is_stated) = (stated.unwrap_or_default(), stated.is_some());
+        Self { call, over, over_is_stated, table }
+    }
+
     fn places<N>(&self, processes: u32, each: u16, node_of: N) -> Places<N> {
         let reversed = self.call.comm.0 == Communicators::REVERSED;
         Places { processes, each: each.into(), reversed, node_of }

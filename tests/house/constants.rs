@@ -122,7 +122,7 @@ const NAMES: &[Row] = &[
     ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
     ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
     ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE", "PREPARED"]),
-    ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "TOLD"]),
+    ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "MOST_NUMBERED", "TOLD"]),
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/library/partitions.rs", &["TAG"]),
     ("protocols/rma/token.rs", &["RMA"]),

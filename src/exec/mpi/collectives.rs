@@ -142,6 +142,10 @@ impl Client {
         let caller = self.caller(asked, which)?;
         let mut held = Vec::new();
         let mut call = self.operation(asked, which, caller, &mut held)?;
+        if !caller.is_between {
+            let group = Arc::clone(&self.comm(comm)?.group);
+            call = self.choose.algorithm(call, &group);
+        }
         if asked.word(0) == mpi5::IN_PLACE
             || which.takes_in_place_second()
                 && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE

@@ -251,6 +251,11 @@ impl Client {
         Ok(Step::calls(Call::Communicators(call(number)), move |_, _, _| {
             Ok(Step::calls(Call::Members { comm: number }, move |client, asked, reply| {
                 let Reply::Numbers(members) = reply else { return done() };
+                if members.is_empty() {
+                    // Of an intercommunicator the other side may have none of this colour.
+                    asked.put_word(at, mpi5::COMM_NULL);
+                    return done();
+                }
                 let handle = client.made(number, &members);
                 client.errors.inherit(handle, parent);
                 asked.put_word(at, handle);
@@ -331,13 +336,18 @@ impl Client {
         let parent = asked.word(0);
         let comm = self.comm(parent)?;
         let (number, is_inter) = (comm.number, comm.remote.is_some());
-        if is_inter {
-            return Err(Fault::not_carried(
-                "the simulator does not carry MPI_Comm_create of an intercommunicator",
-            ));
-        }
         let group = self.group(asked.word(1))?;
         let members = self.ranks_of(parent, &group)?;
+        if is_inter {
+            // Those of both sides that are in the groups are one part of a split, in the order of the groups.
+            let key = group.rank(self.rank).map(|rank| rank.0.cast_signed());
+            let (color, key) = (key.map(|_| 0), key.unwrap_or_default());
+            let call = |new| CommCall::Split { comm: number, color, key, new };
+            return match color {
+                Some(_) => self.makes(2, parent, call, |_, _, _| done()),
+                None => Ok(none_made(call(self.comms.free()?), 2)),
+            };
+        }
         let call = |new| CommCall::Create { comm: number, group: members, new };
         if group.rank(self.rank).is_none() {
             return Ok(none_made(call(self.comms.free()?), 2));

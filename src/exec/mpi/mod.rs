@@ -45,6 +45,7 @@ use table::Table;
 use types::Types;
 use windows::Windows;
 
+use super::choose::Choose;
 use super::exposed::Exposed;
 use super::functions::{self as mpi5, Function};
 use super::job::Place;
@@ -144,6 +145,7 @@ pub struct Client {
     infos: Infos,
     windows: Windows,
     errors: Errors,
+    choose: Choose,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -154,8 +156,8 @@ enum Stage {
 }
 
 impl Client {
-    /// Rank `rank` of `size`, of a job whose processes have exposed memory.
-    pub fn new(rank: u32, size: u32, exposed: &Exposed) -> Self {
+    /// Rank `rank` of `size`, of a job whose processes expose memory and whose collectives choose so.
+    pub fn new(rank: u32, size: u32, exposed: &Exposed, choose: Choose) -> Self {
         Self {
             rank,
             stage: Stage::Before,
@@ -170,6 +172,7 @@ impl Client {
             infos: Infos::new(size),
             windows: Windows::new(exposed),
             errors: Errors::new(),
+            choose,
         }
     }
 

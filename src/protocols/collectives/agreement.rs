@@ -71,6 +71,15 @@ impl Agreement {
         }
     }
 
+    /// How many ranks agree.
+    ///
+    /// # Panics
+    ///
+    /// Never: ranks are numbered in 32 bits.
+    pub fn ranks(&self) -> u32 {
+        u32::try_from(self.size).expect("ranks are u32")
+    }
+
     /// The next exchange; `None` when everything is known.
     ///
     /// # Panics

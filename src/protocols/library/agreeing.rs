@@ -94,10 +94,14 @@ pub(super) enum Purpose {
 const GROUPS: i32 = 1 << 26;
 const FREES: i32 = 1 << 27;
 const TOLD: i32 = 1 << 28;
+const DUPLICATES: i32 = TOLD | FREES;
 /// An agreement has fewer rounds.
 const ROUNDS: i32 = 5;
 /// Above the tag of a group stand the phases of an agreement.
 const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
+
+/// Duplicates of one communicator that are begun only, before their numbers come again.
+pub(super) const MOST_NUMBERED: u32 = 1 << (24 - ROUNDS);
 
 /// The messages of one step.
 struct Exchange {
@@ -123,6 +127,16 @@ impl Purpose {
 }
 
 impl Agreeing {
+    /// All members of the parent agree, and the call returns before; the number keeps apart what they begin.
+    ///
+    /// # Panics
+    ///
+    /// Where the number is not below [`MOST_NUMBERED`].
+    pub(super) fn numbered(self, number: u32) -> Self {
+        let number = i32::try_from(number).expect("19 bits");
+        Self { base: DUPLICATES | number << ROUNDS, ..self }
+    }
+
     /// The number of a communicator that all members of a parent agree on.
     pub(super) const fn makes(&self) -> Option<Comm> {
         match self.purpose {
@@ -217,6 +231,7 @@ impl Agreeing {
             Purpose::Dup { .. } => "MPI_Comm_dup",
             Purpose::Split { .. } => "MPI_Comm_split",
             Purpose::Group { .. } => "MPI_Comm_create_group",
+            Purpose::Some { .. } if self.topology.is_some() => "MPI_Cart_create",
             Purpose::Some { .. } => "MPI_Comm_create",
             Purpose::Intercomm { .. } | Purpose::Couple => "MPI_Intercomm_create",
             Purpose::Merge { .. } => "MPI_Intercomm_merge",
@@ -253,9 +268,9 @@ impl Agreeing {
         }
     }
 
-    /// The message that a thread waited for has come.
-    pub(super) fn receive(&mut self, messages: &Messages, thread: Thread) {
-        let word = messages.carried().inner(thread);
+    /// The message of this receive has come.
+    pub(super) fn receive(&mut self, messages: &Messages, key: Key) {
+        let word = messages.carried().word(key);
         match &mut self.talk {
             Talk::All(agreement) => agreement.hear(word),
             Talk::Leaders { coupling, .. } => coupling.hear(word),
@@ -286,25 +301,26 @@ impl Agreeing {
         }
     }
 
-    /// Exchanges messages until one must be waited for; answers whether all have agreed.
+    /// Exchanges messages until one must be waited for, each received under `key`; answers whether all have
+    /// agreed.
     pub(super) fn exchange(
         &mut self,
         messages: &mut Messages,
-        thread: Thread,
+        (thread, key): (Thread, Key),
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
-        let key = Key::Inner(thread);
+        let waiter = matches!(key, Key::Inner(_)).then_some(thread);
         while let Some(next) = self.next_messages() {
             if let Some((comm, to, tag, word)) = next.send {
                 messages.send_word(thread, comm, to, tag, word, out)?;
             }
             let Some((comm, from, tag)) = next.receive else { continue };
-            messages.receive_word(thread, comm, from, tag, out)?;
-            if messages.await_end(key, Some(thread)) {
+            messages.receive_word((thread, key), comm, from, tag, out)?;
+            if messages.await_end(key, waiter) {
                 return Ok(false);
             }
             messages.close(key);
-            self.receive(messages, thread);
+            self.receive(messages, key);
         }
         Ok(true)
     }

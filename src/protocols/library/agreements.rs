@@ -1,7 +1,7 @@
 //! How processes agree on new communicators, and what each makes of it.
 //!
 //! ```text
-//!   MPI_Comm_dup              agree on a context                          ─▶ same group
+//!   MPI_Comm_dup, _idup       agree on a context                          ─▶ same group
 //!   MPI_Comm_split            agree on a context, gather colors and keys  ─▶ one group a color
 //!   MPI_Comm_split_type       the same by the node                        ─▶ one group a node
 //!   MPI_Comm_create           agree on a context                          ─▶ that group
@@ -21,8 +21,7 @@
 //! A communicator between two groups is duplicated and split by both: its messages go over both groups as
 //! one. What is gathered comes in the order of these ranks.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2. Left out: `MPI_Comm_idup`, whose
-//! messages would go on in the background as those of collectives do.
+//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2.
 
 use std::sync::Arc;
 
@@ -43,7 +42,7 @@ use mpi::communicator::Communicator;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Rank};
 use mpi::group::{Choice, Group};
-use mpi::observation::{GroupFact, GroupId};
+use mpi::observation::{GroupFact, GroupId, Listed};
 use mpi::topology::Topology;
 
 /// Numbers as the words of an agreement carry them.
@@ -82,7 +81,7 @@ pub(super) fn begin(
 ) -> Result<Agreeing, ProtocolError> {
     let check = |messages: &Messages, new| check_new(messages, (new, 1), &gives);
     match call {
-        CommCall::Dup { comm, new } => {
+        CommCall::Dup { comm, new } | CommCall::Idup { comm, new, .. } => {
             check(messages, new)?;
             let mut agreeing = of_all(messages, thread, comm, &[], Purpose::Dup { new })?;
             agreeing.topology = messages.communicators().topology(comm).cloned();
@@ -422,6 +421,7 @@ fn made(
         }
         Purpose::Some { new } => {
             let group = agreeing.some.as_ref().expect("a group is some of its parent");
+            tell_group(messages, agreeing, group, out)?;
             #[cfg(feature = "mutants")]
             let group = &ordered(messages, group);
             let group = group_of(messages, parent, group)?;
@@ -452,6 +452,7 @@ fn made(
         }
         Purpose::Group { new } => {
             let among = agreeing.among.as_ref().expect("a group is some of its parent");
+            tell_group(messages, agreeing, among, out)?;
             let group = group_of(messages, parent, among)?;
             enter(messages, new, agreeing.agreement().context(), Arc::new(group), out);
         }
@@ -474,6 +475,34 @@ fn made(
         }
     }
     Ok(Reply::Done)
+}
+
+/// The monitors learn which group the caller gives.
+fn tell_group(
+    messages: &Messages,
+    agreeing: &Agreeing,
+    group: &[Rank],
+    out: &mut Vec<LibraryAction>,
+) -> Result<(), ProtocolError> {
+    let site = messages.site();
+    let parent = messages.communicators().get(site, agreeing.parent)?;
+    let rank = parent.rank(site.me.0).expect("a member made the call");
+    let (context, among) = (Context(agreeing.agreement().context()), agreeing.agreement().ranks());
+    let function = agreeing.operation();
+    let follow = |one: &Rank, next: &Rank| one.0.checked_add(1) == Some(next.0);
+    let mut runs = group.chunk_by(follow).peekable();
+    let mut tell = |run, more| {
+        let part = Listed { rank, among, function, run, more };
+        push_fact(GroupFact::Lists { context, part }, out);
+    };
+    if group.is_empty() {
+        tell((Rank(0), 0), false);
+    }
+    while let Some(run) = runs.next() {
+        let count = u32::try_from(run.len()).expect("groups are of ranks");
+        tell((run[0], count), runs.peek().is_some());
+    }
+    Ok(())
 }
 
 /// The ranks of a group; a bug puts them into their order.

@@ -11,12 +11,14 @@ pub(super) struct Carried {
     inner: Vec<u64>,
     /// By the first chunks of messages to GPU memory, for each thread that receives one.
     chunks: BTreeMap<Thread, Option<u64>>,
+    /// By the messages of each duplicate of a communicator that is under way.
+    words: BTreeMap<u16, u64>,
 }
 
 impl Carried {
     /// For so many threads.
     pub(super) fn new(threads: usize) -> Self {
-        Self { inner: vec![0; threads], chunks: BTreeMap::new() }
+        Self { inner: vec![0; threads], chunks: BTreeMap::new(), words: BTreeMap::new() }
     }
 
     /// A receive is matched with a message that carries `word`.
@@ -29,6 +31,11 @@ impl Carried {
                     *number = Some(word);
                 }
             }
+            Key::Later(slot, 0) => {
+                if let Some(number) = self.words.get_mut(&slot) {
+                    *number = word;
+                }
+            }
             Key::User(_)
             | Key::Part(..)
             | Key::Buffered(_)
@@ -38,9 +45,29 @@ impl Carried {
         }
     }
 
-    /// The number that a thread's inner receive brought.
-    pub(super) fn inner(&self, thread: Thread) -> u64 {
-        self.inner[usize::from(thread.0)]
+    /// The number that a receive of an agreement brought: a thread's inner one, or that of a duplicate.
+    ///
+    /// # Panics
+    ///
+    /// Where no agreement has such a receive.
+    pub(super) fn word(&self, key: Key) -> u64 {
+        if let Key::Inner(thread) = key {
+            self.inner[usize::from(thread.0)]
+        } else if let Key::Later(slot, _) = key {
+            self.words[&slot]
+        } else {
+            unreachable!("{key:?} is no receive of an agreement")
+        }
+    }
+
+    /// A duplicate is under way in this slot.
+    pub(super) fn await_word(&mut self, slot: u16) {
+        self.words.insert(slot, 0);
+    }
+
+    /// The duplicate of this slot is over.
+    pub(super) fn end_words(&mut self, slot: u16) {
+        self.words.remove(&slot);
     }
 
     /// A thread receives a message to GPU memory: its first chunk is [`Key::Part`] 1.

@@ -327,7 +327,8 @@ impl Communicators {
         Ok([member.rank.0, member.size].into())
     }
 
-    /// The size of the caller's group, its processes, and those of the other group of an intercommunicator.
+    /// The size of the caller's group, its processes, and those of the other group of an intercommunicator; nothing
+    /// where the caller has no such communicator.
     pub(super) fn members(
         &self,
         site: &Site,
@@ -339,6 +340,9 @@ impl Communicators {
         };
         if let Some(Sides { local, remote }) = self.between.get(comm) {
             return Ok(listed(local, remote.members()));
+        }
+        if self.get(site, comm).is_err() {
+            return Ok([].into());
         }
         self.member(site, thread, comm)?;
         Ok(listed(&self.get(site, comm)?.group, &[]))

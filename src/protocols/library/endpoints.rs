@@ -188,6 +188,7 @@ impl EndpointTable {
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
+            | Call::ReduceLocal(_)
             | Call::Finalize
             | Call::Prepare(_)
             | Call::Start { .. }

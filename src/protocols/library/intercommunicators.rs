@@ -125,6 +125,7 @@ fn is_between_groups(call: &Call) -> bool {
                 CommCall::Free { .. }
                     | CommCall::Merge { .. }
                     | CommCall::Dup { .. }
+                    | CommCall::Idup { .. }
                     | CommCall::Split { .. }
                     | CommCall::Numbers { .. }
             )
@@ -157,6 +158,7 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::Exchange(_)
         | Call::Place { .. }
         | Call::Members { .. }
+        | Call::ReduceLocal(_)
         | Call::Start { .. }
         | Call::OfPartitions { .. }
         | Call::Finalize

@@ -213,6 +213,7 @@ impl Writer {
             Call::Partitioned(_) => Err("MPI_Start of a partitioned operation".into()),
             Call::Place { .. }
             | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::OfPartitions { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

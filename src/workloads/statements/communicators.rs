@@ -7,6 +7,7 @@
 
 use crate::program::member::FIRST;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::statement::{RankProgram, Statement, Step};
 use form::codes;
@@ -18,13 +19,15 @@ use mpi::cartesian::Dimension;
 use mpi::envelope::Rank;
 use mpi::topology::Neighbours;
 use protocols::call::{Arrangement, Call, Comm, CommCall};
+use protocols::contract::Handle;
 
 /// Statements about endpoints, whose names stand for consecutive numbers.
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 14] = [
     "comm_dup",
+    "comm_idup",
     "comm_split",
     "comm_split_type",
     "comm_create",
@@ -129,6 +132,12 @@ impl Communicators {
                 let new = self.make(out, (node, nested), path, old.kind);
                 Call::Communicators(CommCall::Dup { comm, new })
             }
+            "comm_idup" => {
+                of_processes(out, node, path, old);
+                let new = self.make(out, (node, nested), path, old.kind);
+                // The reader of the statement puts its request into its place.
+                Call::Communicators(CommCall::Idup { comm, new, request: Handle(0) })
+            }
             "comm_split" => {
                 of_processes(out, node, path, old);
                 let color = node.get("color").filter(|value| value.text() != Some("undefined"));
@@ -160,15 +169,16 @@ impl Communicators {
             }
             "comm_create" => {
                 of_processes(out, node, path, old);
-                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
-                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let group = group(node);
                 let new = self.make(out, (node, nested), path, Kind::Processes(None));
+                if group.is_empty() {
+                    self.end(node.word("new"));
+                }
                 Call::Communicators(CommCall::Create { comm, group, new })
             }
             "comm_create_group" => {
                 of_processes(out, node, path, old);
-                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
-                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let group = group(node);
                 let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
             }
@@ -377,6 +387,13 @@ fn dimensions(out: &mut Diagnostics, node: &Node, path: &str) -> Vec<Dimension> 
 fn flags(node: &Node, key: &str) -> Vec<bool> {
     let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
     all.iter().map(|one| matches!(one.value, Value::Bool(true))).collect()
+}
+
+/// The ranks of a group. The reader of the statement puts expressions into their places.
+fn group(node: &Node) -> Arc<[Rank]> {
+    let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+    let written = |value: &Node| if text_of(value).is_some() { 0 } else { value.as_count() };
+    ranks.iter().map(|value| rank(written(value))).collect()
 }
 
 fn rank(number: u64) -> Rank {

@@ -234,6 +234,7 @@ impl Job {
             | Call::Exchange(_)
             | Call::Place { .. }
             | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)
@@ -366,6 +367,7 @@ impl Job {
             | Call::Exchange(_)
             | Call::Place { .. }
             | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)

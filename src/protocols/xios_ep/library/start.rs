@@ -97,6 +97,7 @@ impl Endpoint {
             | Call::Cancel { .. }
             | Call::Icollective { .. }
             | Call::Device(_)
+            | Call::ReduceLocal(_)
             | Call::Typed(_)
             | Call::Init
             | Call::AttachBuffer { .. }

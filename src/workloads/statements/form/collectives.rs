@@ -180,6 +180,20 @@ pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MP
 pub(super) const BARRIER_INIT: Variant =
     variant("barrier_init", &[COMM_FIELD, REQ], "MPI_Barrier_init");
 
+const LEFT: Field = optional("sendbuf", &Shape::Name, "The left operand, of `workload.buffers`.");
+const RIGHT: Field = optional(
+    "recvbuf",
+    &Shape::Name,
+    "The right operand, where the result goes, of `workload.buffers`.",
+);
+
+/// `MPI_Reduce_local`, which has no other form.
+pub(super) const REDUCE_LOCAL: Variant = variant(
+    "reduce_local",
+    &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, LEFT, RIGHT],
+    "MPI_Reduce_local: `recvbuf` becomes `sendbuf` combined with `recvbuf`",
+);
+
 #[rustfmt::skip]
 pub(super) static STATEMENTS: [Variant; 57] = statements! {
     ["bcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "Bcast"]

@@ -1,6 +1,6 @@
 //! Statements of a program that make and free communicators.
 
-use form::fields::{COMM, COMM_FIELD, REQUEST};
+use form::fields::{COMM, COMM_FIELD, REQ, REQUEST};
 use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 
@@ -13,7 +13,8 @@ static KEY: Shape =
 static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COMPUTED_RANK: Shape = Shape::Expression(&RANK);
 static TRUTH: Shape = Shape::Expression(&Shape::Flag);
-static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
+static RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 1, max: 4_096 };
+static SOME_RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 0, max: 4_096 };
 static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };
 static LEADERS_TAG: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
 static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
@@ -22,6 +23,7 @@ const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communi
 const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 
 static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
+static OF_IDUP: [Field; 3] = [COMM_FIELD, NEW, REQ];
 static OF_SPLIT: [Field; 4] = [
     COMM_FIELD,
     required("color", &COLOR, "0", "The part that this rank is in."),
@@ -42,9 +44,9 @@ static OF_CREATE: [Field; 3] = [
     COMM_FIELD,
     required(
         "ranks",
-        &RANKS,
+        &SOME_RANKS,
         "[ 0, 1 ]",
-        "The group: ranks of `comm`, in the order of the new ones.",
+        "The group of the caller: ranks of `comm`, in the order of the new ones.",
     ),
     NEW,
 ];
@@ -108,13 +110,14 @@ static OF_ENDPOINTS: [Field; 2] =
     [COMM_FIELD, required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints.")];
 
 pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
+pub(super) const IDUP: Variant = variant("comm_idup", &OF_IDUP, "MPI_Comm_idup");
 pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
 pub(super) const SPLIT_TYPE: Variant =
     variant("comm_split_type", &OF_SPLIT_TYPE, "MPI_Comm_split_type");
 pub(super) const CREATE: Variant = variant(
     "comm_create",
     &OF_CREATE,
-    "MPI_Comm_create, called by all ranks of `comm`; those in the group have the new one",
+    "MPI_Comm_create, called by all ranks of `comm`; each gives the group that it is in, or an empty one",
 );
 pub(super) const CREATE_GROUP: Variant = variant(
     "comm_create_group",
