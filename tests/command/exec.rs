@@ -29,7 +29,8 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 1] = [(
+const FAMILIES: [(&str, &str, &str, &str); 3] = [
+    (
     "attributes",
     include_str!("../programs/c/attributes.c"),
     "2",
@@ -61,7 +62,78 @@ set by MPI 1
 delete of 2 with 9
 delete of 1 with 9
 ",
-)];
+    ),
+    (
+        "infos",
+        include_str!("../programs/c/infos.c"),
+        "2",
+        "1 keys: second=twenty(7,1)
+2 keys: first=one(4,1) second=twenty(7,1)
+length 6 1
+cut twe, needs 7
+third 0
+no key 1
+empty key 1
+no info 1
+no number 1
+freed 1
+",
+    ),
+    (
+        "topologies",
+        include_str!("../programs/c/topologies.c"),
+        "4",
+        "0 dims: 5 4 3
+1 dims: 5 4 3
+2 dims: 5 4 3
+3 dims: 5 4 3
+0 grid: 2 2 1 0 0 0
+1 grid: 2 2 1 0 0 1
+2 grid: 2 2 1 0 1 0
+3 grid: 2 2 1 0 1 1
+0 shift: 2 2 -3 1
+1 shift: 3 3 0 -3
+2 shift: 0 0 -3 3
+3 shift: 1 1 2 -3
+0 coords: 3 1 3
+1 coords: 3 0 2
+2 coords: 2 1 1
+3 coords: 2 0 0
+0 neighbours: 21 20 -1 12
+1 neighbours: 31 30 3 -1
+2 neighbours: 1 0 -1 32
+3 neighbours: 11 10 23 -1
+0 in pieces: 20 -1 21 20 -1 21 -1 -1 -1 10 -1 11
+1 in pieces: 30 -1 31 30 -1 31 0 -1 1 -1 -1 -1
+2 in pieces: 0 -1 1 0 -1 1 -1 -1 -1 30 -1 31
+3 in pieces: 10 -1 11 10 -1 11 20 -1 21 -1 -1 -1
+0 row: 2 0 1
+1 row: 2 1 1
+2 row: 2 0 1
+3 row: 2 1 1
+0 copy: 1
+1 copy: 1
+2 copy: 1
+3 copy: 1
+0 left out: 0
+1 left out: 0
+2 left out: 0
+3 left out: 1
+0 graph: 1 2 1 2
+1 graph: 0 0
+2 graph: 0 0
+3 graph:
+0 ring: 3 5 1 5 3
+1 ring: 0 6 2 6 0
+2 ring: 1 7 3 7 1
+3 ring: 2 8 0 8 2
+0 star: 1 7 1
+1 star: 0 2 3 7 8 9 -1
+2 star: 1 8 1
+3 star: 1 9 1
+",
+    ),
+];
 
 #[test]
 fn each_family_of_functions_does_what_mpi_says() {
