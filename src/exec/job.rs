@@ -280,7 +280,7 @@ impl Job {
     /// status other than 0.
     pub fn ended(&self, member: &mut Member, rank: u32) {
         let last = member.last();
-        let is_final = last == Function::Finalize.name();
+        let is_final = member.inside.is_some() && member.client.may_end();
         let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) {
             return;

@@ -289,6 +289,7 @@ impl Client {
         Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Free { win })), move |client, asked, _| {
             let window = client.windows.made.remove(handle).expect("it was found");
             client.errors.forget(handle);
+            client.infos.forget(handle);
             for (_, held) in window.held {
                 held.end(asked.place)?;
             }
