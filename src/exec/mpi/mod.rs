@@ -151,6 +151,8 @@ pub struct Client {
     windows: Windows,
     errors: Errors,
     choose: Choose,
+    /// The first function that was refused, and the program has gone on.
+    refusal: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -179,7 +181,14 @@ impl Client {
             windows: Windows::new(exposed),
             errors: Errors::new(),
             choose,
+            refusal: None,
         }
+    }
+
+    /// The first function that was refused where the program has gone on: what follows may come of it.
+    pub fn refusal(&self) -> String {
+        let refused = self.refusal.as_ref();
+        refused.map_or_else(String::new, |refused| format!(" (it was refused before: {refused})"))
     }
 
     /// Whether the process owes no call of `MPI_Finalize`.
