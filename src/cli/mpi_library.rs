@@ -34,9 +34,8 @@ pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
     let folder = installed()?;
     let named = env::var_os("CC").map(|name| name.to_string_lossy().into_owned());
     // Where `mpicc` stands in for the compiler, it must not call itself.
-    let is_wrapper = |name: &String| {
-        name.split_whitespace().next().is_none_or(|word| word.ends_with("mpicc"))
-    };
+    let is_wrapper =
+        |name: &String| name.split_whitespace().next().is_none_or(|word| word.ends_with("mpicc"));
     let compiler = named.filter(|name| !is_wrapper(name)).unwrap_or_else(|| "cc".to_owned());
     let mut words: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
     words.push(format!("-I{}", folder.join("include").display()));

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use ::mpi::group::Group;
 use protocols::collectives::Collective;
 
+type Function = dyn Fn(Collective, &Group) -> Collective + Send + Sync;
+
 /// Chooses the algorithm of a call over the processes of a group.
 #[derive(Clone)]
-pub struct Choose(Arc<dyn Fn(Collective, &Group) -> Collective + Send + Sync>);
+pub struct Choose(Arc<Function>);
 
 impl Choose {
     /// By this function.

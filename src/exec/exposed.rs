@@ -4,6 +4,7 @@
 //! that processes share is a file without a name, which each of them maps.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,11 +61,11 @@ impl Exposed {
     /// When the system gives none.
     pub fn share(&self, name: u32, bytes: u64) -> io::Result<String> {
         let mut state = self.state();
-        if !state.shared.contains_key(&name) {
+        if let Entry::Vacant(entry) = state.shared.entry(name) {
             let file = memfd_create("mpisim-shared", MFdFlags::MFD_CLOEXEC)?;
             let bytes = i64::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge)?;
             ftruncate(&file, bytes)?;
-            state.shared.insert(name, file);
+            entry.insert(file);
         }
         Ok(format!("/proc/{}/fd/{}", std::process::id(), state.shared[&name].as_raw_fd()))
     }

@@ -211,7 +211,7 @@ impl std::fmt::Debug for Member {
 
 impl Job {
     /// Starts one process for each rank. Where one cannot be started the job has failed.
-    pub fn start(size: u32, image: &Image, choose: Choose) -> Arc<Self> {
+    pub fn start(size: u32, image: &Image, choose: &Choose) -> Arc<Self> {
         let exposed = Exposed::new(size);
         let start = |rank| {
             let process = Rank::start(rank, image)?;
@@ -225,7 +225,14 @@ impl Job {
                 mapped: BTreeMap::new(),
             };
             let client = Client::new(rank, size, &exposed, choose.clone());
-            Ok(Mutex::new(Member { client, place, inside: None, time: None, reads_clock: false, is_over: false }))
+            Ok(Mutex::new(Member {
+                client,
+                place,
+                inside: None,
+                time: None,
+                reads_clock: false,
+                is_over: false,
+            }))
         };
         let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
             Ok(members) => (members, None),
@@ -280,7 +287,7 @@ impl Job {
     /// status other than 0.
     pub fn ended(&self, member: &mut Member, rank: u32) {
         let last = member.last();
-        let is_final = last == Function::Finalize.name();
+        let is_final = member.inside.is_some() && member.client.may_end();
         let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) {
             return;
@@ -291,7 +298,8 @@ impl Job {
         } else {
             format!(" before MPI_Finalize; its last call was {last}")
         };
-        let what = format!("rank {rank}: its process has ended by {how}{last}");
+        let refused = member.client.refusal();
+        let what = format!("rank {rank}: its process has ended by {how}{last}{refused}");
         self.fail(Failure { rank, what, status: status.and_then(|status| status.code()) });
     }
 }

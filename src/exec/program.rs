@@ -113,7 +113,8 @@ impl RealProgram {
                 Some(Next::Compute(CLOCK))
             }
             Step::Aborts(status) => {
-                let what = format!("rank {} calls MPI_Abort with {status}", self.rank);
+                let refused = member.client.refusal();
+                let what = format!("rank {} calls MPI_Abort with {status}{refused}", self.rank);
                 self.job.fail(Failure { rank: self.rank, what, status: Some(status) });
                 Some(over(member))
             }

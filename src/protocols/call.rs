@@ -17,7 +17,7 @@ use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;
 use mpi::operator::Reduction;
-use mpi::topology::Neighbours;
+use mpi::topology::{Graph, Neighbours};
 
 /// One call of a program into the library; fields are the arguments of the MPI function.
 #[allow(missing_docs, reason = "argument names of MPI")]
@@ -338,6 +338,30 @@ pub enum Arrangement {
     Subgrid(Arc<[bool]>),
     /// The caller has these neighbours.
     Graph(Neighbours),
+    /// The first ranks of the parent are the nodes of a graph that all know.
+    Whole(Graph),
+    /// Each rank names some edges of the graph.
+    Named(Arc<NamedEdges>),
+}
+
+/// Edges of a graph that one rank names: from each source to the next so many destinations.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct NamedEdges {
+    /// Ranks from which edges lead.
+    pub sources: Box<[Rank]>,
+    /// How many lead from each.
+    pub degrees: Box<[u32]>,
+    /// Where they lead to, for one source after the other.
+    pub destinations: Box<[Rank]>,
+}
+
+impl NamedEdges {
+    /// Each edge, from one rank to another.
+    pub fn edges(&self) -> impl Iterator<Item = (Rank, Rank)> {
+        let many = self.sources.iter().zip(&self.degrees);
+        let from = many.flat_map(|(from, degree)| std::iter::repeat_n(*from, *degree as usize));
+        from.zip(self.destinations.iter().copied())
+    }
 }
 
 impl Arrangement {
@@ -347,6 +371,8 @@ impl Arrangement {
             Self::Grid(_) => "MPI_Cart_create",
             Self::Subgrid(_) => "MPI_Cart_sub",
             Self::Graph(_) => "MPI_Dist_graph_create_adjacent",
+            Self::Whole(_) => "MPI_Graph_create",
+            Self::Named(_) => "MPI_Dist_graph_create",
         }
     }
 }
@@ -370,7 +396,8 @@ pub enum CommCall {
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
     CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
-    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Dist_graph_create_adjacent`.
+    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`,
+    /// `MPI_Dist_graph_create_adjacent`, `MPI_Dist_graph_create`.
     Arrange { comm: Comm, by: Arrangement, new: Comm },
     /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
     Intercomm { comm: Comm, leader: Rank, peer: Comm, remote_leader: Rank, tag: i32, new: Comm },

@@ -425,29 +425,35 @@ impl Reader<'_> {
         Some(chosen)
     }
 
-    /// Reads a collective among neighbours, of which a rank has so many sources and destinations; `None`
-    /// where it is none.
+    /// Reads a collective among neighbours, of which a rank has so many sources and destinations, where that is
+    /// known; `None` where it is none.
     pub fn among_neighbours(
         &mut self,
         op: &str,
         node: &Node,
-        (comm, degrees): (Comm, [usize; 2]),
+        (comm, degrees): (Comm, Option<[usize; 2]>),
         path: &str,
     ) -> Option<Chosen> {
-        let [sources, destinations] = degrees;
+        let known = |key: &str, of: usize| match degrees {
+            Some(degrees) => degrees[of],
+            None => node.get(key).and_then(Node::elements).map_or(0, <[Node]>::len),
+        };
         let extent =
             |blocks: &Blocks, count| blocks.extent(u32::try_from(count).unwrap_or(u32::MAX));
         let call = if matches!(op, "neighbor_allgather" | "neighbor_allgatherv") {
+            let (sources, destinations) = (known("sizes", 0), known("", 1));
             let receives = self.one_a_neighbour(node, ("sizes", sources), path);
             let input = self.region(0, bytes(node));
             let output = self.region(1, extent(&receives, sources));
-            Collective::neighbour_allgather(comm, input, (output, receives), degrees)
+            let taken = (output, receives);
+            Collective::neighbour_allgather(comm, input, taken, [sources, destinations])
         } else if matches!(op, "neighbor_alltoall" | "neighbor_alltoallv") {
+            let (sources, destinations) = (known("receive_sizes", 0), known("send_sizes", 1));
             let sends = self.one_a_neighbour(node, ("send_sizes", destinations), path);
             let receives = self.one_a_neighbour(node, ("receive_sizes", sources), path);
-            let input = self.region(0, extent(&sends, destinations));
-            let output = self.region(1, extent(&receives, sources));
-            Collective::neighbour_alltoall(comm, (input, sends), (output, receives), degrees)
+            let given = (self.region(0, extent(&sends, destinations)), sends);
+            let taken = (self.region(1, extent(&receives, sources)), receives);
+            Collective::neighbour_alltoall(comm, given, taken, [sources, destinations])
         } else {
             return None;
         };

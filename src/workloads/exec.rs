@@ -121,7 +121,7 @@ impl Workload for Exec {
             let placed = choices.chosen(call.clone()).placed(group.size(), 1, node_of);
             placed.unwrap_or(call)
         };
-        let job = Job::start(self.form.processes, &image, Choose::new(choose));
+        let job = Job::start(self.form.processes, &image, &Choose::new(choose));
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 

@@ -209,7 +209,7 @@ impl Reader<'_> {
                 "comm_create" | "comm_create_group" => {
                     self.ranks_of(node, "ranks", path, |place| Key::Listing { place });
                 }
-                "dist_graph_create_adjacent" => {
+                "dist_graph_create" | "dist_graph_create_adjacent" => {
                     for (key, of_sources) in [("sources", true), ("destinations", false)] {
                         self.ranks_of(node, key, path, |place| Key::Edge { of_sources, place });
                     }
@@ -313,12 +313,14 @@ impl Reader<'_> {
                 let allowed = "a communicator of `cart_create` and its like is needed";
                 let span = node.get("comm").map_or(node.span, |comm| comm.span);
                 self.report(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
-                [0, 0]
+                Some([0, 0])
             }
         };
         let mut reader = self.of_collectives(true);
         let mut chosen = reader.among_neighbours(op, node, (named.comm, degrees), path)?;
         self.buffers = reader.buffer;
+        // How many neighbours the rank has is known in the run only.
+        self.scope.extras.asked = degrees.is_none();
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         let block = Key::Block { reversed: false };
         self.computes(node, (block, Type::Integer), (0, most), path);

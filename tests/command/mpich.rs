@@ -169,7 +169,7 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 28] = [
+const MISUSES: [(&str, &str); 31] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
     ("../calls/errors/comm_idup_alone", "MPI_Comm_idup"),
     ("../calls/errors/comm_idup_early", "no wait or test has ended the request of `comm_idup`"),
@@ -179,6 +179,12 @@ const MISUSES: [(&str, &str); 28] = [
     ("../calls/errors/create_other_order", "MPI_Comm_create of rank 1 in line 9"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
+    (
+        "../calls/errors/graph_one_way",
+        "the graph has more edges from one rank to another than back",
+    ),
+    ("../calls/errors/graph_other_list", "has 1 sources and 1 destinations"),
+    ("../calls/errors/graph_too_large", "3 nodes for 2 ranks"),
     ("../calls/errors/grid_too_large", "the extents make 4 positions for 2 ranks"),
     ("../calls/errors/list_of_ranks", "the list has 2, and the communicator 1 ranks"),
     ("../calls/errors/parrived_send", "request 0 is that of MPI_Psend_init: MPI_Parrived"),

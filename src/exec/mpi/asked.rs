@@ -141,7 +141,16 @@ impl<'a> Asked<'a> {
     ///
     /// As [`Self::words`].
     pub fn text(&mut self, at: usize) -> Result<String, Fault> {
-        let (mut address, mut text) = (self.word(at), Vec::new());
+        self.text_at(self.word(at))
+    }
+
+    /// The text at an address, without what is no UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::words`].
+    pub fn text_at(&mut self, mut address: u64) -> Result<String, Fault> {
+        let mut text = Vec::new();
         loop {
             // A page may be the last one.
             let length = 64 - usize::try_from(address % 64).unwrap_or(0);
@@ -204,16 +213,27 @@ impl<'a> Asked<'a> {
         self.put(at, &bytes);
     }
 
-    /// A text of at most `room` bytes with its end, where one argument points, and its length where the next one does.
+    /// A text of at most `room` bytes with its end, where an argument points; the result is its length without the
+    /// end.
+    ///
+    /// # Panics
+    ///
+    /// With room for no byte.
+    pub fn put_string(&mut self, at: usize, text: &str, room: usize) -> usize {
+        let length = text.floor_char_boundary(text.len().min(room - 1));
+        let mut bytes = text.as_bytes()[..length].to_vec();
+        bytes.push(0);
+        self.put(at, &bytes);
+        length
+    }
+
+    /// As [`Self::put_string`], and the length where the next argument points.
     ///
     /// # Panics
     ///
     /// With room for no byte.
     pub fn put_text(&mut self, at: usize, text: &str, room: usize) {
-        let length = text.floor_char_boundary(text.len().min(room - 1));
-        let mut bytes = text.as_bytes()[..length].to_vec();
-        bytes.push(0);
-        self.put(at, &bytes);
+        let length = self.put_string(at, text, room);
         self.put_int(at + 1, i32::try_from(length).expect("a short text"));
     }
 }

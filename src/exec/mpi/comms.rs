@@ -143,7 +143,10 @@ impl Client {
             F::Comm_set_name => self.set_name(asked),
             F::Comm_get_name => self.get_name(asked),
             F::Comm_dup => self.dup(asked, 1),
-            F::Comm_dup_with_info => self.dup(asked, 2),
+            F::Comm_dup_with_info => {
+                let info = asked.word(1);
+                self.infos.check(info).and_then(|()| self.dup(asked, 2))
+            }
             F::Comm_split => self.split(asked),
             F::Comm_split_type => self.split_type(asked),
             F::Comm_create => self.create(asked),
@@ -281,7 +284,8 @@ impl Client {
             if copied.is_err() {
                 asked.put_word(at, mpi5::COMM_NULL);
             }
-            copied.and_then(|()| done())
+            copied?;
+            if at == 2 { client.hint(handle, asked.word(1)) } else { done() }
         })
     }
 
@@ -412,6 +416,7 @@ impl Client {
             client.comms.made.remove(handle);
             client.comms.numbers.remove(&comm.0);
             client.errors.forget(handle);
+            client.infos.forget(handle);
             asked.put_word(0, mpi5::COMM_NULL);
             done()
         }))

@@ -88,14 +88,25 @@ impl Client {
         };
         let returned = Ok(Step::Returns(i64::from(class).cast_unsigned()));
         match self.errors.of(object) {
-            mpi5::ERRORS_RETURN => returned,
+            mpi5::ERRORS_RETURN => {
+                self.note_refusal(asked, class, &why);
+                returned
+            }
             handler => match self.errors.handlers.get(handler).copied() {
                 None => Err(Fault::Error { class, why }),
                 Some(function) => {
+                    self.note_refusal(asked, class, &why);
                     self.call_handler(asked, function, object, class)?;
                     returned
                 }
             },
+        }
+    }
+
+    /// What the simulator does not carry the program may take for an error of its own: its end shall name it.
+    fn note_refusal(&mut self, asked: &Asked<'_>, class: i32, why: &str) {
+        if class == mpi5::ERR_UNSUPPORTED_OPERATION && self.refusal.is_none() {
+            self.refusal = Some(format!("{}: {why}", asked.function.name()));
         }
     }
 

@@ -9,7 +9,7 @@
 //! | `messages` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
-//! | `attributes` | what programs keep with objects |
+//! | `attributes`, `infos` | what programs keep with objects, and say of them |
 //! | `operators`, `collectives` | collective operations |
 //! | `windows` | one-sided communication |
 
@@ -21,6 +21,7 @@ mod data;
 mod environment;
 mod errors;
 mod groups;
+mod infos;
 mod messages;
 mod operators;
 mod requests;
@@ -37,6 +38,7 @@ use attributes::Attributes;
 use comms::Comms;
 use errors::{Errors, On};
 use groups::Groups;
+use infos::Infos;
 use operators::Operators;
 use requests::Requests;
 use table::Table;
@@ -140,9 +142,12 @@ pub struct Client {
     operators: Operators,
     requests: Requests,
     attributes: Attributes,
+    infos: Infos,
     windows: Windows,
     errors: Errors,
     choose: Choose,
+    /// The first function that was refused, and the program has gone on.
+    refusal: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -166,10 +171,23 @@ impl Client {
             operators: Operators::new(),
             requests: Requests::new(),
             attributes: Attributes::new(),
+            infos: Infos::new(size),
             windows: Windows::new(exposed),
             errors: Errors::new(),
             choose,
+            refusal: None,
         }
+    }
+
+    /// The first function that was refused where the program has gone on: what follows may come of it.
+    pub fn refusal(&self) -> String {
+        let refused = self.refusal.as_ref();
+        refused.map_or_else(String::new, |refused| format!(" (it was refused before: {refused})"))
+    }
+
+    /// Whether the process owes no call of `MPI_Finalize`.
+    pub fn may_end(&self) -> bool {
+        self.stage != Stage::Between
     }
 
     /// What a call means.
@@ -194,7 +212,7 @@ impl Client {
     }
 
     fn answer(&mut self, asked: &mut Asked<'_>) -> Answer {
-        if let Some(answer) = self.environment_call(asked) {
+        if let Some(answer) = self.environment_call(asked).or_else(|| self.info_call(asked)) {
             return answer;
         }
         if self.stage != Stage::Between {
@@ -215,6 +233,7 @@ impl Client {
             Self::group_call,
             Self::operator_call,
             Self::attribute_call,
+            Self::hint_call,
             Self::error_call,
         ];
         let mut families = families.iter();

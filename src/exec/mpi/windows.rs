@@ -289,6 +289,7 @@ impl Client {
         Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Free { win })), move |client, asked, _| {
             let window = client.windows.made.remove(handle).expect("it was found");
             client.errors.forget(handle);
+            client.infos.forget(handle);
             for (_, held) in window.held {
                 held.end(asked.place)?;
             }
@@ -452,9 +453,9 @@ fn query(
     then: impl FnOnce(&mut Client, &mut Asked<'_>, Region) -> Answer + Send + 'static,
 ) -> Step {
     let call = Call::Rma(Arc::new(RmaCall::Query { win, target }));
-    Step::calls(call, move |client, asked, reply| match reply {
-        Reply::Part(part) => then(client, asked, part),
-        _ => unreachable!("a query is answered with a part"),
+    Step::calls(call, move |client, asked, reply| {
+        let Reply::Part(part) = reply else { unreachable!("a query is answered with a part") };
+        then(client, asked, part)
     })
 }
 

@@ -71,6 +71,12 @@ impl Agreement {
         }
     }
 
+    /// The agreement on as many more values of each rank, in the context that all have agreed on.
+    pub fn on_more(&self, values: &[u16]) -> Self {
+        let (values, width) = (values.to_vec(), values.len());
+        Self { values, width, round: 0, part: 0, before: 1, ..*self }
+    }
+
     /// How many ranks agree.
     ///
     /// # Panics
@@ -101,7 +107,7 @@ impl Agreement {
             (self.round, self.part, self.before) = (0, 0, 1);
             return self.next_exchange();
         }
-        if self.before >= self.size {
+        if self.before >= self.size || self.width == 0 {
             return None;
         }
         let (to, from) = (rank(self.rank + self.size - self.before), rank(self.rank + self.before));

@@ -82,12 +82,6 @@ pub enum Unfit {
     ScatteredUnits,
 }
 
-/// Places for so many sources and destinations.
-fn as_many([sources, destinations]: [usize; 2]) -> Neighbours {
-    let [sources, destinations] = [sources, destinations].map(|count| vec![None; count].into());
-    Neighbours { sources, destinations, of_grid: false }
-}
-
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
 impl Collective {
@@ -186,7 +180,7 @@ impl Collective {
         (output, receives): (Region, Blocks),
         degrees: [usize; 2],
     ) -> Self {
-        let neighbours = Some(as_many(degrees));
+        let neighbours = Some(Neighbours::places(degrees));
         Self { neighbours, ..Self::allgather(comm, input, output, receives) }
     }
 
@@ -197,7 +191,7 @@ impl Collective {
         taken: (Region, Blocks),
         degrees: [usize; 2],
     ) -> Self {
-        let neighbours = Some(as_many(degrees));
+        let neighbours = Some(Neighbours::places(degrees));
         Self { neighbours, ..Self::alltoall(comm, given, taken) }
     }
 

@@ -33,6 +33,8 @@ use crate::contract::{Emit, Step};
 use crate::mutant::Mutant;
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
+#[cfg(feature = "mutants")]
+use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
 /// A collective that a thread is inside.
@@ -297,6 +299,8 @@ impl Running {
             let call = Arc::make_mut(&mut call);
             (call.between, call.neighbours) = (between, neighbours);
         }
+        #[cfg(feature = "mutants")]
+        let call = disordered(messages, thread, call)?;
         let names = (place.function(&call), place.prepared());
         let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
         let comm = call.comm;
@@ -336,7 +340,9 @@ impl Running {
         let begun = matches!(self.place, Place::Background { .. });
         let (algorithm, rank, size) = (self.call.algorithm, self.rank.0, self.size);
         let step = self.call.between.map(|_| (self.call.kind, self.at.phase));
-        let standing = Standing { algorithm, rank, size, round: self.at.round, begun, step };
+        let in_order = !self.call.commutes();
+        let round_of = self.at.round;
+        let standing = Standing { algorithm, rank, size, round: round_of, begun, in_order, step };
         schedule::bend(mutant, &standing, round);
     }
 
@@ -431,10 +437,12 @@ fn groups(messages: &Messages, thread: Thread, call: &Collective) -> Result<Grou
         let state = "the ranks of the communicator are no neighbours";
         return Err(messages.site().refuse(state, call.function()));
     };
-    let found = topology.neighbours(rank);
-    let degrees = |of: &Neighbours| [of.sources.len(), of.destinations.len()];
-    if degrees(places) != degrees(&found) {
-        let [sources, destinations] = degrees(&found);
+    let Some(found) = topology.neighbours(rank) else {
+        let state = "the graph has more edges from one rank to another than back";
+        return Err(messages.site().refuse(state, call.function()));
+    };
+    if places.degrees() != found.degrees() {
+        let [sources, destinations] = found.degrees();
         let state =
             format!("rank {} has {sources} sources and {destinations} destinations", rank.0);
         return Err(messages.site().refuse(&state, call.function()));
@@ -471,6 +479,23 @@ fn astray(messages: &Messages, found: Neighbours) -> Neighbours {
     } else {
         found
     }
+}
+
+/// A bug takes an operator for one that commutes, in one rank.
+#[cfg(feature = "mutants")]
+fn disordered(
+    messages: &Messages,
+    thread: Thread,
+    mut call: Arc<Collective>,
+) -> Result<Arc<Collective>, ProtocolError> {
+    if messages.site().job.has(Mutant::ForgetsOrder)
+        && messages.member(thread, call.comm)?.rank == Rank(1)
+        && let Some(reduction) = call.reduction
+    {
+        Arc::make_mut(&mut call).reduction =
+            Reduction::new(reduction.operator(), reduction.datatype());
+    }
+    Ok(call)
 }
 
 /// Whether a communicator of so many ranks has a collective; else why not.

@@ -312,7 +312,8 @@ impl Communicators {
     }
 
     /// The rank of `thread` in a communicator, and how many ranks that has: of an intercommunicator
-    /// those of its own group, and of the other one.
+    /// those of its own group, and of the other one; where ranks are neighbours, how many sources and
+    /// destinations this one has.
     pub(super) fn place(
         &self,
         site: &Site,
@@ -324,6 +325,10 @@ impl Communicators {
             return Ok([rank.0, local.size(), remote.size()].into());
         }
         let member = self.member(site, thread, comm)?;
+        if let Some(found) = self.topology(comm).and_then(|of| of.neighbours(member.rank)) {
+            let degrees = found.degrees().map(|count| u32::try_from(count).expect("few edges"));
+            return Ok([member.rank.0, member.size, degrees[0], degrees[1]].into());
+        }
         Ok([member.rank.0, member.size].into())
     }
 

@@ -7,7 +7,7 @@ use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use mpi::topology::Neighbours;
 use protocols::call::{
-    Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Partitioned, Peer, Requests,
+    Arrangement, Buffer, Call, CommCall, Exchange, NamedEdges, Outcome, Partitioned, Peer, Requests,
 };
 use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
@@ -311,6 +311,14 @@ impl Computed {
             }
             (
                 Key::Edge { of_sources, place },
+                Call::Communicators(CommCall::Arrange { by: Arrangement::Named(edges), .. }),
+            ) => {
+                let NamedEdges { sources, destinations, .. } = Arc::make_mut(edges);
+                let ranks = if of_sources { sources } else { destinations };
+                ranks[place] = Rank(u32::try_from(value).expect("the range is that of ranks"));
+            }
+            (
+                Key::Edge { of_sources, place },
                 Call::Communicators(CommCall::Arrange {
                     by: Arrangement::Graph(neighbours), ..
                 }),
@@ -576,7 +584,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Probed(_) => None,
         },
         ReturnValue::Rank | ReturnValue::Size | ReturnValue::RemoteSize => {
-            let Returned::Place(Seat { rank, size, other }) = *returned else { return None };
+            let Returned::Place(Seat { rank, size, other, .. }) = *returned else { return None };
             let found = if value == ReturnValue::Rank {
                 Some(rank)
             } else if value == ReturnValue::Size {

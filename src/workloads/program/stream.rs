@@ -436,7 +436,7 @@ impl ProgramStream {
             let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
             let all = || {
                 let (rank, size) = control::place(&self.variables, reversed);
-                Seat { rank, size, other: None }
+                Seat { rank, size, other: None, degrees: None }
             };
             control::fit(call, place.unwrap_or_else(all), in_place)?;
         }

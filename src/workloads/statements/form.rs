@@ -77,7 +77,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 76] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 78] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -269,6 +269,8 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 76] = [
     communicators::CREATE_GROUP,
     communicators::CART_CREATE,
     communicators::CART_SUB,
+    communicators::WHOLE_GRAPH,
+    communicators::NAMED_EDGES,
     communicators::GRAPH,
     communicators::INTERCOMM_CREATE,
     communicators::INTERCOMM_MERGE,

@@ -91,7 +91,7 @@ fn primitive(number: Number) -> Primitive {
 
 /// What is no number: characters, truth values, complex numbers, extended precision.
 fn others() -> Vec<(u64, Named)> {
-    use Primitive::{Byte, Char, Double, Float, Int32, Int64};
+    use Primitive::{Byte, Char, Double, Float, Int16, Int32, Int64};
     let complex = |number| Some(Element::Complex(number));
     let (single, double) = (complex(Number::Float), complex(Number::Double));
     let truth = Some(Element::Bool);
@@ -104,9 +104,16 @@ fn others() -> Vec<(u64, Named)> {
         (mpi5::CXX_BOOL, "CXX_BOOL", Byte, 1, truth),
         (mpi5::LOGICAL1, "LOGICAL1", Byte, 1, truth),
         (mpi5::LOGICAL, "LOGICAL", Int32, 1, None),
+        (mpi5::LOGICAL2, "LOGICAL2", Int16, 1, None),
         (mpi5::LOGICAL4, "LOGICAL4", Int32, 1, None),
+        (mpi5::LOGICAL16, "LOGICAL16", Int64, 2, None),
+        (mpi5::INTEGER16, "INTEGER16", Int64, 2, None),
+        (mpi5::REAL2, "REAL2", Int16, 1, None),
+        (mpi5::REAL16, "REAL16", Int64, 2, None),
+        (mpi5::COMPLEX4, "COMPLEX4", Int16, 2, None),
+        (mpi5::COMPLEX32, "COMPLEX32", Int64, 4, None),
         (mpi5::LOGICAL8, "LOGICAL8", Int64, 1, None),
-        (mpi5::C_FLOAT_COMPLEX, "C_FLOAT_COMPLEX", Float, 2, single),
+        (mpi5::C_FLOAT_COMPLEX, "C_COMPLEX", Float, 2, single),
         (mpi5::CXX_FLOAT_COMPLEX, "CXX_FLOAT_COMPLEX", Float, 2, single),
         (mpi5::COMPLEX, "COMPLEX", Float, 2, single),
         (mpi5::COMPLEX8, "COMPLEX8", Float, 2, single),

@@ -118,7 +118,9 @@ impl Client {
         let effect = self.effect(asked.word(5), datatype)?;
         let origin = match effect {
             Effect::NoOp(_) => None,
-            _ => Some(self.element_at(asked, 0, datatype)?),
+            Effect::Replace(_) | Effect::Reduce(_) | Effect::CompareAndSwap(_) => {
+                Some(self.element_at(asked, 0, datatype)?)
+            }
         };
         let result = Some(self.element_at(asked, 1, datatype)?);
         let blocks = self.blocks(to)?;
@@ -249,7 +251,7 @@ impl Client {
             }
             blocks.push(At::contiguous(0, 0));
             let operate = Operate { win, target: None, blocks, effect, origin: None, result: None };
-            return self.requested(asked, to.win, operate, Vec::new(), request);
+            return self.requested(asked, to.win, &operate, Vec::new(), request);
         }
         if request.is_some() {
             if blocks.len() > 1 {
@@ -259,7 +261,7 @@ impl Client {
                 ));
             }
             let operate = Operate { win, target, blocks, effect, origin, result };
-            return self.requested(asked, to.win, operate, held, request);
+            return self.requested(asked, to.win, &operate, held, request);
         }
         let of = target.unwrap_or_default();
         self.win(to.win)?.held.extend(held.into_iter().map(|held| (of, held)));
@@ -273,7 +275,7 @@ impl Client {
         &mut self,
         asked: &mut Asked<'_>,
         win: u64,
-        operate: Operate,
+        operate: &Operate,
         held: Vec<Held>,
         request: Option<usize>,
     ) -> Answer {

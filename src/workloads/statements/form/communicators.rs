@@ -81,6 +81,36 @@ static OF_CART_SUB: [Field; 3] = [
     required("remain", &FLAGS, "[ true, false ]", "Which dimensions of the grid remain."),
     NEW,
 ];
+static NODES: Shape = Shape::List { of: &Shape::Count { min: 0, max: 4_096 }, min: 0, max: 4_096 };
+static PLAIN_EDGES: Shape = Shape::List { of: &RANK, min: 0, max: 4_096 };
+static OF_WHOLE_GRAPH: [Field; 4] = [
+    COMM_FIELD,
+    required(
+        "index",
+        &NODES,
+        "[ 1, 2 ]",
+        "How many edges there are up to each node; ranks of `comm` beyond them get no communicator.",
+    ),
+    required("edges", &PLAIN_EDGES, "[ 1, 0 ]", "The neighbours of one node after the other."),
+    NEW,
+];
+static OF_NAMED_EDGES: [Field; 5] = [
+    COMM_FIELD,
+    required(
+        "sources",
+        &EDGES,
+        "[ 0 ]",
+        "Ranks from which edges lead; any rank may name any edge.",
+    ),
+    required("degrees", &NODES, "[ 1 ]", "How many edges lead from each of them."),
+    required(
+        "destinations",
+        &EDGES,
+        "[ 1 ]",
+        "Where these lead to, for one source after the other.",
+    ),
+    NEW,
+];
 static OF_GRAPH: [Field; 4] = [
     COMM_FIELD,
     required("sources", &EDGES, "[ 1 ]", "The ranks from which messages come."),
@@ -127,6 +157,16 @@ pub(super) const CREATE_GROUP: Variant = variant(
 pub(super) const CART_CREATE: Variant =
     variant("cart_create", &OF_CART, "MPI_Cart_create without reorder");
 pub(super) const CART_SUB: Variant = variant("cart_sub", &OF_CART_SUB, "MPI_Cart_sub");
+pub(super) const WHOLE_GRAPH: Variant = variant(
+    "graph_create",
+    &OF_WHOLE_GRAPH,
+    "MPI_Graph_create without reorder; all ranks give the same graph",
+);
+pub(super) const NAMED_EDGES: Variant = variant(
+    "dist_graph_create",
+    &OF_NAMED_EDGES,
+    "MPI_Dist_graph_create without weights and reorder; neighbours come in the order of the ranks that name them",
+);
 pub(super) const GRAPH: Variant = variant(
     "dist_graph_create_adjacent",
     &OF_GRAPH,
