@@ -33,7 +33,8 @@ fn lists(number: u32, count: usize, (least, most): (u32, u32), divisors: &[u32])
     if power(most, count) < number.into() || power(least, count) > number.into() {
         return Vec::new();
     }
-    let allowed = |factor: &&u32| (least..=most).contains(*factor) && number % **factor == 0;
+    let allowed =
+        |factor: &&u32| (least..=most).contains(*factor) && number.is_multiple_of(**factor);
     let greatest = divisors.iter().filter(allowed);
     greatest
         .flat_map(|greatest| {
@@ -49,7 +50,7 @@ fn power(base: u32, exponent: usize) -> u64 {
 
 fn divisors(number: u32) -> Vec<u32> {
     let small = (1..).take_while(|factor| factor * factor <= number);
-    let small: Vec<u32> = small.filter(|factor| number % factor == 0).collect();
+    let small: Vec<u32> = small.filter(|factor| number.is_multiple_of(*factor)).collect();
     let large = small.iter().rev().map(|factor| number / factor);
     let mut all: Vec<u32> = small.iter().copied().chain(large).collect();
     all.dedup();
