@@ -29,12 +29,12 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 3] = [
+const FAMILIES: [(&str, &str, &str, &str); 5] = [
     (
-    "attributes",
-    include_str!("../programs/c/attributes.c"),
-    "2",
-    "delete of 2 with 9
+        "attributes",
+        include_str!("../programs/c/attributes.c"),
+        "2",
+        "delete of 2 with 9
 copy of 1 with 9
 copy of 4 with 9
 copy of 3 with 9
@@ -131,6 +131,30 @@ freed 1
 1 star: 0 2 3 7 8 9 -1
 2 star: 1 8 1
 3 star: 1 9 1
+",
+    ),
+    (
+        "packs",
+        include_str!("../programs/c/packs.c"),
+        "2",
+        "enough 1
+no room 1
+12 of 20: 00 00 00 01 00 00 00 03 00 00 00 05 3f e0 00 00 00 00 00 00
+back 1 3 5, at 12
+unknown form 1
+",
+    ),
+    (
+        "sessions",
+        include_str!("../programs/c/sessions.c"),
+        "3",
+        "2 sets, name of 12 bytes, sum 3
+handle 1, world 1
+no set 1
+ended 1, 2 of them, first 0
+pair 1
+variables 1
+over 1
 ",
     ),
 ];
