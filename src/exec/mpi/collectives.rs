@@ -278,7 +278,7 @@ impl Client {
         let is_list = which == Which::Gatherv;
         let in_place = asked.word(0) == mpi5::IN_PLACE;
         if !caller.takes_part {
-            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, Blocks::Equal(0)));
+            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
         }
         let given = if in_place || caller.is_root && caller.is_between {
             NOTHING
@@ -310,7 +310,7 @@ impl Client {
         let Caller { comm, root, rank, .. } = caller;
         let is_list = which == Which::Scatterv;
         if !caller.takes_part {
-            return Ok(Collective::scatter(comm, root, NOTHING, Blocks::Equal(0), NOTHING));
+            return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
         }
         // The receive buffer's address, count and datatype stand before the root.
         let first = which.comm() - 4;
@@ -533,6 +533,11 @@ impl Which {
 /// The argument in which the root of a scatter says `MPI_IN_PLACE`.
 const fn in_place_of_root(which: Which) -> usize {
     which.comm() - 4
+}
+
+/// The blocks of a rank that takes no part with data: a list where those of the others are lists.
+fn no_blocks(is_list: bool) -> Blocks {
+    if is_list { Blocks::packed(&[]) } else { Blocks::Equal(0) }
 }
 
 /// Blocks of which a rank knows its own only.
