@@ -29,7 +29,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 5] = [
+const FAMILIES: [(&str, &str, &str, &str); 7] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -157,6 +157,30 @@ freed 1
 1 star: 0 2 3 7 8 9 -1
 2 star: 1 8 1
 3 star: 1 9 1
+",
+    ),
+    (
+        "packs",
+        include_str!("../programs/c/packs.c"),
+        "2",
+        "enough 1
+no room 1
+12 of 20: 00 00 00 01 00 00 00 03 00 00 00 05 3f e0 00 00 00 00 00 00
+back 1 3 5, at 12
+unknown form 1
+",
+    ),
+    (
+        "sessions",
+        include_str!("../programs/c/sessions.c"),
+        "3",
+        "2 sets, name of 12 bytes, sum 3
+handle 1, world 1
+no set 1
+ended 1, 2 of them, first 0
+pair 1
+variables 1
+over 1
 ",
     ),
 ];

@@ -352,7 +352,7 @@ impl Client {
     }
 
     /// The ranks in a communicator that a group's processes have.
-    fn ranks_of(&mut self, comm: u64, group: &Group) -> Result<Arc<[Rank]>, Fault> {
+    pub(super) fn ranks_of(&mut self, comm: u64, group: &Group) -> Result<Arc<[Rank]>, Fault> {
         let of = Arc::clone(&self.comm(comm)?.group);
         let ranks = group.members().iter().map(|process| of.rank(*process));
         ranks.collect::<Option<Arc<[Rank]>>>().ok_or_else(|| {
@@ -440,25 +440,16 @@ impl Client {
             return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
         }
         self.delete_attributes(asked.place, (Kind::Comm, handle))?;
-        Ok(frees(handle, comm, |asked| asked.put_word(0, mpi5::COMM_NULL)))
+        Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
+            client.comms.made.remove(handle);
+            client.comms.numbers.remove(&comm.0);
+            client.errors.forget(handle);
+            client.infos.forget(handle);
+            client.topologies.forget(handle);
+            asked.put_word(0, mpi5::COMM_NULL);
+            done()
+        }))
     }
-}
-
-/// The library frees a communicator, and nothing is left of it.
-pub(super) fn frees(
-    handle: u64,
-    comm: Comm,
-    settle: impl FnOnce(&mut Asked<'_>) + Send + 'static,
-) -> Step {
-    Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
-        client.comms.made.remove(handle);
-        client.comms.numbers.remove(&comm.0);
-        client.errors.forget(handle);
-        client.infos.forget(handle);
-        client.topologies.forget(handle);
-        settle(asked);
-        done()
-    })
 }
 
 /// A call that gives this rank no communicator.

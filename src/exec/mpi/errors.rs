@@ -48,6 +48,11 @@ impl Errors {
         self.of_objects.insert(new, handler);
     }
 
+    /// An object has this handler.
+    pub(super) fn give(&mut self, object: u64, handler: u64) {
+        self.of_objects.insert(object, handler);
+    }
+
     /// A communicator is gone.
     pub(super) fn forget(&mut self, comm: u64) {
         self.of_objects.remove(&comm);
@@ -128,7 +133,9 @@ impl Client {
     pub(super) fn error_call(&mut self, asked: &mut Asked<'_>) -> Option<Answer> {
         use mpi5::Function as F;
         Some(match asked.function {
-            F::Comm_create_errhandler | F::Win_create_errhandler | F::File_create_errhandler => {
+            F::Comm_create_errhandler
+            | F::Session_create_errhandler
+            | F::Win_create_errhandler | F::File_create_errhandler => {
                 let handler = self.errors.handlers.add(asked.word(0));
                 asked.put_word(1, handler);
                 done()
@@ -137,6 +144,15 @@ impl Client {
                 // Objects that have it go on having it: the function stays known.
                 asked.put_word(0, mpi5::ERRHANDLER_NULL);
                 done()
+            }
+            F::Session_set_errhandler => {
+                self.session(asked).and_then(|()| self.set_handler(asked))
+            }
+            F::Session_get_errhandler => {
+                self.session(asked).and_then(|()| self.get_handler(asked))
+            }
+            F::Session_call_errhandler => {
+                self.session(asked).and_then(|()| self.called_handler(asked))
             }
             F::Comm_set_errhandler => {
                 self.comm(asked.word(0)).map(drop).and_then(|()| self.set_handler(asked))

@@ -3,7 +3,8 @@
 //!
 //! | file | functions |
 //! |---|---|
-//! | `environment` | start and end, versions, memory |
+//! | `environment`, `sessions`, `tools` | start and end, versions, memory |
+//! | `conversions` | handles as ints |
 //! | `errors` | error handlers, classes, strings |
 //! | `types`, `packs` | datatypes |
 //! | `messages` | messages between two ranks |
@@ -18,6 +19,7 @@ mod asked;
 mod attributes;
 mod collectives;
 mod comms;
+mod conversions;
 mod data;
 mod environment;
 mod errors;
@@ -27,8 +29,10 @@ mod messages;
 mod operators;
 mod packs;
 mod requests;
+mod sessions;
 mod statuses;
 mod table;
+mod tools;
 mod topologies;
 mod types;
 mod windows;
@@ -44,6 +48,7 @@ use groups::Groups;
 use infos::Infos;
 use operators::Operators;
 use requests::Requests;
+use sessions::Sessions;
 use table::Table;
 use topologies::Topologies;
 use types::Types;
@@ -148,6 +153,9 @@ pub struct Client {
     attributes: Attributes,
     infos: Infos,
     topologies: Topologies,
+    sessions: Sessions,
+    /// How often the interface for tools is begun and not ended.
+    tools: u32,
     windows: Windows,
     errors: Errors,
     choose: Choose,
@@ -178,6 +186,8 @@ impl Client {
             attributes: Attributes::new(),
             infos: Infos::new(size),
             topologies: Topologies::new(),
+            sessions: Sessions::new(),
+            tools: 0,
             windows: Windows::new(exposed),
             errors: Errors::new(),
             choose,
@@ -193,7 +203,7 @@ impl Client {
 
     /// Whether the process owes no call of `MPI_Finalize`.
     pub fn may_end(&self) -> bool {
-        self.stage != Stage::Between
+        self.stage != Stage::Between && !self.sessions.are_open()
     }
 
     /// What a call means.
@@ -218,10 +228,17 @@ impl Client {
     }
 
     fn answer(&mut self, asked: &mut Asked<'_>) -> Answer {
-        if let Some(answer) = self.environment_call(asked).or_else(|| self.info_call(asked)) {
+        let at_any_time = [
+            Self::environment_call,
+            Self::info_call,
+            Self::conversion_call,
+            Self::tool_call,
+            Self::session_call,
+        ];
+        if let Some(answer) = at_any_time.iter().find_map(|family| family(self, asked)) {
             return answer;
         }
-        if self.stage != Stage::Between {
+        if self.stage != Stage::Between && !self.sessions.are_open() {
             let when = match self.stage {
                 Stage::Before => "before MPI_Init",
                 Stage::Between | Stage::After => "after MPI_Finalize",

@@ -3,6 +3,8 @@
 //! A request of the program is one of the library's, of the same number. That of a persistent operation stays when
 //! the operation has ended; until it is started again it counts as `MPI_REQUEST_NULL` does.
 
+mod looking;
+
 use std::sync::Arc;
 
 use super::data::Held;
@@ -158,7 +160,7 @@ impl Client {
                 self.start(asked, (0..length as u64).map(|at| array + 8 * at).collect())
             }),
             F::Cancel => self.cancel(asked),
-            _ => return None,
+            _ => return self.looking_call(asked),
         })
     }
 

@@ -9,7 +9,7 @@ mod balance;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::comms::{frees, none_made};
+use super::comms::none_made;
 use super::{Answer, Asked, Client, Fault, Step, done, mpi5};
 use ::mpi::cartesian::{Cartesian, CartesianError, Dimension};
 use ::mpi::envelope::Rank;
@@ -52,6 +52,13 @@ pub(super) struct Near {
 }
 
 impl Graph {
+    /// What the library gets of it.
+    fn arrangement(&self) -> Arrangement {
+        let ends = self.ends.iter().map(|end| end.cast_unsigned()).collect();
+        let edges = self.edges.iter().map(|node| Rank(node.cast_unsigned())).collect();
+        Arrangement::Whole(::mpi::topology::Graph { ends, edges })
+    }
+
     /// The neighbours of a node.
     fn of(&self, node: usize) -> &[i32] {
         let end = |node: usize| usize::try_from(self.ends[node]).expect("an index is 0 or more");
@@ -161,8 +168,9 @@ impl Client {
         }
         let edges =
             asked.ints(at + 2, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;
-        match edges.iter().find(|node| !(0..size.cast_signed()).contains(*node)) {
-            Some(beyond) => wrong(format!("an edge leads to rank {beyond} of {size}")),
+        let is_node = |node: &i32| usize::try_from(*node).is_ok_and(|node| node < count);
+        match edges.iter().find(|node| !is_node(node)) {
+            Some(beyond) => wrong(format!("an edge leads to rank {beyond} of {count} nodes")),
             None => Ok(Graph { ends, edges }),
         }
     }
@@ -178,27 +186,11 @@ impl Client {
             asked.put_word(5, mpi5::COMM_NULL);
             return done();
         }
-        let members: Arc<[Rank]> = (0..size).take(nodes).map(Rank).collect();
-        let create = |new| CommCall::Create { comm: number, group: members, new };
+        let call = |new| CommCall::Arrange { comm: number, by: graph.arrangement(), new };
         if rank as usize >= nodes {
-            return Ok(none_made(create(self.comms.free()?), 5));
+            return Ok(none_made(call(self.comms.free()?), 5));
         }
-        let near = ranks(graph.of(rank as usize));
-        let destinations = Arc::clone(&near);
-        let by = Arrangement::Graph(Neighbours { sources: near, destinations, of_grid: false });
-        let topology = Topology::Whole(Arc::new(graph));
-        if nodes == size as usize {
-            return self.arranges((5, parent), by, topology);
-        }
-        // The ranks that are nodes agree first on a communicator without the others.
-        self.makes(5, parent, create, move |client, _, all| {
-            let comm = client.comm(all)?.number;
-            let arrange = |new| CommCall::Arrange { comm, by, new };
-            client.makes(5, parent, arrange, move |client, _, handle| {
-                client.topologies.of.insert(handle, topology);
-                Ok(frees(all, comm, |_| ()))
-            })
-        })
+        self.arranges((5, parent), graph.arrangement(), Topology::Whole(Arc::new(graph)))
     }
 
     /// Neighbours of arguments `at` (how many), the ranks and the weights.

@@ -1,5 +1,6 @@
 //! Datatypes: the named ones, and those that programs make of them.
 
+mod chosen;
 mod constructors;
 mod contents;
 mod named;
@@ -62,10 +63,11 @@ impl Types {
     /// What operators are defined on.
     pub(super) fn element(&self, handle: u64) -> Option<Element> {
         if let Some(made) = self.made.get(handle) {
-            let Contents { combiner: mpi5::COMBINER_DUP, types, .. } = &*made.contents else {
-                return None;
+            let Contents { combiner, types, integers, .. } = &*made.contents;
+            return match (*combiner, &types[..]) {
+                (mpi5::COMBINER_DUP, [same]) => self.element(same.handle()),
+                (combiner, _) => named::of(chosen::like(combiner, integers)?)?.element,
             };
-            return self.element(types[0].handle());
         }
         named::of(handle)?.element
     }
@@ -95,7 +97,10 @@ impl Client {
             F::Type_set_name => self.name_type(asked),
             F::Type_get_name => self.type_name(asked),
             F::Type_match_size => match_size(asked),
-            _ => return self.constructor_call(asked).or_else(|| self.contents_call(asked)),
+            _ => {
+                let others = [Self::constructor_call, Self::contents_call, Self::choice_call];
+                return others.iter().find_map(|family| family(self, asked));
+            }
         })
     }
 

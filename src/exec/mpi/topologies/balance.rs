@@ -1,7 +1,9 @@
 //! Grids whose dimensions are as alike as can be: `MPI_Dims_create`.
 
+use std::cmp::Reverse;
+
 /// So many factors of a number, the greatest first: those whose greatest and least differ least; of several such
-/// lists that with the greatest factors at both ends.
+/// lists that with the greatest least factor, then with the greatest next one, and so on.
 pub(super) fn factors(number: u32, count: usize) -> Vec<u32> {
     let Some(others) = count.checked_sub(1) else { return Vec::new() };
     let divisors = divisors(number);
@@ -17,10 +19,11 @@ pub(super) fn factors(number: u32, count: usize) -> Vec<u32> {
             break;
         }
         let lists = lists(rest, others, (least, *greatest), &divisors);
-        let alike = lists.into_iter().max_by_key(|list| list.last().copied());
-        if let Some(list) = alike {
-            best = Some([vec![*greatest], list].concat());
-        }
+        let lists = lists.into_iter().map(|list| [vec![*greatest], list].concat());
+        best = best.into_iter().chain(lists).min_by_key(|list| {
+            let from_least: Vec<u32> = list.iter().rev().copied().collect();
+            (list[0] - list[others], Reverse(from_least))
+        });
     }
     best.unwrap_or_default()
 }
