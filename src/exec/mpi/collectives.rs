@@ -30,6 +30,11 @@ enum Which {
     Alltoall,
     Alltoallv,
     Alltoallw,
+    NeighborAllgather,
+    NeighborAllgatherv,
+    NeighborAlltoall,
+    NeighborAlltoallv,
+    NeighborAlltoallw,
     Reduce,
     Allreduce,
     ReduceScatter,
@@ -74,6 +79,11 @@ const fn named(function: mpi5::Function) -> Option<(Which, When)> {
         Alltoall: Alltoall Ialltoall Alltoall_init,
         Alltoallv: Alltoallv Ialltoallv Alltoallv_init,
         Alltoallw: Alltoallw Ialltoallw Alltoallw_init,
+        NeighborAllgather: Neighbor_allgather Ineighbor_allgather Neighbor_allgather_init,
+        NeighborAllgatherv: Neighbor_allgatherv Ineighbor_allgatherv Neighbor_allgatherv_init,
+        NeighborAlltoall: Neighbor_alltoall Ineighbor_alltoall Neighbor_alltoall_init,
+        NeighborAlltoallv: Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init,
+        NeighborAlltoallw: Neighbor_alltoallw Ineighbor_alltoallw Neighbor_alltoallw_init,
         Reduce: Reduce Ireduce Reduce_init,
         Allreduce: Allreduce Iallreduce Allreduce_init,
         ReduceScatter: Reduce_scatter Ireduce_scatter Reduce_scatter_init,
@@ -89,9 +99,18 @@ impl Which {
         match self {
             Self::Barrier => 0,
             Self::Bcast => 4,
-            Self::Gather | Self::Scatter | Self::Allgatherv => 7,
-            Self::Gatherv | Self::Scatterv | Self::Alltoallv | Self::Alltoallw => 8,
-            Self::Allgather | Self::Alltoall | Self::Reduce => 6,
+            Self::Gather | Self::Scatter | Self::Allgatherv | Self::NeighborAllgatherv => 7,
+            Self::Gatherv
+            | Self::Scatterv
+            | Self::Alltoallv
+            | Self::Alltoallw
+            | Self::NeighborAlltoallv
+            | Self::NeighborAlltoallw => 8,
+            Self::Allgather
+            | Self::Alltoall
+            | Self::NeighborAllgather
+            | Self::NeighborAlltoall
+            | Self::Reduce => 6,
             Self::Allreduce
             | Self::ReduceScatter
             | Self::ReduceScatterBlock
@@ -234,6 +253,11 @@ impl Client {
             Which::Alltoall | Which::Alltoallv | Which::Alltoallw => {
                 self.alltoall(asked, which, caller, held)?
             }
+            Which::NeighborAllgather
+            | Which::NeighborAllgatherv
+            | Which::NeighborAlltoall
+            | Which::NeighborAlltoallv
+            | Which::NeighborAlltoallw => self.among_neighbours(asked, which, caller, held)?,
             Which::Reduce | Which::Allreduce | Which::Scan | Which::Exscan => {
                 self.reduce(asked, which, caller, held)?
             }
@@ -254,7 +278,7 @@ impl Client {
         let is_list = which == Which::Gatherv;
         let in_place = asked.word(0) == mpi5::IN_PLACE;
         if !caller.takes_part {
-            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, Blocks::Equal(0)));
+            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
         }
         let given = if in_place || caller.is_root && caller.is_between {
             NOTHING
@@ -286,7 +310,7 @@ impl Client {
         let Caller { comm, root, rank, .. } = caller;
         let is_list = which == Which::Scatterv;
         if !caller.takes_part {
-            return Ok(Collective::scatter(comm, root, NOTHING, Blocks::Equal(0), NOTHING));
+            return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
         }
         // The receive buffer's address, count and datatype stand before the root.
         let first = which.comm() - 4;
@@ -367,6 +391,44 @@ impl Client {
         };
         let taken = part(asked, second, (in_place, true))?.taken(held);
         Ok(Collective::alltoall(caller.comm, given, taken))
+    }
+
+    fn among_neighbours(
+        &mut self,
+        asked: &mut Asked<'_>,
+        which: Which,
+        caller: Caller,
+        held: &mut Vec<Held>,
+    ) -> Result<Collective, Fault> {
+        let degrees = self.degrees(asked.word(which.comm()))?;
+        let [sources, destinations] =
+            degrees.map(|degree| u32::try_from(degree).expect("a C int counted the neighbours"));
+        // Where a grid ends there is no neighbour, and the block for it stays as it was.
+        let (reads, writes) = ((true, false), (true, true));
+        let list = |first: usize| [first, first + 1, first + 2, first + 3];
+        let is_lone = matches!(which, Which::NeighborAllgather | Which::NeighborAllgatherv);
+        if is_lone {
+            let given = self.whole(asked, [0, 1, 2], reads, held)?;
+            let taken = if which == Which::NeighborAllgather {
+                self.equal(asked, [3, 4, 5], sources, writes)?
+            } else {
+                self.listed(asked, list(3), sources, writes)?
+            };
+            let taken = taken.taken(held);
+            return Ok(Collective::neighbour_allgather(caller.comm, given, taken, degrees));
+        }
+        let (given, taken) = if which == Which::NeighborAlltoall {
+            let given = self.equal(asked, [0, 1, 2], destinations, reads)?;
+            (given, self.equal(asked, [3, 4, 5], sources, writes)?)
+        } else if which == Which::NeighborAlltoallv {
+            let given = self.listed(asked, list(0), destinations, reads)?;
+            (given, self.listed(asked, list(4), sources, writes)?)
+        } else {
+            let given = self.of_types_at(asked, list(0), destinations, reads)?;
+            (given, self.of_types_at(asked, list(4), sources, writes)?)
+        };
+        let (given, taken) = (given.taken(held), taken.taken(held));
+        Ok(Collective::neighbour_alltoall(caller.comm, given, taken, degrees))
     }
 
     fn reduce(
@@ -471,6 +533,11 @@ impl Which {
 /// The argument in which the root of a scatter says `MPI_IN_PLACE`.
 const fn in_place_of_root(which: Which) -> usize {
     which.comm() - 4
+}
+
+/// The blocks of a rank that takes no part with data: a list where those of the others are lists.
+fn no_blocks(is_list: bool) -> Blocks {
+    if is_list { Blocks::packed(&[]) } else { Blocks::Equal(0) }
 }
 
 /// Blocks of which a rank knows its own only.

@@ -84,7 +84,7 @@ impl Comms {
     }
 
     /// The lowest number that the library has for no communicator of this rank.
-    fn free(&self) -> Result<Comm, Fault> {
+    pub(super) fn free(&self) -> Result<Comm, Fault> {
         let mut free = STANDARD..Communicators::SELF;
         free.find(|number| !self.numbers.contains_key(number))
             .map(Comm)
@@ -116,7 +116,7 @@ impl Client {
     }
 
     /// A communicator with one group.
-    fn intracomm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+    pub(super) fn intracomm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
         let comm = self.comm(handle)?;
         if comm.remote.is_some() {
             return Err(Fault::new(mpi5::ERR_COMM, "it is an intercommunicator"));
@@ -146,6 +146,11 @@ impl Client {
             F::Comm_dup_with_info => {
                 let info = asked.word(1);
                 self.infos.check(info).and_then(|()| self.dup(asked, 2))
+            }
+            F::Comm_idup => self.idup(asked, 1),
+            F::Comm_idup_with_info => {
+                let info = asked.word(1);
+                self.infos.check(info).and_then(|()| self.idup(asked, 2))
             }
             F::Comm_split => self.split(asked),
             F::Comm_split_type => self.split_type(asked),
@@ -239,7 +244,7 @@ impl Client {
     }
 
     /// The library makes a communicator, and argument `at` gets its handle.
-    fn makes(
+    pub(super) fn makes(
         &mut self,
         at: usize,
         parent: u64,
@@ -285,8 +290,31 @@ impl Client {
                 asked.put_word(at, mpi5::COMM_NULL);
             }
             copied?;
+            client.topologies.inherit(handle, parent);
             if at == 2 { client.hint(handle, asked.word(1)) } else { done() }
         })
+    }
+
+    /// The duplicate has its handle at once: its groups are those of its parent.
+    fn idup(&mut self, asked: &mut Asked<'_>, at: usize) -> Answer {
+        let parent = asked.word(0);
+        let new = self.comms.free()?;
+        let old = self.comm(parent)?.clone();
+        let comm = old.number;
+        let handle = self.comms.add(Communicator { number: new, name: String::new(), ..old });
+        self.errors.inherit(handle, parent);
+        self.topologies.inherit(handle, parent);
+        if let Err(fault) = self.copy_attributes(asked.place, (Kind::Comm, parent), handle) {
+            asked.put_word(at, mpi5::COMM_NULL);
+            return Err(fault);
+        }
+        if at == 2 {
+            self.hint(handle, asked.word(1))?;
+        }
+        asked.put_word(at, handle);
+        let request = self.requests.open(parent, false);
+        let call = Call::Communicators(CommCall::Idup { comm, new, request });
+        Ok(self.begins(asked, at + 1, request, call, Vec::new()))
     }
 
     fn split(&mut self, asked: &mut Asked<'_>) -> Answer {
@@ -412,19 +440,29 @@ impl Client {
             return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
         }
         self.delete_attributes(asked.place, (Kind::Comm, handle))?;
-        Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
-            client.comms.made.remove(handle);
-            client.comms.numbers.remove(&comm.0);
-            client.errors.forget(handle);
-            client.infos.forget(handle);
-            asked.put_word(0, mpi5::COMM_NULL);
-            done()
-        }))
+        Ok(frees(handle, comm, |asked| asked.put_word(0, mpi5::COMM_NULL)))
     }
 }
 
+/// The library frees a communicator, and nothing is left of it.
+pub(super) fn frees(
+    handle: u64,
+    comm: Comm,
+    settle: impl FnOnce(&mut Asked<'_>) + Send + 'static,
+) -> Step {
+    Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
+        client.comms.made.remove(handle);
+        client.comms.numbers.remove(&comm.0);
+        client.errors.forget(handle);
+        client.infos.forget(handle);
+        client.topologies.forget(handle);
+        settle(asked);
+        done()
+    })
+}
+
 /// A call that gives this rank no communicator.
-fn none_made(call: CommCall, at: usize) -> Step {
+pub(super) fn none_made(call: CommCall, at: usize) -> Step {
     Step::calls(Call::Communicators(call), move |_, asked, _| {
         asked.put_word(at, mpi5::COMM_NULL);
         done()

@@ -5,11 +5,12 @@
 //! |---|---|
 //! | `environment` | start and end, versions, memory |
 //! | `errors` | error handlers, classes, strings |
-//! | `types` | datatypes |
+//! | `types`, `packs` | datatypes |
 //! | `messages` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
 //! | `attributes`, `infos` | what programs keep with objects, and say of them |
+//! | `topologies` | grids and graphs of ranks |
 //! | `operators`, `collectives` | collective operations |
 //! | `windows` | one-sided communication |
 
@@ -24,9 +25,11 @@ mod groups;
 mod infos;
 mod messages;
 mod operators;
+mod packs;
 mod requests;
 mod statuses;
 mod table;
+mod topologies;
 mod types;
 mod windows;
 
@@ -42,6 +45,7 @@ use infos::Infos;
 use operators::Operators;
 use requests::Requests;
 use table::Table;
+use topologies::Topologies;
 use types::Types;
 use windows::Windows;
 
@@ -143,6 +147,7 @@ pub struct Client {
     requests: Requests,
     attributes: Attributes,
     infos: Infos,
+    topologies: Topologies,
     windows: Windows,
     errors: Errors,
     choose: Choose,
@@ -172,6 +177,7 @@ impl Client {
             requests: Requests::new(),
             attributes: Attributes::new(),
             infos: Infos::new(size),
+            topologies: Topologies::new(),
             windows: Windows::new(exposed),
             errors: Errors::new(),
             choose,
@@ -234,6 +240,8 @@ impl Client {
             Self::operator_call,
             Self::attribute_call,
             Self::hint_call,
+            Self::topology_call,
+            Self::pack_call,
             Self::error_call,
         ];
         let mut families = families.iter();

@@ -63,9 +63,31 @@ impl Client {
         ranks: u32,
         rw: (bool, bool),
     ) -> Result<Part, Fault> {
-        let (first, ranks) = (asked.word(address), ranks as usize);
+        let displacements = asked.counts(displacements, ranks as usize)?;
+        self.of_types_from(asked, [address, counts, datatypes], displacements, rw)
+    }
+
+    /// As [`Self::of_types`], with displacements that are addresses in all forms of the function.
+    pub(super) fn of_types_at(
+        &mut self,
+        asked: &mut Asked<'_>,
+        [address, counts, displacements, datatypes]: [usize; 4],
+        ranks: u32,
+        rw: (bool, bool),
+    ) -> Result<Part, Fault> {
+        let displacements = asked.longs(displacements, ranks as usize)?;
+        self.of_types_from(asked, [address, counts, datatypes], displacements, rw)
+    }
+
+    fn of_types_from(
+        &mut self,
+        asked: &mut Asked<'_>,
+        [address, counts, datatypes]: [usize; 3],
+        displacements: Vec<i64>,
+        rw: (bool, bool),
+    ) -> Result<Part, Fault> {
+        let (first, ranks) = (asked.word(address), displacements.len());
         let counts = asked.counts(counts, ranks)?;
-        let displacements = asked.counts(displacements, ranks)?;
         let datatypes = asked.words(datatypes, ranks)?;
         let mut parts = Vec::with_capacity(ranks);
         for ((count, displacement), datatype) in

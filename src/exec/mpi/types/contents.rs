@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::{Answer, Asked, Client, Fault, done, mpi5};
-use super::{Made, named, no_type};
+use super::{Made, Types, named, no_type};
 
 /// The arguments of a constructor.
 #[derive(Clone, Debug)]
@@ -41,6 +41,23 @@ impl Contents {
         });
         let first = parts.next()??;
         parts.all(|part| part == Some(first)).then_some(first)
+    }
+}
+
+impl Types {
+    /// Whether a datatype is one of these named ones, or made of one.
+    pub(in super::super) fn is_made_of(&self, handle: u64, named: &[u64]) -> bool {
+        named.contains(&handle)
+            || self.made.get(handle).is_some_and(|made| made.contents.has(named))
+    }
+}
+
+impl Contents {
+    fn has(&self, named: &[u64]) -> bool {
+        self.types.iter().any(|part| match &part.made {
+            Some(made) => made.contents.has(named),
+            None => named.contains(&part.handle),
+        })
     }
 }
 
