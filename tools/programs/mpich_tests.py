@@ -265,11 +265,12 @@ def run(command, folder, environment, seconds):
 
 
 def judged(test, status, output):
-    refusal = re.search(r"rank \d+, (\w+): (the simulator does not carry.*)", output)
+    # Where the program handles errors, it was refused earlier, and the sentence about its end says so.
+    refusal = re.search(r"(?:rank \d+, |refused before: )(\w+: the simulator does not carry.*)", output)
     if status is None:
         return {"verdict": "timed out", "reason": last_line(output)}
     if refusal:
-        return {"verdict": "refused", "reason": f"{refusal[1]}: {refusal[2]}"}
+        return {"verdict": "refused", "reason": refusal[1]}
     if "panicked at" in output or status < 0:
         return {"verdict": "crashed", "reason": complaint(output)}
     no_errors = re.search(r"^\s*No [Ee]rrors\s*$", output, re.MULTILINE)
