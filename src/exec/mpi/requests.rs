@@ -418,15 +418,17 @@ impl Client {
         let open = self.requests.of(request);
         let is_collective =
             open.prepared.as_deref().is_some_and(|call| matches!(call, Call::Icollective { .. }));
-        let is_idle = !open.is_active && !is_collective;
-        if !is_idle && !open.held.is_empty() {
+        let (is_active, is_idle) = (open.is_active, !open.is_active && !is_collective);
+        if is_active && !open.held.is_empty() {
             return Err(Fault::not_carried(
                 "the simulator does not carry the freeing of a request whose buffer lies in pieces",
             ));
         }
-        let open = self.requests.open.remove(handle).expect("it is open");
-        for held in open.held {
-            held.end(asked.place)?;
+        // The library ends an operation that is under way by itself, and has its number until then.
+        let all = &mut self.requests.open;
+        let open = if is_active { all.retire(handle) } else { all.remove(handle) };
+        for held in open.expect("it is open").held {
+            asked.place.release(held.buffer);
         }
         if is_idle {
             return done();

@@ -72,6 +72,12 @@ impl<T> Table<T> {
         self.objects[at].take()
     }
 
+    /// Takes the object out; its number is not given again.
+    pub(super) fn retire(&mut self, handle: u64) -> Option<T> {
+        let at = self.number(handle)?;
+        self.objects[at].take()
+    }
+
     /// All objects, with their handles.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let all = self.objects.iter().enumerate();
