@@ -18,6 +18,7 @@ use protocols::collectives::hierarchy::Units;
 use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
 use protocols::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
+use protocols::typed::Elements;
 use units::Bytes;
 
 /// What the scenario says about all collectives.
@@ -425,6 +426,33 @@ impl Reader<'_> {
         Some(chosen)
     }
 
+    /// A collective whose blocks have datatypes.
+    pub fn with_datatypes(
+        &mut self,
+        (op, node): (&str, &Node),
+        comm: Comm,
+        blocks: &[Arc<[Arc<Elements>]>; 2],
+        path: &str,
+    ) -> Chosen {
+        let spaces = [0, 1].map(|which| self.region(which, 0).space);
+        self.buffer += 2;
+        let call = Collective::alltoallw(comm, spaces, blocks.clone());
+        if op == "neighbor_alltoallw" {
+            let call = call.among_neighbours();
+            return Chosen { call, over: Over::Ranks, over_is_stated: true, table: None };
+        }
+        if !self.asked {
+            for (key, blocks) in ["sends", "receives"].into_iter().zip(blocks) {
+                self.one_for_each(node, key, blocks.len(), path);
+            }
+        }
+        let mut chosen = self.choices.choose(self.diagnostics, node, path, call);
+        if self.asked {
+            self.whole_ranks(&mut chosen, node, path);
+        }
+        chosen
+    }
+
     /// Reads a collective among neighbours, of which a rank has so many sources and destinations, where that is
     /// known; `None` where it is none.
     pub fn among_neighbours(
@@ -489,7 +517,7 @@ impl Reader<'_> {
         }
         // Nor do rules choose other ones.
         (chosen.over, chosen.over_is_stated) = (Over::Ranks, true);
-        if fit::has_blocks(chosen.call.kind) {
+        if fit::has_blocks(chosen.call.kind) && chosen.call.typed.is_none() {
             (chosen.call.input.len, chosen.call.output.len) = (0, 0);
         }
     }

@@ -340,7 +340,32 @@ impl Reader<'_> {
         }
     }
 
+    /// A collective whose blocks have a datatype and a displacement each.
+    fn with_datatypes(
+        &mut self,
+        op: &str,
+        node: &Node,
+        named: Named,
+        path: &str,
+    ) -> Option<Chosen> {
+        if !matches!(op, "alltoallw" | "neighbor_alltoallw") {
+            return None;
+        }
+        let blocks = ["sends", "receives"].map(|key| self.typed_blocks(node, key, path));
+        let near = op == "neighbor_alltoallw";
+        let asked = named.like().is_none() && !near;
+        let mut reader = self.of_collectives(asked);
+        let mut chosen = reader.with_datatypes((op, node), named.comm, &blocks, path);
+        self.buffers = reader.buffer;
+        self.scope.extras.asked = asked;
+        self.put_buffers(&mut chosen, node, path);
+        Some(chosen)
+    }
+
     fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        if let Some(chosen) = self.with_datatypes(op, node, named, path) {
+            return Some(chosen);
+        }
         if let Some(chosen) = self.neighbours(op, node, named, path) {
             return Some(chosen);
         }

@@ -319,7 +319,7 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     assert_eq!(fine.exit, 0, "{}", fine.err);
     for (how, exit, said) in SAID {
         let ran = run(&scratch, &[&words[..], &[how]].concat());
-        assert_eq!(ran.exit, exit.into(), "{how}: {}", ran.out);
+        assert_eq!(ran.exit, i32::from(exit), "{how}: {}", ran.out);
         assert!(ran.out.contains(said), "{how}: {}", ran.out);
     }
     let absent =

@@ -70,9 +70,9 @@ def beside(build, records, mpich, known_in, pool):
     unknown = [record for record in failed if named(record) not in known]
     for record in pool.map(lambda record: tried(build, record, "mpich", mpich, ORACLE_SECONDS), unknown):
         known[named(record)] = record["mpich"]
+        known_in.write_text(json.dumps(known, indent=1) + "\n")
     for record in failed:
         record["mpich"] = known[named(record)]
-    known_in.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def tried(build, test, name, library, limit):

@@ -135,7 +135,8 @@ impl Client {
         Some(match asked.function {
             F::Comm_create_errhandler
             | F::Session_create_errhandler
-            | F::Win_create_errhandler | F::File_create_errhandler => {
+            | F::Win_create_errhandler
+            | F::File_create_errhandler => {
                 let handler = self.errors.handlers.add(asked.word(0));
                 asked.put_word(1, handler);
                 done()
@@ -145,12 +146,8 @@ impl Client {
                 asked.put_word(0, mpi5::ERRHANDLER_NULL);
                 done()
             }
-            F::Session_set_errhandler => {
-                self.session(asked).and_then(|()| self.set_handler(asked))
-            }
-            F::Session_get_errhandler => {
-                self.session(asked).and_then(|()| self.get_handler(asked))
-            }
+            F::Session_set_errhandler => self.session(asked).and_then(|()| self.set_handler(asked)),
+            F::Session_get_errhandler => self.session(asked).and_then(|()| self.get_handler(asked)),
             F::Session_call_errhandler => {
                 self.session(asked).and_then(|()| self.called_handler(asked))
             }

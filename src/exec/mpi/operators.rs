@@ -4,11 +4,16 @@
 //! truth values, pairs with other types than two ints, functions of the program) it hands to the process's
 //! [`Client::combine`], by a number.
 
+mod extended;
+
+use std::cmp::Ordering;
+
 use super::data::elements;
 use super::{Answer, Asked, Client, Fault, Table, done, mpi5};
 use crate::job::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::{Datatype, Operator, Reduction, Side};
+use extended::Extended;
 
 /// The operators of a rank.
 #[derive(Debug)]
@@ -41,12 +46,55 @@ enum Foreign {
 pub(super) enum Element {
     /// One number.
     Number(Datatype),
+    /// A `long double`.
+    Extended,
     /// A real and an imaginary part.
-    Complex(Datatype),
+    Complex(Value),
     /// A truth value of one byte.
     Bool,
-    /// A value of this type, and an `int` behind it.
-    Located(Datatype),
+    /// A value, and an `int` behind it.
+    Located(Value),
+}
+
+/// A number that is a part of an element.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Value {
+    /// One that the library knows.
+    Number(Datatype),
+    /// A `long double`.
+    Extended,
+}
+
+impl Value {
+    fn width(self) -> usize {
+        match self {
+            Self::Number(number) => usize::try_from(number.width()).expect("a few bytes"),
+            Self::Extended => extended::WIDTH,
+        }
+    }
+
+    /// One of the library's operators on two numbers.
+    fn combined(self, operator: Operator, low: &[u8], high: &[u8]) -> Vec<u8> {
+        let Self::Number(number) = self else { return of_extended(operator, low, high) };
+        let mut result = high.to_vec();
+        let reduction = Reduction::new(operator, number).expect("arithmetic is defined on numbers");
+        reduction.combine(low, &mut result, Side::Before);
+        result
+    }
+
+    /// The number with the other sign.
+    fn negated(self, mut bytes: Vec<u8>) -> Vec<u8> {
+        match self {
+            Self::Extended => Extended::read(&bytes).negated().bytes().to_vec(),
+            Self::Number(_) => {
+                // The sign is the highest bit of the last byte.
+                if let Some(last) = bytes.last_mut() {
+                    *last ^= 0x80;
+                }
+                bytes
+            }
+        }
+    }
 }
 
 impl Operators {
@@ -243,12 +291,11 @@ fn undefined(operator: Operator, datatype: u64) -> Fault {
 /// Whether an operator of MPI's is defined on such elements.
 const fn takes(operator: Operator, on: Element) -> bool {
     match operator {
-        Operator::Sum | Operator::Prod => matches!(on, Element::Complex(_)),
+        Operator::Sum | Operator::Prod => matches!(on, Element::Complex(_) | Element::Extended),
+        Operator::Max | Operator::Min => matches!(on, Element::Extended),
         Operator::Land | Operator::Lor | Operator::Lxor => matches!(on, Element::Bool),
         Operator::MaxLoc | Operator::MinLoc => matches!(on, Element::Located(_)),
-        Operator::Max
-        | Operator::Min
-        | Operator::Band
+        Operator::Band
         | Operator::Bor
         | Operator::Bxor
         | Operator::Affine { .. }
@@ -259,12 +306,12 @@ const fn takes(operator: Operator, on: Element) -> bool {
 /// `into = low ∘ high`, element by element.
 fn known(operator: u64, on: Element, from: &[u8], into: &mut [u8], side: Side) {
     let width = match on {
-        Element::Number(number) => number.width(),
+        Element::Number(number) => Value::Number(number).width(),
+        Element::Extended => extended::WIDTH,
         Element::Complex(part) => 2 * part.width(),
         Element::Bool => 1,
         Element::Located(value) => value.width() + 4,
     };
-    let width = usize::try_from(width).expect("a few bytes");
     for (from, into) in from.chunks_exact(width).zip(into.chunks_exact_mut(width)) {
         let (low, high) = match side {
             Side::Before => (from, &*into),
@@ -272,12 +319,40 @@ fn known(operator: u64, on: Element, from: &[u8], into: &mut [u8], side: Side) {
         };
         let result = match on {
             Element::Number(_) => unreachable!("the library combines numbers"),
+            Element::Extended => {
+                let known = predefined(operator).expect("an operator of MPI's");
+                of_extended(known, low, high)
+            }
             Element::Complex(part) => complex(operator, part, low, high),
             Element::Bool => vec![truth(operator, low[0] != 0, high[0] != 0).into()],
             Element::Located(value) => located(operator, value, low, high),
         };
         into.copy_from_slice(&result);
     }
+}
+
+/// One of the library's operators on two `long double`.
+fn of_extended(operator: Operator, low: &[u8], high: &[u8]) -> Vec<u8> {
+    let (a, b) = (Extended::read(low), Extended::read(high));
+    let result = match operator {
+        Operator::Sum => a.plus(b),
+        Operator::Prod => a.times(b),
+        Operator::Max if a.compare(b) == Some(Ordering::Greater) => a,
+        Operator::Min if a.compare(b) == Some(Ordering::Less) => a,
+        Operator::Max
+        | Operator::Min
+        | Operator::Land
+        | Operator::Lor
+        | Operator::Lxor
+        | Operator::Band
+        | Operator::Bor
+        | Operator::Bxor
+        | Operator::MaxLoc
+        | Operator::MinLoc
+        | Operator::Affine { .. }
+        | Operator::Program { .. } => b,
+    };
+    result.bytes().to_vec()
 }
 
 const fn truth(operator: u64, low: bool, high: bool) -> bool {
@@ -288,27 +363,13 @@ const fn truth(operator: u64, low: bool, high: bool) -> bool {
     }
 }
 
-/// One of the library's operators on two numbers.
-fn of_numbers(operator: Operator, number: Datatype, low: &[u8], high: &[u8]) -> Vec<u8> {
-    let mut result = high.to_vec();
-    let reduction = Reduction::new(operator, number).expect("arithmetic is defined on numbers");
-    reduction.combine(low, &mut result, Side::Before);
-    result
-}
-
 /// Sum or product of two complex numbers.
-fn complex(operator: u64, part: Datatype, low: &[u8], high: &[u8]) -> Vec<u8> {
+fn complex(operator: u64, part: Value, low: &[u8], high: &[u8]) -> Vec<u8> {
     let half = low.len() / 2;
     let ((a, b), (c, d)) = (low.split_at(half), high.split_at(half));
-    let sum = |x: &[u8], y: &[u8]| of_numbers(Operator::Sum, part, x, y);
-    let product = |x: &[u8], y: &[u8]| of_numbers(Operator::Prod, part, x, y);
-    // The sign is the highest bit of the last byte.
-    let negative = |mut x: Vec<u8>| {
-        if let Some(last) = x.last_mut() {
-            *last ^= 0x80;
-        }
-        x
-    };
+    let sum = |x: &[u8], y: &[u8]| part.combined(Operator::Sum, x, y);
+    let product = |x: &[u8], y: &[u8]| part.combined(Operator::Prod, x, y);
+    let negative = |x: Vec<u8>| part.negated(x);
     let [real, imaginary] = if operator == mpi5::SUM {
         [sum(a, c), sum(b, d)]
     } else {
@@ -318,13 +379,17 @@ fn complex(operator: u64, part: Datatype, low: &[u8], high: &[u8]) -> Vec<u8> {
 }
 
 /// The greater or lesser of two values with their indices; of two alike that with the lower index.
-fn located(operator: u64, value: Datatype, low: &[u8], high: &[u8]) -> Vec<u8> {
-    let width = usize::try_from(value.width()).expect("a few bytes");
-    let ((a, i), (b, j)) = (low.split_at(width), high.split_at(width));
+fn located(operator: u64, value: Value, low: &[u8], high: &[u8]) -> Vec<u8> {
+    let ((a, i), (b, j)) = (low.split_at(value.width()), high.split_at(value.width()));
     let index = |bytes: &[u8]| i32::from_ne_bytes(std::array::from_fn(|at| bytes[at]));
     let extreme = if operator == mpi5::MAXLOC { Operator::Max } else { Operator::Min };
-    let best = of_numbers(extreme, value, a, b);
-    let is_low = match (best == a, best == b) {
+    let best = value.combined(extreme, a, b);
+    // Of a long double six bytes mean nothing.
+    let is = |one: &[u8]| match value {
+        Value::Number(_) => best == one,
+        Value::Extended => best[..10] == one[..10],
+    };
+    let is_low = match (is(a), is(b)) {
         (true, true) => index(i) <= index(j),
         (is_low, _) => is_low,
     };

@@ -8,9 +8,11 @@ use super::hierarchy::{self, Units};
 use super::neighbourhood;
 use super::selection::{Facts, Rule, Selection};
 use super::task::functions;
+use super::typed::{Side, TypedBlocks};
 use super::{Algorithm, At, Blocks, Functions, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
+use crate::typed::Elements;
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
 use mpi::operator::Reduction;
@@ -47,6 +49,8 @@ pub struct Collective {
     pub sends: Blocks,
     /// The blocks of `output`, where it has some.
     pub receives: Blocks,
+    /// The datatypes of the blocks, where each has its own.
+    pub typed: Option<Box<TypedBlocks>>,
     /// The operator, where elements are combined.
     pub reduction: Option<Reduction>,
     /// Bytes of a segment, where the algorithm cuts messages; at least 1.
@@ -100,6 +104,7 @@ impl Collective {
             output: NOTHING,
             sends: Blocks::Equal(0),
             receives: Blocks::Equal(0),
+            typed: None,
             reduction: None,
             segment: bcast_pipelined_ring::SEGMENT,
             outstanding: alltoall_scattered::OUTSTANDING,
@@ -171,6 +176,27 @@ impl Collective {
         (output, receives): (Region, Blocks),
     ) -> Self {
         Self { input, output, sends, receives, ..Self::new(comm, Kind::Alltoall) }
+    }
+
+    /// `MPI_Alltoallw`: blocks of both buffers by rank, each where its elements lie.
+    pub fn alltoallw(
+        comm: Comm,
+        [input, output]: [Space; 2],
+        [given, taken]: [Arc<[Arc<Elements>]>; 2],
+    ) -> Self {
+        let (given, taken) = (Side::of(given), Side::of(taken));
+        let (input, output) = (Region::new(input, given.bytes), Region::new(output, taken.bytes));
+        let (sends, receives) = (given.blocks.clone(), taken.blocks.clone());
+        let typed = Some(Box::new(TypedBlocks::new(given, taken)));
+        Self { typed, ..Self::alltoall(comm, (input, sends), (output, receives)) }
+    }
+
+    /// The same among neighbours: `MPI_Neighbor_alltoallw` with as many as there are blocks.
+    #[must_use]
+    pub fn among_neighbours(self) -> Self {
+        let count = |blocks: &Blocks| if let Blocks::List(list) = blocks { list.len() } else { 0 };
+        let neighbours = Some(Neighbours::places([count(&self.receives), count(&self.sends)]));
+        Self { neighbours, ..self }
     }
 
     /// `MPI_Neighbor_allgather` and its form with a list, with so many sources and destinations.
@@ -324,6 +350,10 @@ impl Collective {
                 functions!("Neighbor_allgatherv", "neighbor_allgatherv")
             }
             (false, Kind::Alltoall) if near => functions!("Neighbor_alltoall", "neighbor_alltoall"),
+            (_, Kind::Alltoall) if near && self.typed.is_some() => {
+                functions!("Neighbor_alltoallw", "neighbor_alltoallw")
+            }
+            (_, Kind::Alltoall) if self.typed.is_some() => functions!("Alltoallw", "alltoallw"),
             (true, Kind::Alltoall) if near => {
                 functions!("Neighbor_alltoallv", "neighbor_alltoallv")
             }
@@ -378,6 +408,9 @@ impl Collective {
     pub fn buffers(&self) -> [Option<Region>; 2] {
         if self.in_place {
             return self.buffers_in_place();
+        }
+        if let Some(buffers) = self.typed.as_ref().and_then(|typed| typed.buffers()) {
+            return buffers.map(Some);
         }
         match self.kind {
             Kind::Barrier => [None, None],

@@ -354,6 +354,7 @@ impl Background {
         Begun { running, request, since }: &Begun,
         out: &mut Vec<LibraryAction>,
     ) -> Option<Wake> {
+        collective::unpack(&running.call, out);
         push_fact(running.left(*since), out);
         self.drop_freed(messages, (running.comm, running.call.comm));
         let key = Key::User(*request);

@@ -27,10 +27,11 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Between, Collective, Kind, Move, Round, Turn, Work};
+use crate::collectives::{At, Between, Blocks, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::packing::Task;
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
 #[cfg(feature = "mutants")]
@@ -308,6 +309,7 @@ impl Running {
         #[cfg(feature = "mutants")]
         let in_place = in_place && !messages.site().job.has(Mutant::NeverAside);
         let call = if in_place { put_aside(call, (rank.0, size), place, out) } else { call };
+        let call = if call.typed.is_some() { pack(call, place, out) } else { call };
         Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
 
@@ -554,6 +556,37 @@ fn put_aside(
     call
 }
 
+/// A collective with blocks of datatypes: those in pieces are packed.
+fn pack(mut call: Arc<Collective>, place: Place, out: &mut Vec<LibraryAction>) -> Arc<Collective> {
+    let Collective { input, output, sends, receives, typed, neighbours, .. } =
+        Arc::make_mut(&mut call);
+    let Some(typed) = typed else { return call };
+    let bytes = |blocks: &Blocks| blocks.extent(u32::MAX);
+    let packed = [bytes(sends), bytes(receives)];
+    [*input, *output] = typed.pack([*input, *output], packed, place.aside());
+    let goes = |place: usize| {
+        neighbours
+            .as_ref()
+            .is_none_or(|all| all.destinations.get(place).is_some_and(Option::is_some))
+    };
+    for copy in typed.copies(Task::Pack, (*input, sends), goes) {
+        out.emit(|| Action::Pack(copy));
+    }
+    call
+}
+
+/// Blocks that lie in pieces are unpacked.
+pub(super) fn unpack(call: &Collective, out: &mut Vec<LibraryAction>) {
+    let Some(typed) = &call.typed else { return };
+    let comes = |place: usize| {
+        let neighbours = call.neighbours.as_ref();
+        neighbours.is_none_or(|all| all.sources.get(place).is_some_and(Option::is_some))
+    };
+    for copy in typed.copies(Task::Unpack, (call.output, &call.receives), comes) {
+        out.emit(|| Action::Pack(copy));
+    }
+}
+
 /// The moves of a round, each with its request.
 fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     let numbered = (0_u16..=u16::MAX).zip(&round.moves);
@@ -562,6 +595,7 @@ fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
 
 /// The buffers belong to the program again, and the call returns.
 fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
+    unpack(&running.call, out);
     push_fact(running.left(0), out);
     for buffer in running.call.buffers().into_iter().flatten() {
         out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });

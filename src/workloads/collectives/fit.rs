@@ -35,7 +35,13 @@ pub(crate) fn fit(
     Seat { rank, size, other, degrees }: Seat,
     in_place: bool,
 ) -> Result<(), StatementError> {
-    if call.neighbours.is_some() {
+    if call.typed.is_some() {
+        // Its blocks lie where their datatypes say.
+        if call.neighbours.is_none() {
+            one_for_each(&call.sends, other.unwrap_or(size))?;
+            one_for_each(&call.receives, other.unwrap_or(size))?;
+        }
+    } else if call.neighbours.is_some() {
         among_neighbours(call, degrees.unwrap_or_default());
     } else if let Some(other) = other {
         between(call, (rank, size), other)?;

@@ -59,6 +59,8 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// How many of them make a communicator.
+    duplicating: u32,
     /// Its rank in communicators that it has asked for, and their sizes.
     places: BTreeMap<Comm, Seat>,
     /// The communicator that it asks for, before its next step.
@@ -173,6 +175,7 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            duplicating: 0,
             places: BTreeMap::new(),
             asking: None,
             prepared: BTreeMap::new(),
@@ -505,7 +508,7 @@ impl ProgramStream {
                 return Err(StatementError::WasFreed);
             }
         }
-        if call.comm().is_some_and(|comm| self.is_under_way(comm)) {
+        if self.duplicating > 0 && call.comm().is_some_and(|comm| self.is_under_way(comm)) {
             return Err(StatementError::UnderWay);
         }
         if let Call::Mprobe { message, .. } | Call::Improbe { message, .. } = call
@@ -909,6 +912,7 @@ impl ProgramStream {
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
+        self.duplicating += u32::from(of == Of::Duplicate);
         self.open[slot] = Some(Begun { buffer, of, lent: self.lending, step: self.last() });
     }
 
@@ -922,6 +926,7 @@ impl ProgramStream {
 
     fn end(&mut self, request: Handle, outcome: Outcome) -> Ending {
         let begun = self.open[request.0 as usize].take().expect("only open requests are asked");
+        self.duplicating -= u32::from(begun.of == Of::Duplicate);
         Ending::Over { outcome, buffer: begun.buffer }
     }
 

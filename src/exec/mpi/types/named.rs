@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::super::operators::Element;
+use super::super::operators::{Element, Value};
 use crate::functions as mpi5;
 use ::mpi::datatype::{Datatype, Primitive};
 use ::mpi::operator::Datatype as Number;
@@ -93,7 +93,12 @@ fn primitive(number: Number) -> Primitive {
 fn others() -> Vec<(u64, Named)> {
     use Primitive::{Byte, Char, Double, Float, Int16, Int32, Int64};
     let complex = |number| Some(Element::Complex(number));
-    let (single, double) = (complex(Number::Float), complex(Number::Double));
+    let [single, double] =
+        [Number::Float, Number::Double].map(|number| complex(Value::Number(number)));
+    // `long double` has its 80 bits on x86-64 only.
+    let is_known = cfg!(target_arch = "x86_64");
+    let extended = Some(Element::Extended).filter(|_| is_known);
+    let wide = complex(Value::Extended).filter(|_| is_known);
     let truth = Some(Element::Bool);
     let all = [
         (mpi5::CHAR, "CHAR", Char, 1, None),
@@ -121,9 +126,9 @@ fn others() -> Vec<(u64, Named)> {
         (mpi5::CXX_DOUBLE_COMPLEX, "CXX_DOUBLE_COMPLEX", Double, 2, double),
         (mpi5::DOUBLE_COMPLEX, "DOUBLE_COMPLEX", Double, 2, double),
         (mpi5::COMPLEX16, "COMPLEX16", Double, 2, double),
-        (mpi5::LONG_DOUBLE, "LONG_DOUBLE", Int64, 2, None),
-        (mpi5::C_LONG_DOUBLE_COMPLEX, "C_LONG_DOUBLE_COMPLEX", Int64, 4, None),
-        (mpi5::CXX_LONG_DOUBLE_COMPLEX, "CXX_LONG_DOUBLE_COMPLEX", Int64, 4, None),
+        (mpi5::LONG_DOUBLE, "LONG_DOUBLE", Int64, 2, extended),
+        (mpi5::C_LONG_DOUBLE_COMPLEX, "C_LONG_DOUBLE_COMPLEX", Int64, 4, wide),
+        (mpi5::CXX_LONG_DOUBLE_COMPLEX, "CXX_LONG_DOUBLE_COMPLEX", Int64, 4, wide),
     ];
     let named = |(handle, name, primitive, times, element)| {
         let one = Datatype::named(primitive);
@@ -136,13 +141,14 @@ fn others() -> Vec<(u64, Named)> {
 /// A value and an `int` behind it, with the extent that C gives such a structure.
 fn pairs() -> Vec<(u64, Named)> {
     use Primitive::{Double, Float, Int16, Int32, Int64};
-    let value = |number| Some(Element::Located(number));
+    let value = |number| Some(Element::Located(Value::Number(number)));
+    let extended = Some(Element::Located(Value::Extended)).filter(|_| cfg!(target_arch = "x86_64"));
     let all = [
         (mpi5::FLOAT_INT, "FLOAT_INT", Float, 1, 8, value(Number::Float)),
         (mpi5::DOUBLE_INT, "DOUBLE_INT", Double, 1, 16, value(Number::Double)),
         (mpi5::LONG_INT, "LONG_INT", Int64, 1, 16, value(Number::Int64)),
         (mpi5::SHORT_INT, "SHORT_INT", Int16, 1, 8, value(Number::Int16)),
-        (mpi5::LONG_DOUBLE_INT, "LONG_DOUBLE_INT", Int64, 2, 32, None),
+        (mpi5::LONG_DOUBLE_INT, "LONG_DOUBLE_INT", Int64, 2, 32, extended),
     ];
     let pair = |(handle, name, primitive, times, extent, element)| {
         let one = Datatype::named(primitive);

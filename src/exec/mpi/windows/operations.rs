@@ -168,7 +168,8 @@ impl Client {
         let number = match element {
             Some(Element::Number(number)) => number,
             // What is only moved is moved as bytes.
-            Some(Element::Complex(_) | Element::Bool | Element::Located(_)) | None => Number::Uint8,
+            Some(Element::Extended | Element::Complex(_) | Element::Bool | Element::Located(_))
+            | None => Number::Uint8,
         };
         match operator {
             mpi5::REPLACE => return Ok(Effect::Replace(number)),
