@@ -107,7 +107,7 @@ impl Client {
     fn set_of(&mut self, asked: &mut Asked<'_>, at: usize) -> Result<Arc<Group>, Fault> {
         self.session(asked)?;
         let name = asked.text(at)?;
-        let comm = match SETS.iter().position(|set| *set == name) {
+        let comm = match SETS.iter().position(|set| set.eq_ignore_ascii_case(&name)) {
             Some(0) => mpi5::COMM_WORLD,
             Some(_) => mpi5::COMM_SELF,
             None => {

@@ -5,6 +5,7 @@ mod constructors;
 mod contents;
 mod named;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::attributes::Kind;
@@ -17,6 +18,8 @@ pub(super) use contents::Contents;
 #[derive(Debug)]
 pub(super) struct Types {
     made: Table<Made>,
+    /// Names that the program has given to named types.
+    renamed: BTreeMap<u64, String>,
 }
 
 /// A datatype that the program has made.
@@ -30,7 +33,7 @@ struct Made {
 
 impl Types {
     pub(super) const fn new() -> Self {
-        Self { made: Table::new(7) }
+        Self { made: Table::new(7), renamed: BTreeMap::new() }
     }
 
     /// The tree of a handle.
@@ -157,6 +160,10 @@ impl Client {
                 made.name = name;
                 done()
             }
+            None if named::of(handle).is_some() => {
+                self.types.renamed.insert(handle, name);
+                done()
+            }
             None => Err(no_type(handle)),
         }
     }
@@ -164,7 +171,10 @@ impl Client {
     fn type_name(&self, asked: &mut Asked<'_>) -> Answer {
         let handle = asked.word(0);
         let name = match (named::of(handle), self.types.made.get(handle)) {
-            (Some(named), _) => format!("MPI_{}", named.name),
+            (Some(named), _) => match self.types.renamed.get(&handle) {
+                Some(name) => name.clone(),
+                None => format!("MPI_{}", named.name),
+            },
             (None, Some(made)) => made.name.clone(),
             (None, None) if handle == mpi5::DATATYPE_NULL => "MPI_DATATYPE_NULL".to_owned(),
             (None, None) => return Err(no_type(handle)),

@@ -35,7 +35,7 @@ fn numbers() -> Vec<(u64, Named)> {
         (mpi5::SHORT, "SHORT", Int16),
         (mpi5::INT, "INT", Int32),
         (mpi5::LONG, "LONG", Int64),
-        (mpi5::LONG_LONG, "LONG_LONG", Int64),
+        (mpi5::LONG_LONG, "LONG_LONG_INT", Int64),
         (mpi5::UNSIGNED_SHORT, "UNSIGNED_SHORT", Uint16),
         (mpi5::UNSIGNED, "UNSIGNED", Uint32),
         (mpi5::UNSIGNED_LONG, "UNSIGNED_LONG", Uint64),
