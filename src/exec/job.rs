@@ -43,7 +43,7 @@ pub struct Member {
     pub inside: Option<Inside>,
     /// The time in picoseconds, where the process has asked for it.
     pub time: Option<u64>,
-    /// Whether the process is about to be told the time.
+    /// Whether the process is about to read the time.
     pub reads_clock: bool,
     /// Whether the process is asked no more.
     pub is_over: bool,
@@ -329,7 +329,7 @@ impl ProcessMemory for JobMemory {
         self.noted(process, result);
     }
 
-    fn combine(&self, process: Process, number: u32, from: &[u8], into: &mut [u8], side: Side) {
+    fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side) {
         let mut member = self.0.member(process.0);
         let Member { client, place, .. } = &mut *member;
         match client.combine(place, number, from, into, side) {

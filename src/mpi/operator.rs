@@ -40,11 +40,8 @@ pub enum Datatype {
     Uint64,
     /// IEEE 754 binary32.
     Float,
-    /// What operators of a real program are about: elements of so many bytes.
-    Program {
-        /// Bytes of one element.
-        width: u32,
-    },
+    /// What operators of a real program are about; the operator says how wide one is.
+    Program,
 }
 
 impl Datatype {
@@ -64,15 +61,14 @@ impl Datatype {
         Self::Float,
     ];
 
-    /// Bytes of one element.
+    /// Bytes of one element; of what only its operator knows, 1.
     pub const fn width(self) -> u64 {
         match self {
-            Self::Int8 | Self::Uint8 => 1,
+            Self::Int8 | Self::Uint8 | Self::Program => 1,
             Self::Int16 | Self::Uint16 => 2,
             Self::Int32 | Self::Uint32 | Self::Float => 4,
             Self::Int64 | Self::Uint64 | Self::Double | Self::Int32Pair => 8,
             Self::Int64Pair => 16,
-            Self::Program { width } => width as u64,
         }
     }
 
@@ -87,11 +83,7 @@ impl Datatype {
             | Self::Uint16
             | Self::Uint32
             | Self::Uint64 => true,
-            Self::Float
-            | Self::Double
-            | Self::Int32Pair
-            | Self::Int64Pair
-            | Self::Program { .. } => false,
+            Self::Float | Self::Double | Self::Int32Pair | Self::Int64Pair | Self::Program => false,
         }
     }
 
@@ -110,7 +102,7 @@ impl Datatype {
             Self::Uint32 => "uint32",
             Self::Uint64 => "uint64",
             Self::Float => "float",
-            Self::Program { .. } => "elements of a program",
+            Self::Program => "elements of a program",
         }
     }
 }
@@ -151,9 +143,9 @@ pub enum Operator {
     /// An operator of a real program, whose process combines the elements.
     Program {
         /// The program's number for it.
-        number: u32,
-        /// Whether the order of two elements does not matter.
-        commutes: bool,
+        number: u16,
+        /// Bytes of one element.
+        width: u16,
     },
 }
 
@@ -177,7 +169,7 @@ impl Operator {
 
     /// Whether the order of two elements does not matter.
     pub const fn commutes(self) -> bool {
-        !matches!(self, Self::Affine { .. } | Self::Program { commutes: false, .. })
+        !matches!(self, Self::Affine { .. })
     }
 
     /// The name that scenarios use.
@@ -211,7 +203,7 @@ impl Operator {
             }
             Self::MaxLoc | Self::MinLoc => matches!(datatype, Datatype::Int32Pair),
             Self::Affine { .. } => matches!(datatype, Datatype::Int64Pair),
-            Self::Program { .. } => matches!(datatype, Datatype::Program { .. }),
+            Self::Program { .. } => matches!(datatype, Datatype::Program),
         }
     }
 }
@@ -251,13 +243,22 @@ impl Reduction {
     }
 
     /// Operator `number` of a real program, on elements of `width` bytes.
-    pub const fn of_program(number: u32, width: u32, commutes: bool) -> Self {
-        let operator = Operator::Program { number, commutes };
-        Self { operator, datatype: Datatype::Program { width }, in_order: false }
+    pub const fn of_program(number: u16, width: u16, commutes: bool) -> Self {
+        let operator = Operator::Program { number, width };
+        Self { operator, datatype: Datatype::Program, in_order: !commutes }
+    }
+
+    /// Bytes of one element.
+    pub const fn width(self) -> u64 {
+        if let Operator::Program { width, .. } = self.operator {
+            width as u64
+        } else {
+            self.datatype.width()
+        }
     }
 
     /// The number of the operator, where it is one of a real program: its process combines the elements.
-    pub const fn of_a_program(self) -> Option<u32> {
+    pub const fn of_a_program(self) -> Option<u16> {
         if let Operator::Program { number, .. } = self.operator { Some(number) } else { None }
     }
 
@@ -303,7 +304,7 @@ impl Reduction {
             Datatype::Double => each(from, into, side, |low, high| float::double(with, low, high)),
             Datatype::Int32Pair => each(from, into, side, |low, high| self.located(low, high)),
             Datatype::Int64Pair => each(from, into, side, |low, high| self.affine(low, high)),
-            Datatype::Program { .. } => {
+            Datatype::Program => {
                 panic!("the process of a rank combines by operators of its own")
             }
         }

@@ -18,5 +18,5 @@ pub trait ProcessMemory: Debug {
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]);
 
     /// Combines elements by operator number `number` of a process's program.
-    fn combine(&self, process: Process, number: u32, from: &[u8], into: &mut [u8], side: Side);
+    fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side);
 }

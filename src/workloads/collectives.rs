@@ -531,7 +531,7 @@ impl Reader<'_> {
     ) -> Option<Collective> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == op && kind.reduces())?;
         let reduction = ordered(self.diagnostics, node, path);
-        let width = reduction.datatype().width();
+        let width = reduction.width();
         if matches!(kind, Kind::ReduceScatter | Kind::ReduceScatterBlock) {
             let blocks = match node.get("counts").and_then(Node::elements) {
                 Some(list) => {

@@ -387,7 +387,7 @@ impl Reader<'_> {
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
-        let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
+        let width = chosen.call.reduction.map_or(1, |reduction| reduction.width());
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
         chosen.call.comm = named.comm;

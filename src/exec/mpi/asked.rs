@@ -238,6 +238,11 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// Numbers in words.
+pub(super) fn listed<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// The function returns `MPI_SUCCESS`.
 ///
 /// # Errors

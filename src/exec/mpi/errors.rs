@@ -13,7 +13,7 @@ pub(super) enum On {
     Object(u64),
 }
 
-/// Error handlers and what else the program has told of errors.
+/// Error handlers and what else the program has said of errors.
 #[derive(Debug)]
 pub(super) struct Errors {
     /// What the call that runs is about.

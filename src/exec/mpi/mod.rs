@@ -40,7 +40,7 @@ mod windows;
 use std::fmt::{Debug, Formatter};
 
 pub use asked::Asked;
-use asked::done;
+use asked::{done, listed};
 use attributes::Attributes;
 use comms::Comms;
 use errors::{Errors, On};
@@ -98,7 +98,7 @@ impl Debug for Step {
     fn fmt(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Returns(word) => write!(to, "returns {word}"),
-            Self::Calls(call, _) => write!(to, "calls {call:?}"),
+            Self::Calls(call, _) => to.debug_tuple("Calls").field(call).finish(),
             Self::Clock => to.write_str("returns the time"),
             Self::Aborts(status) => write!(to, "aborts with {status}"),
         }

@@ -102,12 +102,14 @@ impl Operators {
         Self { made: Table::new(6), foreign: Vec::new() }
     }
 
-    fn number(&mut self, foreign: Foreign) -> u32 {
+    fn number(&mut self, foreign: Foreign) -> Result<u16, Fault> {
         let at = self.foreign.iter().position(|known| *known == foreign).unwrap_or_else(|| {
             self.foreign.push(foreign);
             self.foreign.len() - 1
         });
-        u32::try_from(at).expect("fewer than 2^32 operators")
+        u16::try_from(at).map_err(|_| {
+            Fault::not_carried("the simulator does not carry more than 65,536 operators of a rank")
+        })
     }
 }
 
@@ -136,7 +138,7 @@ impl Client {
         let tree = self.types.committed(datatype)?.clone();
         if let Some(made) = self.operators.made.get(handle).copied() {
             let width = tree.size();
-            let number = self.operators.number(Foreign::Function { made, datatype, tree });
+            let number = self.operators.number(Foreign::Function { made, datatype, tree })?;
             return foreign(number, width, made.commutes);
         }
         let Some(operator) = predefined(handle) else {
@@ -153,7 +155,7 @@ impl Client {
         if !takes(operator, on) {
             return Err(undefined(operator, datatype));
         }
-        let number = self.operators.number(Foreign::Known { operator: handle, on });
+        let number = self.operators.number(Foreign::Known { operator: handle, on })?;
         foreign(number, tree.size(), true)
     }
 
@@ -218,12 +220,12 @@ impl Client {
     pub(crate) fn combine(
         &mut self,
         place: &mut Place,
-        number: u32,
+        number: u16,
         from: &[u8],
         into: &mut [u8],
         side: Side,
     ) -> Result<(), Fault> {
-        match self.operators.foreign[number as usize].clone() {
+        match self.operators.foreign[usize::from(number)].clone() {
             Foreign::Known { operator, on } => {
                 known(operator, on, from, into, side);
                 Ok(())
@@ -262,7 +264,7 @@ impl Client {
         if made.is_large {
             place.process.put(room, &count.to_ne_bytes());
         } else {
-            let count = i32::try_from(count).expect("an int counts what MPI has been told");
+            let count = i32::try_from(count).expect("an int counts the elements");
             place.process.put(room, &count.to_ne_bytes());
         }
         place.process.put(room + 8, &datatype.to_ne_bytes());
@@ -272,8 +274,8 @@ impl Client {
     }
 }
 
-fn foreign(number: u32, width: u64, commutes: bool) -> Result<Reduction, Fault> {
-    match u32::try_from(width) {
+fn foreign(number: u16, width: u64, commutes: bool) -> Result<Reduction, Fault> {
+    match u16::try_from(width) {
         Ok(width) if width > 0 => Ok(Reduction::of_program(number, width, commutes)),
         Ok(_) | Err(_) => Err(Fault::not_carried(format!(
             "the simulator does not carry reductions of elements of {width} bytes"

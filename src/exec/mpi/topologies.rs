@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::comms::none_made;
-use super::{Answer, Asked, Client, Fault, Step, done, mpi5};
+use super::{Answer, Asked, Client, Fault, Step, done, listed, mpi5};
 use ::mpi::cartesian::{Cartesian, CartesianError, Dimension};
 use ::mpi::envelope::Rank;
 use ::mpi::topology::Neighbours;
@@ -164,7 +164,7 @@ impl Client {
             return wrong(format!("a graph of {count} nodes for {size} ranks"));
         }
         if ends.first().is_some_and(|end| *end < 0) || !ends.is_sorted() {
-            return wrong(format!("the index of a graph grows from 0: {ends:?}"));
+            return wrong(format!("the index of a graph grows from 0: {}", listed(&ends)));
         }
         let edges =
             asked.ints(at + 2, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;

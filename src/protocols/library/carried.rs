@@ -12,13 +12,13 @@ pub(super) struct Carried {
     /// By the first chunks of messages to GPU memory, for each thread that receives one.
     chunks: BTreeMap<Thread, Option<u64>>,
     /// By the messages of each duplicate of a communicator that is under way.
-    words: BTreeMap<u16, u64>,
+    words: Option<Box<BTreeMap<u16, u64>>>,
 }
 
 impl Carried {
     /// For so many threads.
     pub(super) fn new(threads: usize) -> Self {
-        Self { inner: vec![0; threads], chunks: BTreeMap::new(), words: BTreeMap::new() }
+        Self { inner: vec![0; threads], chunks: BTreeMap::new(), words: None }
     }
 
     /// A receive is matched with a message that carries `word`.
@@ -32,7 +32,7 @@ impl Carried {
                 }
             }
             Key::Later(slot, 0) => {
-                if let Some(number) = self.words.get_mut(&slot) {
+                if let Some(number) = self.words.as_mut().and_then(|words| words.get_mut(&slot)) {
                     *number = word;
                 }
             }
@@ -54,7 +54,7 @@ impl Carried {
         if let Key::Inner(thread) = key {
             self.inner[usize::from(thread.0)]
         } else if let Key::Later(slot, _) = key {
-            self.words[&slot]
+            self.words.as_ref().expect("a duplicate is under way")[&slot]
         } else {
             unreachable!("{key:?} is no receive of an agreement")
         }
@@ -62,12 +62,14 @@ impl Carried {
 
     /// A duplicate is under way in this slot.
     pub(super) fn await_word(&mut self, slot: u16) {
-        self.words.insert(slot, 0);
+        self.words.get_or_insert_default().insert(slot, 0);
     }
 
     /// The duplicate of this slot is over.
     pub(super) fn end_words(&mut self, slot: u16) {
-        self.words.remove(&slot);
+        if let Some(words) = &mut self.words {
+            words.remove(&slot);
+        }
     }
 
     /// A thread receives a message to GPU memory: its first chunk is [`Key::Part`] 1.

@@ -1,6 +1,6 @@
 //! What programs ask of a topology, without a message.
 
-use super::super::{Answer, Asked, Client, Fault, done, mpi5};
+use super::super::{Answer, Asked, Client, Fault, done, listed, mpi5};
 use super::{Graph, Near, Topology, balance, positions, wrong_grid};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
@@ -211,13 +211,13 @@ fn dims_create(asked: &mut Asked<'_>) -> Answer {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a grid of {nodes} nodes")));
     };
     if extents.iter().any(|extent| *extent < 0) {
-        return wrong(format!("a negative dimension: {extents:?}"));
+        return wrong(format!("a negative dimension: {}", listed(&extents)));
     }
     let given = extents.iter().filter(|extent| **extent > 0);
     let given = given.fold(1, |all: u64, extent| all.saturating_mul(extent.unsigned_abs().into()));
     let open = extents.iter().filter(|extent| **extent == 0).count();
     if u64::from(nodes) % given != 0 || open == 0 && u64::from(nodes) != given {
-        return wrong(format!("{nodes} nodes in a grid of {extents:?}"));
+        return wrong(format!("{nodes} nodes in a grid of {}", listed(&extents)));
     }
     let rest = u32::try_from(u64::from(nodes) / given).expect("a part of the nodes");
     let found = balance::factors(rest, open);

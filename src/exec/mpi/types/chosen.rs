@@ -1,7 +1,7 @@
 //! Datatypes that a program chooses by what they hold: numbers of Fortran by their precision and range, and pairs by
 //! their value.
 
-use super::super::{Answer, Asked, Client, Fault, done, mpi5};
+use super::super::{Answer, Asked, Client, Fault, done, listed, mpi5};
 use super::{Contents, named};
 
 impl Client {
@@ -21,7 +21,7 @@ impl Client {
     fn chosen(&mut self, asked: &mut Asked<'_>, combiner: i32, count: usize) -> Answer {
         let integers: Vec<i64> = (0..count).map(|at| asked.int(at).into()).collect();
         let Some(like) = like(combiner, &integers) else {
-            let why = format!("no number here has the digits and exponents {integers:?}");
+            let why = format!("no number here has the digits and exponents {}", listed(&integers));
             return Err(Fault::new(mpi5::ERR_ARG, why));
         };
         let known = self.types.made.iter().find(|(_, made)| {

@@ -83,7 +83,7 @@ fn primitive(number: Number) -> Primitive {
         Number::Int64 | Number::Uint64 => Primitive::Int64,
         Number::Float => Primitive::Float,
         Number::Double => Primitive::Double,
-        Number::Int32Pair | Number::Int64Pair | Number::Program { .. } => {
+        Number::Int32Pair | Number::Int64Pair | Number::Program => {
             unreachable!("it is no single number")
         }
     }

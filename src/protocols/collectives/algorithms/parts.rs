@@ -10,7 +10,7 @@ pub(super) fn parts(
     (low, high): (u32, u32),
     buffer: Region,
 ) -> Region {
-    let width = task.reduction.map_or(1, |reduction| reduction.datatype().width());
+    let width = task.reduction.map_or(1, |reduction| reduction.width());
     share(buffer, (task.input.len, width), count, (low, high))
 }
 
