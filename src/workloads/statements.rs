@@ -33,6 +33,7 @@ pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
+use mpi::operator::Reduction;
 use named::{Buffers, Types};
 use one_sided::OneSided;
 use partitions::Partitions;
@@ -387,7 +388,7 @@ impl Reader<'_> {
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
-        let width = chosen.call.reduction.map_or(1, |reduction| reduction.width());
+        let width = chosen.call.reduction.map_or(1, Reduction::width);
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
         chosen.call.comm = named.comm;

@@ -319,7 +319,7 @@ impl Collective {
             | Kind::Scan
             | Kind::Exscan => bytes,
         };
-        let width = self.reduction.map(|reduction| reduction.width());
+        let width = self.reduction.map(Reduction::width);
         let elements = width.and_then(|width| Some(total? / width));
         let commutative = self.commutes();
         Facts { bytes, total, elements, ranks, ranks_per_node, commutative }

@@ -12,8 +12,12 @@ pub(super) struct Carried {
     /// By the first chunks of messages to GPU memory, for each thread that receives one.
     chunks: BTreeMap<Thread, Option<u64>>,
     /// By the messages of each duplicate of a communicator that is under way.
-    words: Option<Box<BTreeMap<u16, u64>>>,
+    words: Option<Box<Words>>,
 }
+
+/// The last number that came for each duplicate, by its slot.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Words(BTreeMap<u16, u64>);
 
 impl Carried {
     /// For so many threads.
@@ -32,7 +36,7 @@ impl Carried {
                 }
             }
             Key::Later(slot, 0) => {
-                if let Some(number) = self.words.as_mut().and_then(|words| words.get_mut(&slot)) {
+                if let Some(number) = self.words.as_mut().and_then(|words| words.0.get_mut(&slot)) {
                     *number = word;
                 }
             }
@@ -54,7 +58,7 @@ impl Carried {
         if let Key::Inner(thread) = key {
             self.inner[usize::from(thread.0)]
         } else if let Key::Later(slot, _) = key {
-            self.words.as_ref().expect("a duplicate is under way")[&slot]
+            self.words.as_ref().expect("a duplicate is under way").0[&slot]
         } else {
             unreachable!("{key:?} is no receive of an agreement")
         }
@@ -62,13 +66,13 @@ impl Carried {
 
     /// A duplicate is under way in this slot.
     pub(super) fn await_word(&mut self, slot: u16) {
-        self.words.get_or_insert_default().insert(slot, 0);
+        self.words.get_or_insert_default().0.insert(slot, 0);
     }
 
     /// The duplicate of this slot is over.
     pub(super) fn end_words(&mut self, slot: u16) {
         if let Some(words) = &mut self.words {
-            words.remove(&slot);
+            words.0.remove(&slot);
         }
     }
 
