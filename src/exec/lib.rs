@@ -17,6 +17,7 @@ pub mod choose;
 pub mod exposed;
 pub mod job;
 pub mod mpi;
+pub mod place;
 pub mod program;
 pub mod ranks;
 pub mod wire;

@@ -2,7 +2,7 @@
 
 use super::{Answer, Fault, Step};
 use crate::functions::{self as mpi5, Function};
-use crate::job::Place;
+use crate::place::Place;
 use crate::ranks::Request;
 
 /// A function that a process has called.

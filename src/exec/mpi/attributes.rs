@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Answer, Asked, Client, Fault, done, mpi5};
-use crate::job::Place;
+use crate::place::Place;
 use ::mpi::envelope::TAG_UB;
 
 /// Which objects a key is for.

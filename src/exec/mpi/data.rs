@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Client, Fault, mpi5};
-use crate::job::Place;
+use crate::place::Place;
 use crate::ranks::RankError;
 use ::mpi::datatype::Datatype;
 use protocols::arguments::Buffer;

@@ -311,16 +311,7 @@ fn received(asked: &mut Asked<'_>, at: usize, reply: &Reply) -> Answer {
     let Reply::Outcome(outcome) = reply else { return done() };
     let to = asked.word(at);
     statuses::put(asked, to, Some(*outcome));
-    truncated(*outcome)
-}
-
-/// The error of an operation that has ended with one.
-pub(super) fn truncated(outcome: Outcome) -> Answer {
-    if let Outcome::Truncated(status) = outcome {
-        let why = format!("the message is longer than the {} bytes of its buffer", status.count);
-        return Err(Fault::new(mpi5::ERR_TRUNCATE, why));
-    }
-    done()
+    statuses::truncated(*outcome)
 }
 
 /// Whether a probe has found a message; then its status.

@@ -57,7 +57,7 @@ use windows::Windows;
 use super::choose::Choose;
 use super::exposed::Exposed;
 use super::functions::{self as mpi5, Function};
-use super::job::Place;
+use super::place::Place;
 use super::ranks::{RankError, Request};
 use super::wire;
 use protocols::call::{Call, Reply};

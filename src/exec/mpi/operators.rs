@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::data::elements;
 use super::{Answer, Asked, Client, Fault, Table, done, mpi5};
-use crate::job::Place;
+use crate::place::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::{Datatype, Operator, Reduction, Side};
 use extended::Extended;

@@ -8,7 +8,6 @@ mod looking;
 use std::sync::Arc;
 
 use super::data::Held;
-use super::messages::truncated;
 use super::{Answer, Asked, Client, Fault, Step, Table, done, mpi5, statuses};
 use protocols::arguments::{Outcome, Requests as Set};
 use protocols::asked::{Asked as Asks, OfRequest};
@@ -227,7 +226,7 @@ impl Client {
         self.errors.on = super::On::Object(self.requests.of(request).comm);
         self.over(asked, variable, request)?;
         statuses::put(asked, status, Some(outcome));
-        truncated(outcome)
+        statuses::truncated(outcome)
     }
 
     fn wait(&mut self, asked: &mut Asked<'_>) -> Answer {

@@ -23,6 +23,15 @@ pub(super) const fn error(outcome: Option<Outcome>) -> i32 {
     }
 }
 
+/// The error of an operation that has ended with one.
+pub(super) fn truncated(outcome: Outcome) -> Answer {
+    if let Outcome::Truncated(status) = outcome {
+        let why = format!("the message is longer than the {} bytes of its buffer", status.count);
+        return Err(Fault::new(mpi5::ERR_TRUNCATE, why));
+    }
+    done()
+}
+
 /// Writes a status, without its error; without an outcome the empty one.
 pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
     if to == 0 {
