@@ -204,6 +204,9 @@ impl Client {
             Ok(0) | Err(_) => 0,
             Ok(bytes) => asked.place.process.allocate(bytes)?,
         };
+        if base == 0 && bytes > 0 {
+            return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {bytes} bytes are left")));
+        }
         let part = Part { base, bytes, unit: asked.long(1) };
         let kind = (Flavor::Allocate, mpi5::WIN_FLAVOR_ALLOCATE);
         let comm = asked.word(3);
