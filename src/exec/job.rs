@@ -76,12 +76,17 @@ impl std::fmt::Debug for Member {
 
 impl Job {
     /// Starts one process for each rank. Where one cannot be started the job has failed.
-    pub fn start(size: u32, image: &Image, choose: &Choose) -> Arc<Self> {
+    pub fn start(
+        size: u32,
+        image: &Image,
+        node_of: impl Fn(u32) -> u32,
+        choose: &Choose,
+    ) -> Arc<Self> {
         let exposed = Exposed::new(size);
         let start = |rank| {
             let process = Rank::start(rank, image)?;
             let place = Place::new(process);
-            let client = Client::new(rank, size, &exposed, choose.clone());
+            let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
             Ok(Mutex::new(Member {
                 client,
                 place,

@@ -121,7 +121,8 @@ impl Workload for Exec {
             let placed = choices.chosen(call.clone()).placed(group.size(), 1, node_of);
             placed.unwrap_or(call)
         };
-        let job = Job::start(self.form.processes, &image, &Choose::new(choose));
+        let node_of = |process| placement.node_of(process, nodes);
+        let job = Job::start(self.form.processes, &image, node_of, &Choose::new(choose));
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 

@@ -37,7 +37,7 @@ impl Client {
             F::Abort => Ok(Step::Aborts(asked.int(1))),
             F::Pcontrol => done(),
             F::Get_processor_name => {
-                asked.put_text(0, &format!("rank-{}", self.rank), 256);
+                asked.put_text(0, &format!("node{}", self.node), 256);
                 done()
             }
             F::Get_library_version => {

@@ -141,6 +141,7 @@ impl From<RankError> for Fault {
 #[derive(Debug)]
 pub struct Client {
     rank: u32,
+    node: u32,
     stage: Stage,
     /// How many callbacks the process is in.
     callbacks: u32,
@@ -171,10 +172,11 @@ enum Stage {
 }
 
 impl Client {
-    /// Rank `rank` of `size`, of a job whose processes expose memory and whose collectives choose so.
-    pub fn new(rank: u32, size: u32, exposed: &Exposed, choose: Choose) -> Self {
+    /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so.
+    pub fn new((rank, size): (u32, u32), node: u32, exposed: &Exposed, choose: Choose) -> Self {
         Self {
             rank,
+            node,
             stage: Stage::Before,
             callbacks: 0,
             attached: None,
