@@ -18,12 +18,25 @@ use form::codes;
 /// Names a folder with another MPI library (`lib/libmpi_abi.so.1`, `include/mpi.h`), for packagers.
 const ELSEWHERE: &str = "MPISIM_MPI";
 
+/// `mpicc` and `mpicxx`: they need nothing of mpisim but the folder that they lie in.
+const WRAPPER: &str = "\
+#!/bin/sh
+folder=$(CDPATH= cd -- \"$(dirname -- \"$0\")/..\" && pwd)
+if [ \"$1\" = -show ]; then
+    echo COMPILER -I\"$folder/include\" -L\"$folder/lib\" -lmpi_abi
+    exit
+fi
+exec COMPILER -I\"$folder/include\" \"$@\" -L\"$folder/lib\" -lmpi_abi
+";
+
 /// Runs the user's C compiler with our header and library.
 pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
     let folder = installed()?;
     let named = env::var_os("CC").map(|name| name.to_string_lossy().into_owned());
     // Where `mpicc` stands in for the compiler, it must not call itself.
-    let compiler = named.filter(|name| !name.ends_with("mpicc")).unwrap_or_else(|| "cc".to_owned());
+    let is_wrapper =
+        |name: &String| name.split_whitespace().next().is_none_or(|word| word.ends_with("mpicc"));
+    let compiler = named.filter(|name| !is_wrapper(name)).unwrap_or_else(|| "cc".to_owned());
     let mut words: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
     words.push(format!("-I{}", folder.join("include").display()));
     words.extend(arguments.iter().cloned());
@@ -74,7 +87,7 @@ fn cache() -> PathBuf {
 
 /// A name for the content of header and library.
 fn content() -> String {
-    let parts = [LIBRARY, HEADER.as_bytes()];
+    let parts = [LIBRARY, HEADER.as_bytes(), WRAPPER.as_bytes()];
     engine::Digest::of_digests(parts.map(engine::Digest::of_bytes)).to_string()
 }
 
@@ -87,9 +100,11 @@ fn install(folder: &Path) -> io::Result<()> {
     fs::write(draft.join("lib/libmpi_abi.so.1"), LIBRARY)?;
     std::os::unix::fs::symlink("libmpi_abi.so.1", draft.join("lib/libmpi_abi.so"))?;
     fs::write(draft.join("include/mpi.h"), HEADER)?;
-    let mpicc = draft.join("bin/mpicc");
-    fs::write(&mpicc, format!("#!/bin/sh\nexec {} cc -- \"$@\"\n", env::current_exe()?.display()))?;
-    fs::set_permissions(&mpicc, fs::Permissions::from_mode(0o755))?;
+    for (name, compiler) in [("mpicc", "${MPISIM_CC:-cc}"), ("mpicxx", "${MPISIM_CXX:-c++}")] {
+        let wrapper = draft.join("bin").join(name);
+        fs::write(&wrapper, WRAPPER.replace("COMPILER", compiler))?;
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755))?;
+    }
     let pkgconfig = format!(
         "prefix={}\nName: mpi\nDescription: MPI 5.0 of mpisim\nVersion: {}\nCflags: -I${{prefix}}/include\n\
          Libs: -L${{prefix}}/lib -lmpi_abi\n",

@@ -97,7 +97,14 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
             tell_of_communicators(terminal, &plan);
         }
     }
-    Ok(exit)
+    Ok(program_status(arguments, &result).unwrap_or(exit))
+}
+
+/// The exit status of the program that `mpisim exec` has run, where it ended with one: as a shell has it, in 8 bits.
+fn program_status(arguments: &RunArguments, result: &RunResult) -> Option<u8> {
+    arguments.text.as_ref()?;
+    let status = result.points.first()?.exit_status?;
+    u8::try_from(status & 0xff).ok().filter(|status| *status != 0)
 }
 
 /// Refuses columns that no point has.

@@ -278,6 +278,13 @@ pub(crate) fn client() -> String {
     text
 }
 
+/// Whether a function is the twin of another one, which takes the same arguments in the same order: those with large
+/// counts that the table lists itself have others.
+fn is_twin(name: &str, other: &str) -> bool {
+    let listed = |line: &str| line.starts_with(&format!("{name}("));
+    name.strip_suffix("_c") == Some(other) && !lines(FUNCTIONS).any(listed)
+}
+
 /// An enum of all functions, in the order of their numbers.
 pub(crate) fn numbers() -> String {
     let mut text = String::from(
@@ -297,7 +304,18 @@ pub(crate) fn numbers() -> String {
     for name in &names {
         line(&mut text, format_args!("            Self::{name} => \"MPI_{name}\","));
     }
-    text.push_str("        }\n    }\n}\n\n");
+    text.push_str("        }\n    }\n\n    /// The function without large counts, and whether this is its form with them.\n");
+    text.push_str(
+        "    #[allow(clippy::wildcard_enum_match_arm, reason = \"all others have no twin\")]\n",
+    );
+    text.push_str("    pub const fn base(self) -> (Self, bool) {\n        match self {\n");
+    for pair in names.windows(2).filter(|pair| is_twin(&pair[1], &pair[0])) {
+        line(
+            &mut text,
+            format_args!("            Self::{} => (Self::{}, true),", pair[1], pair[0]),
+        );
+    }
+    text.push_str("            other => (other, false),\n        }\n    }\n}\n\n");
     for (kind, name, value) in constants() {
         // No name of Rust begins with a digit.
         let name =

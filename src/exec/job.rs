@@ -1,18 +1,23 @@
 //! The processes of a job, and what the simulator keeps of them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::ranks::{Image, Rank, RankError, ending};
-use protocols::arguments::Buffer;
+use super::choose::Choose;
+use super::exposed::Exposed;
+use super::functions::Function;
+use super::mpi::{Client, Fault, Then};
+use super::place::Place;
+use super::ranks::{Image, Rank, RankError, Request, ending};
+use ::mpi::operator::Side;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
+use protocols::space::Space;
 
 /// All processes of a job; they end with its last owner.
 #[derive(Debug)]
 pub struct Job {
     size: u32,
-    ranks: Vec<Mutex<Place>>,
+    members: Vec<Mutex<Member>>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -27,52 +32,77 @@ pub struct Failure {
     pub status: Option<i32>,
 }
 
-/// One rank's process and its buffers.
-#[derive(Debug)]
-pub struct Place {
-    /// The process.
-    pub process: Rank,
-    /// The number of the buffer that begins at an address, and the address of each number. An address keeps its
-    /// number: the HCA's registration cache knows buffers by it.
-    numbers: BTreeMap<u64, u32>,
-    addresses: Vec<u64>,
+/// One rank: what MPI knows of it, its process, and how far the two have come.
+pub struct Member {
+    /// What MPI knows of the rank.
+    pub client: Client,
+    /// The process and its buffers.
+    pub place: Place,
+    /// The call that the process is in, or its last one.
+    pub inside: Option<Inside>,
+    /// The time in picoseconds, where the process has asked for it.
+    pub time: Option<u64>,
+    /// Whether the process is about to read the time.
+    pub reads_clock: bool,
+    /// Whether the process is asked no more.
+    pub is_over: bool,
 }
 
-impl Place {
-    /// The buffer of `bytes` bytes at an address of the process.
-    ///
-    /// # Panics
-    ///
-    /// With more than 2^31 different addresses.
-    pub fn buffer(&mut self, address: u64, bytes: u64) -> Buffer {
-        let next =
-            Buffer::OWN + u32::try_from(self.addresses.len()).expect("fewer than 2^31 buffers");
-        let id = *self.numbers.entry(address).or_insert(next);
-        if id == next {
-            self.addresses.push(address);
-        }
-        Buffer { id, bytes }
-    }
+/// A call of a process.
+pub struct Inside {
+    /// Which function.
+    pub function: Function,
+    /// With its arguments.
+    pub request: Request,
+    /// What becomes of the library's reply, where one is waited for.
+    pub then: Option<Then>,
+}
 
-    fn address(&self, buffer: u32) -> u64 {
-        self.addresses[(buffer - Buffer::OWN) as usize]
+impl Member {
+    /// The name of the process's last call.
+    fn last(&self) -> &'static str {
+        self.inside.as_ref().map_or("its start", |inside| inside.function.name())
+    }
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Member")
+            .field("client", &self.client)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 
 impl Job {
     /// Starts one process for each rank. Where one cannot be started the job has failed.
-    pub fn start(size: u32, image: &Image) -> Arc<Self> {
+    pub fn start(
+        size: u32,
+        image: &Image,
+        node_of: impl Fn(u32) -> u32,
+        choose: &Choose,
+    ) -> Arc<Self> {
+        let exposed = Exposed::new(size);
         let start = |rank| {
             let process = Rank::start(rank, image)?;
-            Ok(Mutex::new(Place { process, numbers: BTreeMap::new(), addresses: Vec::new() }))
+            let place = Place::new(process);
+            let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
+            Ok(Mutex::new(Member {
+                client,
+                place,
+                inside: None,
+                time: None,
+                reads_clock: false,
+                is_over: false,
+            }))
         };
-        let (ranks, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
-            Ok(ranks) => (ranks, None),
+        let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
+            Ok(members) => (members, None),
             Err(error) => {
                 (Vec::new(), Some(Failure { rank: 0, what: error.to_string(), status: None }))
             }
         };
-        Arc::new(Self { size, ranks, failure: Mutex::new(failure) })
+        Arc::new(Self { size, members, failure: Mutex::new(failure) })
     }
 
     /// How many ranks there are.
@@ -80,10 +110,10 @@ impl Job {
         self.size
     }
 
-    /// One rank's process.
-    pub fn place(&self, rank: u32) -> MutexGuard<'_, Place> {
+    /// One rank.
+    pub fn member(&self, rank: u32) -> MutexGuard<'_, Member> {
         // A panic of another thread ends the run anyhow.
-        self.ranks[rank as usize].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.members[rank as usize].lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The first failure, if something has failed.
@@ -101,8 +131,9 @@ impl Job {
     }
 
     /// Notes that a rank's process cannot be asked or answered any more.
-    pub fn lost(&self, rank: u32, last: &str, error: &RankError) {
-        let status = self.place(rank).process.wait_a_moment();
+    pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
+        let last = member.last();
+        let status = member.place.process.wait_a_moment();
         let how = status.map_or_else(
             || error.to_string(),
             |status| format!("its process has ended by {}", ending(status)),
@@ -116,8 +147,10 @@ impl Job {
 
     /// Notes the end of a process that has closed the channel: a failure before `MPI_Finalize`, and with an exit
     /// status other than 0.
-    pub fn ended(&self, rank: u32, last: &str, is_final: bool) {
-        let status = self.place(rank).process.wait_a_moment();
+    pub fn ended(&self, member: &mut Member, rank: u32) {
+        let last = member.last();
+        let is_final = member.inside.is_some() && member.client.may_end();
+        let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) {
             return;
         }
@@ -127,7 +160,8 @@ impl Job {
         } else {
             format!(" before MPI_Finalize; its last call was {last}")
         };
-        let what = format!("rank {rank}: its process has ended by {how}{last}");
+        let refused = member.client.refusal();
+        let what = format!("rank {rank}: its process has ended by {how}{last}{refused}");
         self.fail(Failure { rank, what, status: status.and_then(|status| status.code()) });
     }
 }
@@ -145,17 +179,28 @@ impl JobMemory {
 }
 
 impl ProcessMemory for JobMemory {
-    fn read(&self, process: Process, buffer: u32, offset: u64, into: &mut [u8]) {
-        let mut place = self.0.place(process.0);
-        let address = place.address(buffer).wrapping_add(offset);
-        let result = place.process.read(address, into);
+    fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.read(space, offset, into);
         self.noted(process, result);
     }
 
-    fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]) {
-        let mut place = self.0.place(process.0);
-        let address = place.address(buffer).wrapping_add(offset);
-        let result = place.process.write(address, bytes);
+    fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.write(space, offset, bytes);
         self.noted(process, result);
+    }
+
+    fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side) {
+        let mut member = self.0.member(process.0);
+        let Member { client, place, .. } = &mut *member;
+        match client.combine(place, number, from, into, side) {
+            Ok(()) => {}
+            Err(Fault::Lost(error)) => self.0.lost(&mut member, process.0, &error),
+            Err(Fault::Error { why, .. }) => {
+                let what = format!("rank {}, in an operator of its own: {why}", process.0);
+                self.0.fail(Failure { rank: process.0, what, status: None });
+            }
+        }
     }
 }

@@ -13,8 +13,11 @@
 //! | [`mpi`] | see what a function's arguments mean |
 //! | [`program`] | see how a process becomes the program of a rank |
 
+pub mod choose;
+pub mod exposed;
 pub mod job;
 pub mod mpi;
+pub mod place;
 pub mod program;
 pub mod ranks;
 pub mod wire;

@@ -181,6 +181,68 @@ impl Rank {
         self.flush()
     }
 
+    /// The process calls a function of its own with these words; what it returns comes as a request, after those of
+    /// the calls that it makes meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks.
+    pub fn call_back(&mut self, function: u64, words: [u64; 6]) -> Result<(), RankError> {
+        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
+        self.frame(wire::CALL, function, &bytes);
+        self.flush()
+    }
+
+    /// Memory of the process's own, aligned to 64 bytes; 0 where it has none left.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, or the process does not tell where.
+    pub fn allocate(&mut self, bytes: u64) -> Result<u64, RankError> {
+        self.frame(wire::ALLOCATE, bytes, &[]);
+        self.flush()?;
+        match self.request()? {
+            Some(request) if request.function == wire::RESULT => Ok(request.word(0)),
+            Some(_) | None => Err(self.nonsense()),
+        }
+    }
+
+    /// The process frees what it has allocated, before its function returns.
+    pub fn free(&mut self, address: u64) {
+        if address != 0 {
+            self.frame(wire::FREE, address, &[]);
+        }
+    }
+
+    /// Maps a file into the process's memory; 0 where the system does not.
+    ///
+    /// # Errors
+    ///
+    /// When the pipe breaks, or the process does not tell where.
+    pub fn map(&mut self, path: &str, bytes: u64) -> Result<u64, RankError> {
+        self.frame(wire::MAP, bytes, path.as_bytes());
+        self.flush()?;
+        match self.request()? {
+            Some(request) if request.function == wire::RESULT => Ok(request.word(0)),
+            Some(_) | None => Err(self.nonsense()),
+        }
+    }
+
+    /// The process unmaps what it has mapped, before its function returns.
+    pub fn unmap(&mut self, address: u64, bytes: u64) {
+        self.frame(wire::UNMAP, address, &bytes.to_ne_bytes());
+    }
+
+    /// The error of a process that writes something else than it is asked for.
+    pub const fn nonsense(&self) -> RankError {
+        RankError::Nonsense { rank: self.number }
+    }
+
+    /// The error of a process that ends while it runs a function that MPI has called.
+    pub fn ended_in_callback(&self) -> RankError {
+        self.broken(io::ErrorKind::UnexpectedEof.into())
+    }
+
     /// The process ends with this exit status, and runs its exit handlers.
     ///
     /// # Errors

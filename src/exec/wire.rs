@@ -4,13 +4,13 @@
 //! `function: u32, words: u32, cpu: u64`, and its words of 8 bytes, all in the byte order of the machine, in one
 //! write of at most [`REQUEST_MOST`] bytes. An answer is any number of frames: a head of 24 bytes,
 //! `kind: u32, unused: u32, value: u64, length: u64`, and `length` bytes. [`RETURN`] is the last frame of an answer;
-//! after [`READ`], [`CALL`] and [`ALLOCATE`] the process speaks, and the answer goes on.
+//! after [`READ`], [`CALL`], [`ALLOCATE`] and [`MAP`] the process speaks, and the answer goes on.
 
 /// The environment variable that names the two descriptors, as `read,write`.
 pub const CHANNEL: &str = "MPISIM_CHANNEL";
 
 /// Which form of the wire this is; it stands in the first request of the process.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Bytes of a request's head.
 pub const REQUEST_HEAD: usize = 16;
@@ -38,6 +38,10 @@ pub const READ: u32 = 2;
 pub const CALL: u32 = 3;
 /// The process allocates `value` bytes, aligned to 64, and tells where.
 pub const ALLOCATE: u32 = 4;
+/// The process maps `value` bytes of the file that the frame's bytes name, and tells where.
+pub const MAP: u32 = 7;
+/// The process unmaps what it has mapped at `value`: as many bytes as the frame's one word says.
+pub const UNMAP: u32 = 8;
 /// The process frees what it has allocated at `value`.
 pub const FREE: u32 = 5;
 /// The process ends with exit status `value`.

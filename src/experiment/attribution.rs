@@ -114,6 +114,7 @@ mod tests {
             explanation: None,
             failure: None,
             limited: false,
+            exit_status: None,
         }
     }
 

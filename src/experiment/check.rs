@@ -390,6 +390,7 @@ mod tests {
             explanation: None,
             failure: None,
             limited: false,
+            exit_status: None,
         };
         RunResult {
             scenario: "a".to_owned(),

@@ -57,6 +57,9 @@ pub struct PointResult {
     pub failure: Option<String>,
     /// Whether what ended it was a limit of the scenario.
     pub limited: bool,
+    /// The exit status that a real program asked for, where that ended the point: `MPI_Abort`, or the end of a rank
+    /// with another status than 0.
+    pub exit_status: Option<i32>,
     /// Faults of the plan that did nothing, in the order of the plan.
     pub unfired: Vec<Unfired>,
     /// What of the measured time is a start, where that is much of it.
@@ -155,6 +158,7 @@ impl PointResult {
             spent: Vec::new(),
             failure: None,
             limited: false,
+            exit_status: None,
             unfired: Vec::new(),
             transient: None,
             explanation: None,

@@ -187,6 +187,7 @@ pub fn run_point(
     let mut result = metrics::point(point, &outcome, &noted);
     if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
         result.failure = Some(failure.what);
+        result.exit_status = failure.status;
     }
     Ok((result, outcome.causes.take()))
 }

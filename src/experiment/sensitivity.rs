@@ -182,6 +182,7 @@ mod tests {
             explanation: None,
             failure: None,
             limited: false,
+            exit_status: None,
         };
         RunResult {
             scenario: "a".into(),

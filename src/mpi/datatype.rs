@@ -9,9 +9,8 @@
 //! | one block after the other, as a CPU does | packing any part of a message | `segments.rs`, `pack.rs` |
 //! | one primitive by its number, as a thread of a GPU does | packing all at once | `encoding.rs` |
 //!
-//! Source: MPI-3.1, Chapter 4; `gpu-pack` Sec. 2.1 and 3. Where MPI leaves the extent of a struct
-//! open, it is padded to the largest alignment among its named types, and bounds that a resized
-//! member sets do not hide those of the other members: see docs/model/datatypes.md.
+//! Source: MPI-3.1, Chapter 4; MPI 4.0, Sec. 5.1.6 and 5.1.7; `gpu-pack` Sec. 2.1 and 3. The alignment of
+//! a named type, which MPI leaves open, is its size: see docs/model/datatypes.md.
 
 mod construct;
 pub mod encoding;

@@ -289,6 +289,8 @@ pub enum StatementError {
     NoRequest,
     /// The name of a request that was freed is used again.
     WasFreed,
+    /// A communicator is used before the request that makes it has ended.
+    UnderWay,
     /// The condition of `assert` does not hold.
     Asserted,
     /// So many statements followed each other without a call.
@@ -389,6 +391,21 @@ pub enum Argument {
     Bytes(u64),
 }
 
+/// What a rank gives of the group of a communicator that it makes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Listed {
+    /// Its rank in the parent.
+    pub rank: Rank,
+    /// How many ranks of the parent call.
+    pub among: u32,
+    /// The MPI function.
+    pub function: &'static str,
+    /// Consecutive ranks of the parent, the next ones of the group: the first, and how many.
+    pub run: (Rank, u32),
+    /// Whether others of the group follow.
+    pub more: bool,
+}
+
 /// One fact of communicators and of collectives on them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum GroupFact {
@@ -401,6 +418,13 @@ pub enum GroupFact {
     Closed {
         /// The context of its messages.
         context: Context,
+    },
+    /// A rank gives the group of the communicator that it makes, or a part of it.
+    Lists {
+        /// The context of its messages.
+        context: Context,
+        /// What it gives.
+        part: Listed,
     },
     /// The process has endpoints of a communicator that it made.
     Named {

@@ -40,10 +40,12 @@ pub enum Datatype {
     Uint64,
     /// IEEE 754 binary32.
     Float,
+    /// What operators of a real program are about; the operator says how wide one is.
+    Program,
 }
 
 impl Datatype {
-    /// Every type.
+    /// Every type that scenarios can name.
     pub const ALL: [Self; 12] = [
         Self::Int32,
         Self::Int64,
@@ -59,10 +61,10 @@ impl Datatype {
         Self::Float,
     ];
 
-    /// Bytes of one element.
+    /// Bytes of one element; of what only its operator knows, 1.
     pub const fn width(self) -> u64 {
         match self {
-            Self::Int8 | Self::Uint8 => 1,
+            Self::Int8 | Self::Uint8 | Self::Program => 1,
             Self::Int16 | Self::Uint16 => 2,
             Self::Int32 | Self::Uint32 | Self::Float => 4,
             Self::Int64 | Self::Uint64 | Self::Double | Self::Int32Pair => 8,
@@ -81,7 +83,7 @@ impl Datatype {
             | Self::Uint16
             | Self::Uint32
             | Self::Uint64 => true,
-            Self::Float | Self::Double | Self::Int32Pair | Self::Int64Pair => false,
+            Self::Float | Self::Double | Self::Int32Pair | Self::Int64Pair | Self::Program => false,
         }
     }
 
@@ -100,6 +102,7 @@ impl Datatype {
             Self::Uint32 => "uint32",
             Self::Uint64 => "uint64",
             Self::Float => "float",
+            Self::Program => "elements of a program",
         }
     }
 }
@@ -137,10 +140,17 @@ pub enum Operator {
         /// The modulus; zero is taken for one.
         modulus: u32,
     },
+    /// An operator of a real program, whose process combines the elements.
+    Program {
+        /// The program's number for it.
+        number: u16,
+        /// Bytes of one element.
+        width: u16,
+    },
 }
 
 impl Operator {
-    /// Every operator; the modulus is the one that recorded vectors use.
+    /// Every operator that scenarios can name; the modulus is the one that recorded vectors use.
     pub const ALL: [Self; 13] = [
         Self::Sum,
         Self::Prod,
@@ -178,6 +188,7 @@ impl Operator {
             Self::MaxLoc => "maxloc",
             Self::MinLoc => "minloc",
             Self::Affine { .. } => "affine",
+            Self::Program { .. } => "an operator of the program",
         }
     }
 
@@ -192,6 +203,7 @@ impl Operator {
             }
             Self::MaxLoc | Self::MinLoc => matches!(datatype, Datatype::Int32Pair),
             Self::Affine { .. } => matches!(datatype, Datatype::Int64Pair),
+            Self::Program { .. } => matches!(datatype, Datatype::Program),
         }
     }
 }
@@ -230,6 +242,26 @@ impl Reduction {
         }
     }
 
+    /// Operator `number` of a real program, on elements of `width` bytes.
+    pub const fn of_program(number: u16, width: u16, commutes: bool) -> Self {
+        let operator = Operator::Program { number, width };
+        Self { operator, datatype: Datatype::Program, in_order: !commutes }
+    }
+
+    /// Bytes of one element.
+    pub const fn width(self) -> u64 {
+        if let Operator::Program { width, .. } = self.operator {
+            width as u64
+        } else {
+            self.datatype.width()
+        }
+    }
+
+    /// The number of the operator, where it is one of a real program: its process combines the elements.
+    pub const fn of_a_program(self) -> Option<u16> {
+        if let Operator::Program { number, .. } = self.operator { Some(number) } else { None }
+    }
+
     /// The same as a user-defined operator that does not commute (`commute` of `MPI_Op_create`).
     #[must_use]
     pub const fn in_order(self) -> Self {
@@ -255,7 +287,7 @@ impl Reduction {
     ///
     /// # Panics
     ///
-    /// When the two differ in length.
+    /// When the two differ in length, and where the operator is one of a real program.
     pub fn combine(self, from: &[u8], into: &mut [u8], side: Side) {
         assert!(from.len() == into.len(), "{} bytes into {} bytes", from.len(), into.len());
         let with = self.operator;
@@ -272,6 +304,9 @@ impl Reduction {
             Datatype::Double => each(from, into, side, |low, high| float::double(with, low, high)),
             Datatype::Int32Pair => each(from, into, side, |low, high| self.located(low, high)),
             Datatype::Int64Pair => each(from, into, side, |low, high| self.affine(low, high)),
+            Datatype::Program => {
+                panic!("the process of a rank combines by operators of its own")
+            }
         }
     }
 
@@ -369,7 +404,10 @@ mod tests {
             Operator::Band => !(!low | !high),
             Operator::Bor => !(!low & !high),
             Operator::Bxor => (low | high) - (low & high),
-            Operator::MaxLoc | Operator::MinLoc | Operator::Affine { .. } => {
+            Operator::MaxLoc
+            | Operator::MinLoc
+            | Operator::Affine { .. }
+            | Operator::Program { .. } => {
                 panic!("{operator} takes no single integers")
             }
         }

@@ -16,7 +16,8 @@ use super::windows::call::RmaCall;
 use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;
-use mpi::topology::Neighbours;
+use mpi::operator::Reduction;
+use mpi::topology::{Graph, Neighbours};
 
 /// One call of a program into the library; fields are the arguments of the MPI function.
 #[allow(missing_docs, reason = "argument names of MPI")]
@@ -80,12 +81,16 @@ pub enum Call {
     Compare { a: Comm, b: Comm },
     /// `MPI_Comm_rank` and `MPI_Comm_size`.
     Place { comm: Comm },
+    /// `MPI_Comm_group` and `MPI_Comm_remote_group`: who is in the caller's group, and in the other one.
+    Members { comm: Comm },
     /// Communicators are made and freed.
     Communicators(CommCall),
     /// Any collective operation.
     Collective(Arc<Collective>),
     /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
     Icollective { request: Handle, call: Arc<Collective> },
+    /// `MPI_Reduce_local`.
+    ReduceLocal(Arc<LocalReduction>),
     /// Any one-sided call.
     Rma(Arc<RmaCall>),
     /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
@@ -119,6 +124,7 @@ impl Call {
             | Self::CreateEndpoints { parent: comm, .. }
             | Self::FreeEndpoint { comm }
             | Self::Place { comm }
+            | Self::Members { comm }
             | Self::Compare { a: comm, .. } => Some(*comm),
             Self::Wait { .. }
             | Self::WaitAll { .. }
@@ -136,6 +142,7 @@ impl Call {
             | Self::Init
             | Self::Attach { .. }
             | Self::OfPartitions { .. }
+            | Self::ReduceLocal(_)
             | Self::Rma(_) => None,
             Self::Partitioned(operation) => Some(operation.comm),
             Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
@@ -159,7 +166,8 @@ impl Call {
             | Self::Irecv { request, .. }
             | Self::Imrecv { request, .. }
             | Self::Icollective { request, .. }
-            | Self::Start { request, .. } => Some(*request),
+            | Self::Start { request, .. }
+            | Self::Communicators(CommCall::Idup { request, .. }) => Some(*request),
             Self::Exchange(call) => call.request,
             Self::Partitioned(operation) => Some(operation.request),
             Self::Prepare(operation) => operation.begins(),
@@ -194,8 +202,10 @@ impl Call {
             | Self::Attach { .. }
             | Self::Compare { .. }
             | Self::Place { .. }
+            | Self::Members { .. }
             | Self::Communicators(_)
             | Self::Collective(_)
+            | Self::ReduceLocal(_)
             | Self::Device(_) => None,
         }
     }
@@ -245,6 +255,17 @@ impl Call {
         };
         Some(*source)
     }
+}
+
+/// Elements of a process are combined with as many others: `into` becomes `from ∘ into`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct LocalReduction {
+    /// The left operand.
+    pub from: Region,
+    /// The right operand, and the result.
+    pub into: Region,
+    /// What two elements become.
+    pub reduction: Reduction,
 }
 
 /// A send or a receive of elements of a datatype.
@@ -317,6 +338,30 @@ pub enum Arrangement {
     Subgrid(Arc<[bool]>),
     /// The caller has these neighbours.
     Graph(Neighbours),
+    /// The first ranks of the parent are the nodes of a graph that all know.
+    Whole(Graph),
+    /// Each rank names some edges of the graph.
+    Named(Arc<NamedEdges>),
+}
+
+/// Edges of a graph that one rank names: from each source to the next so many destinations.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct NamedEdges {
+    /// Ranks from which edges lead.
+    pub sources: Box<[Rank]>,
+    /// How many lead from each.
+    pub degrees: Box<[u32]>,
+    /// Where they lead to, for one source after the other.
+    pub destinations: Box<[Rank]>,
+}
+
+impl NamedEdges {
+    /// Each edge, from one rank to another.
+    pub fn edges(&self) -> impl Iterator<Item = (Rank, Rank)> {
+        let many = self.sources.iter().zip(&self.degrees);
+        let from = many.flat_map(|(from, degree)| std::iter::repeat_n(*from, *degree as usize));
+        from.zip(self.destinations.iter().copied())
+    }
 }
 
 impl Arrangement {
@@ -326,6 +371,8 @@ impl Arrangement {
             Self::Grid(_) => "MPI_Cart_create",
             Self::Subgrid(_) => "MPI_Cart_sub",
             Self::Graph(_) => "MPI_Dist_graph_create_adjacent",
+            Self::Whole(_) => "MPI_Graph_create",
+            Self::Named(_) => "MPI_Dist_graph_create",
         }
     }
 }
@@ -336,17 +383,21 @@ impl Arrangement {
 pub enum CommCall {
     /// `MPI_Comm_dup`.
     Dup { comm: Comm, new: Comm },
+    /// `MPI_Comm_idup`: `new` is there when the request is complete.
+    Idup { comm: Comm, new: Comm, request: Handle },
     /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
     Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
     /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
     /// is false where the caller says `MPI_UNDEFINED`.
     SplitShared { comm: Comm, takes_part: bool, key: i32, new: Comm },
-    /// `MPI_Comm_create`: all ranks of `comm` call it; `new` stays free at those that are not in the group.
+    /// `MPI_Comm_create`: all ranks of `comm` call it, each with the group that it is in; `new` stays free at
+    /// those that are not in theirs.
     Create { comm: Comm, group: Arc<[Rank]>, new: Comm },
     /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
     /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
     CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
-    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Dist_graph_create_adjacent`.
+    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`,
+    /// `MPI_Dist_graph_create_adjacent`, `MPI_Dist_graph_create`.
     Arrange { comm: Comm, by: Arrangement, new: Comm },
     /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
     Intercomm { comm: Comm, leader: Rank, peer: Comm, remote_leader: Rank, tag: i32, new: Comm },
@@ -369,6 +420,7 @@ impl CommCall {
     pub const fn comm(&self) -> Comm {
         match self {
             Self::Dup { comm, .. }
+            | Self::Idup { comm, .. }
             | Self::Split { comm, .. }
             | Self::SplitShared { comm, .. }
             | Self::Create { comm, .. }
@@ -383,14 +435,16 @@ impl CommCall {
     }
 
     /// The communicator that the caller has by it, and is to free.
-    pub const fn makes(&self) -> Option<Comm> {
+    pub fn makes(&self) -> Option<Comm> {
         match self {
+            Self::Create { group, .. } if group.is_empty() => None,
             Self::Split { color: None, .. }
             | Self::SplitShared { takes_part: false, .. }
             | Self::Free { .. }
             | Self::Couple { .. }
             | Self::Numbers { .. } => None,
             Self::Dup { new, .. }
+            | Self::Idup { new, .. }
             | Self::Split { new, .. }
             | Self::SplitShared { new, .. }
             | Self::Create { new, .. }
@@ -405,6 +459,7 @@ impl CommCall {
     pub const fn function(&self) -> &'static str {
         match self {
             Self::Dup { .. } => "MPI_Comm_dup",
+            Self::Idup { .. } => "MPI_Comm_idup",
             Self::Split { .. } => "MPI_Comm_split",
             Self::SplitShared { .. } => "MPI_Comm_split_type",
             Self::Create { .. } => "MPI_Comm_create",
@@ -447,6 +502,7 @@ pub enum Reply {
     Flag(bool),
     /// `MPI_Win_shared_query`: where the part lies.
     Part(Region),
-    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size.
+    /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size; of
+    /// `MPI_Comm_group` the size, the processes of the group, and those of the other one.
     Numbers(Box<[u32]>),
 }

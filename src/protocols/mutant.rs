@@ -112,6 +112,15 @@ mutants! {
     ForgetsLast, "forgets-last", "S4", "A rank does not receive from its last neighbour.";
     CreatesInOrder, "creates-in-order", "deadlock", "A communicator of some ranks has them in the order of its parent.";
     NodesTogether, "nodes-together", "deadlock", "A split by memory leaves the node out.";
+    OldOrderAcross, "old-order-across", "deadlock", "A split of two groups has the ranks of the other side in their old order.";
+    AnyColorAcross, "any-color-across", "deadlock", "A split of two groups takes the ranks of the other side whose color its first rank has.";
+    AloneAcross, "alone-across", "refusal", "A color that the other side does not have makes a communicator all the same.";
+    EdgesTurned, "edges-turned", "refusal", "Edges that any rank may name lead the other way.";
+    OwnEdges, "own-edges", "refusal", "A rank of a graph knows the edges only that it has named itself.";
+    NodeBefore, "node-before", "refusal", "A node of a graph that all know has the neighbours of the node before it.";
+    ForgetsOrder, "forgets-order", "MPI_ERR_OP", "Rank 1 takes an operator of the program's own for one that commutes.";
+    ReduceTurned, "reduce-turned", "C1", "A reduction by an operator that does not commute combines on the wrong side.";
+    ScanTurned, "scan-turned", "C1", "A scan by an operator that does not commute combines on the wrong side.";
     DupsOneSide, "dups-one-side", "deadlock", "Both groups of a duplicate are the own group of its parent.";
     SendsBeforeReady, "sends-before-ready", "V2", "The first partition that is ready takes all messages of its request along.";
     ArrivesWithAny, "arrives-with-any", "V2", "A partition has arrived with the first message of its request.";

@@ -3,15 +3,20 @@
 use std::fmt::Debug;
 
 use super::contract::Process;
+use super::space::Space;
+use mpi::operator::Side;
 
 /// The memory of the processes of a job that runs real programs.
 ///
 /// What cannot be read or written is noted by the implementation, and ends the run: the simulator goes on with
 /// zeros until it hears of it.
 pub trait ProcessMemory: Debug {
-    /// Reads bytes of a process's buffer, from `offset` on.
-    fn read(&self, process: Process, buffer: u32, offset: u64, into: &mut [u8]);
+    /// Reads bytes of a process's memory, as many as there is room for, from byte `offset` of a space on.
+    fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]);
 
-    /// Writes bytes into a process's buffer, from `offset` on.
-    fn write(&self, process: Process, buffer: u32, offset: u64, bytes: &[u8]);
+    /// Writes bytes into a process's memory, from byte `offset` of a space on.
+    fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]);
+
+    /// Combines elements by operator number `number` of a process's program.
+    fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side);
 }

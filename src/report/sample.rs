@@ -75,6 +75,7 @@ fn message_rate_point(index: usize, senders: u32, power: u32) -> PointResult {
         spent: vec![],
         failure: None,
         limited: false,
+        exit_status: None,
         unfired: Vec::new(),
         transient: None,
         explanation: None,

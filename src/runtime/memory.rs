@@ -194,12 +194,13 @@ impl Memories {
         let runs = || copy.elements.runs(copy.bytes());
         if *task == Task::Pack {
             let bytes = match self.real_buffer(copy.data()) {
-                Some((real, buffer)) => {
+                Some(real) => {
                     let mut bytes = Vec::new();
+                    let Region { space, offset, .. } = copy.data();
                     for (at, length) in runs() {
                         let start = bytes.len();
                         bytes.resize(start + index(length), 0);
-                        real.read(process, buffer, copy.data().offset + at, &mut bytes[start..]);
+                        real.read(process, space, offset + at, &mut bytes[start..]);
                     }
                     bytes
                 }
@@ -212,11 +213,12 @@ impl Memories {
         if let Space::Packed(_) = packed.space {
             self.forget(process, packed.space);
         }
-        if let Some((real, buffer)) = self.real_buffer(copy.data()) {
+        if let Some(real) = self.real_buffer(copy.data()) {
             let mut bytes = &bytes[..];
+            let Region { space, offset, .. } = copy.data();
             for (at, length) in runs() {
                 let (run, rest) = bytes.split_at(index(length));
-                real.write(process, buffer, copy.data().offset + at, run);
+                real.write(process, space, offset + at, run);
                 bytes = rest;
             }
             return;
@@ -253,7 +255,12 @@ impl Memories {
         if self.real(from) {
             let from = self.take(process, from);
             let mut result = self.bytes_of(process, into);
-            reduction.combine(&from, &mut result, side);
+            match (reduction.of_a_program(), &self.real.0) {
+                (Some(number), Some(real)) => {
+                    real.combine(process, number, &from, &mut result, side);
+                }
+                (_, _) => reduction.combine(&from, &mut result, side),
+            }
             self.put_into(process, into, &result);
         }
     }
@@ -501,17 +508,18 @@ impl Memories {
         self.processes[process.0 as usize].change()
     }
 
-    /// The buffer of a real process that a region lies in, if it does.
+    /// The memory of real processes, where a region is one of the program's own.
     #[inline]
-    fn real_buffer(&self, region: Region) -> Option<(Rc<dyn ProcessMemory>, u32)> {
-        let (Some(real), Space::User(buffer)) = (&self.real.0, region.space) else { return None };
-        Some((Rc::clone(real), buffer))
+    fn real_buffer(&self, region: Region) -> Option<Rc<dyn ProcessMemory>> {
+        let real = self.real.0.as_ref()?;
+        let is_own = matches!(region.space, Space::User(_) | Space::Window(_) | Space::Shared(_));
+        is_own.then(|| Rc::clone(real))
     }
 
     fn bytes_of(&self, process: Process, region: Region) -> Vec<u8> {
-        if let Some((real, buffer)) = self.real_buffer(region) {
+        if let Some(real) = self.real_buffer(region) {
             let mut bytes = vec![0; index(region.len)];
-            real.read(process, buffer, region.offset, &mut bytes);
+            real.read(process, region.space, region.offset, &mut bytes);
             return bytes;
         }
         self.processes[home(process, region)].read(region)
@@ -525,8 +533,8 @@ impl Memories {
     }
 
     fn put_into(&mut self, process: Process, region: Region, bytes: &[u8]) {
-        if let Some((real, buffer)) = self.real_buffer(region) {
-            real.write(process, buffer, region.offset, bytes);
+        if let Some(real) = self.real_buffer(region) {
+            real.write(process, region.space, region.offset, bytes);
             return;
         }
         let grown = self.memory(process, region).write(region, bytes);

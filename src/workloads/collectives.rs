@@ -18,6 +18,7 @@ use protocols::collectives::hierarchy::Units;
 use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
 use protocols::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
+use protocols::typed::Elements;
 use units::Bytes;
 
 /// What the scenario says about all collectives.
@@ -109,6 +110,31 @@ impl Choices {
         }
     }
 
+    /// The call as the scenario chooses it, where nothing is said beside it.
+    pub fn chosen(&self, call: Collective) -> Chosen {
+        let call = self.parameters(call);
+        let stated = self.steps(&call, None);
+        Chosen::of(self.by_default(call), stated)
+    }
+
+    /// The call with the segments and the number of messages that the scenario says.
+    fn parameters(&self, call: Collective) -> Collective {
+        let segment =
+            if call.kind == Kind::Reduce { self.reduce_segment } else { self.bcast_segment };
+        Collective {
+            segment: segment.unwrap_or(call.segment),
+            outstanding: self.outstanding.unwrap_or(call.outstanding),
+            ..call
+        }
+    }
+
+    /// Who combines first, where a statement of its `own` or the scenario says so.
+    fn steps(&self, call: &Collective, own: Option<Over>) -> Option<Over> {
+        let has_steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
+            || (call.kind == Kind::Barrier && own.is_some());
+        own.or(self.over.filter(|_| has_steps))
+    }
+
     /// The call as the statement or workload `node` chooses it.
     ///
     /// # Panics
@@ -121,23 +147,10 @@ impl Choices {
         path: &str,
         call: Collective,
     ) -> Chosen {
-        let segment =
-            if call.kind == Kind::Reduce { self.reduce_segment } else { self.bcast_segment };
-        let call = Collective {
-            segment: segment.unwrap_or(call.segment),
-            outstanding: self.outstanding.unwrap_or(call.outstanding),
-            ..call
-        };
+        let call = self.parameters(call);
         let own = node.word("over");
-        let steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
-            || (call.kind == Kind::Barrier && own.is_some());
-        let stated = own.map(|own| Over::named(Some(own))).or(self.over.filter(|_| steps));
-        let chosen = |(call, table)| Chosen {
-            call,
-            over: stated.unwrap_or_default(),
-            over_is_stated: stated.is_some(),
-            table,
-        };
+        let stated = self.steps(&call, own.map(|own| Over::named(Some(own))));
+        let chosen = |chosen| Chosen::of(chosen, stated);
         let Some(named) = node.get("algorithm") else {
             return chosen(self.by_default(call));
         };
@@ -198,6 +211,11 @@ impl<N: Fn(u32) -> u32> Places<N> {
 }
 
 impl Chosen {
+    fn of((call, table): (Collective, Option<Arc<Table>>), stated: Option<Over>) -> Self {
+        let (over, over_is_stated) = (stated.unwrap_or_default(), stated.is_some());
+        Self { call, over, over_is_stated, table }
+    }
+
     fn places<N>(&self, processes: u32, each: u16, node_of: N) -> Places<N> {
         let reversed = self.call.comm.0 == Communicators::REVERSED;
         Places { processes, each: each.into(), reversed, node_of }
@@ -408,29 +426,62 @@ impl Reader<'_> {
         Some(chosen)
     }
 
-    /// Reads a collective among neighbours, of which a rank has so many sources and destinations; `None`
-    /// where it is none.
+    /// A collective whose blocks have datatypes.
+    pub fn with_datatypes(
+        &mut self,
+        (op, node): (&str, &Node),
+        comm: Comm,
+        blocks: &[Arc<[Arc<Elements>]>; 2],
+        path: &str,
+    ) -> Chosen {
+        let spaces = [0, 1].map(|which| self.region(which, 0).space);
+        self.buffer += 2;
+        let call = Collective::alltoallw(comm, spaces, blocks.clone());
+        if op == "neighbor_alltoallw" {
+            let call = call.among_neighbours();
+            return Chosen { call, over: Over::Ranks, over_is_stated: true, table: None };
+        }
+        if !self.asked {
+            for (key, blocks) in ["sends", "receives"].into_iter().zip(blocks) {
+                self.one_for_each(node, key, blocks.len(), path);
+            }
+        }
+        let mut chosen = self.choices.choose(self.diagnostics, node, path, call);
+        if self.asked {
+            self.whole_ranks(&mut chosen, node, path);
+        }
+        chosen
+    }
+
+    /// Reads a collective among neighbours, of which a rank has so many sources and destinations, where that is
+    /// known; `None` where it is none.
     pub fn among_neighbours(
         &mut self,
         op: &str,
         node: &Node,
-        (comm, degrees): (Comm, [usize; 2]),
+        (comm, degrees): (Comm, Option<[usize; 2]>),
         path: &str,
     ) -> Option<Chosen> {
-        let [sources, destinations] = degrees;
+        let known = |key: &str, of: usize| match degrees {
+            Some(degrees) => degrees[of],
+            None => node.get(key).and_then(Node::elements).map_or(0, <[Node]>::len),
+        };
         let extent =
             |blocks: &Blocks, count| blocks.extent(u32::try_from(count).unwrap_or(u32::MAX));
         let call = if matches!(op, "neighbor_allgather" | "neighbor_allgatherv") {
+            let (sources, destinations) = (known("sizes", 0), known("", 1));
             let receives = self.one_a_neighbour(node, ("sizes", sources), path);
             let input = self.region(0, bytes(node));
             let output = self.region(1, extent(&receives, sources));
-            Collective::neighbour_allgather(comm, input, (output, receives), degrees)
+            let taken = (output, receives);
+            Collective::neighbour_allgather(comm, input, taken, [sources, destinations])
         } else if matches!(op, "neighbor_alltoall" | "neighbor_alltoallv") {
+            let (sources, destinations) = (known("receive_sizes", 0), known("send_sizes", 1));
             let sends = self.one_a_neighbour(node, ("send_sizes", destinations), path);
             let receives = self.one_a_neighbour(node, ("receive_sizes", sources), path);
-            let input = self.region(0, extent(&sends, destinations));
-            let output = self.region(1, extent(&receives, sources));
-            Collective::neighbour_alltoall(comm, (input, sends), (output, receives), degrees)
+            let given = (self.region(0, extent(&sends, destinations)), sends);
+            let taken = (self.region(1, extent(&receives, sources)), receives);
+            Collective::neighbour_alltoall(comm, given, taken, [sources, destinations])
         } else {
             return None;
         };
@@ -466,7 +517,7 @@ impl Reader<'_> {
         }
         // Nor do rules choose other ones.
         (chosen.over, chosen.over_is_stated) = (Over::Ranks, true);
-        if fit::has_blocks(chosen.call.kind) {
+        if fit::has_blocks(chosen.call.kind) && chosen.call.typed.is_none() {
             (chosen.call.input.len, chosen.call.output.len) = (0, 0);
         }
     }
@@ -480,7 +531,7 @@ impl Reader<'_> {
     ) -> Option<Collective> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == op && kind.reduces())?;
         let reduction = ordered(self.diagnostics, node, path);
-        let width = reduction.datatype().width();
+        let width = reduction.width();
         if matches!(kind, Kind::ReduceScatter | Kind::ReduceScatterBlock) {
             let blocks = match node.get("counts").and_then(Node::elements) {
                 Some(list) => {

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::application::{PER_NODE, PER_NODE_PATH};
+use super::collectives::Choices;
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{Measured, TIME};
 use super::ranks::Ranks;
+use ::exec::choose::Choose;
 use ::exec::job::Job;
 use ::exec::program::RealProgram;
 use ::exec::ranks::Image;
@@ -18,6 +20,9 @@ use form::fields::POSITIVE;
 use form::shape::Shape;
 use form::typed::{Object as _, required};
 use form::workload_field;
+use mpi::envelope::Rank;
+use mpi::group::Group;
+use protocols::collectives::Collective;
 use runtime::loggops::schedule::Schedule;
 
 form::object! {
@@ -41,7 +46,10 @@ pub static KIND: Kind = Kind {
     metrics: &[TIME],
     account: &[],
     processes: PER_NODE_PATH,
-    read: |reading| Some(Arc::new(ExecForm::read(reading.node))),
+    read: |reading| {
+        let form = ExecForm::read(reading.node);
+        Some(Arc::new(Exec { form, choices: reading.choices.clone() }))
+    },
 };
 
 /// The folder that has the MPI library, where programs find it.
@@ -53,18 +61,25 @@ impl ExecForm {
     }
 }
 
-impl Workload for ExecForm {
+/// The program, and how its collectives choose their algorithms.
+#[derive(Debug)]
+struct Exec {
+    form: ExecForm,
+    choices: Choices,
+}
+
+impl Workload for Exec {
     fn kind(&self) -> &'static Kind {
         &KIND
     }
 
     fn processes(&self, reading: &mut Reading<'_>) -> Option<Processes> {
-        let (processes, per_node) = (self.processes, self.per_node());
+        let (processes, per_node) = (self.form.processes, self.form.per_node());
         let nodes = processes.div_ceil(per_node);
         if nodes > reading.nodes {
             let found = format!("{processes} processes need {nodes} nodes");
             let allowed = format!("there are {}, with {per_node} processes each", reading.nodes);
-            reading.refuse(workload_field!(Self, processes), found, allowed);
+            reading.refuse(workload_field!(ExecForm, processes), found, allowed);
             return None;
         }
         Some(Processes::new(processes, per_node))
@@ -87,16 +102,27 @@ impl Workload for ExecForm {
     }
 
     fn nodes(&self) -> Option<u32> {
-        Some(self.processes.div_ceil(self.per_node()))
+        Some(self.form.processes.div_ceil(self.form.per_node()))
     }
 
-    fn programs(&self, _: &Ranks) -> Vec<AnyProgram> {
+    fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let image = Image {
-            command: self.command.iter().map(OsString::from).collect(),
+            command: self.form.command.iter().map(OsString::from).collect(),
             environment: Vec::new(),
             library: LIBRARY.get().cloned().unwrap_or_default(),
         };
-        let job = Job::start(self.processes, &image);
+        let (choices, placement, nodes) = (self.choices.clone(), ranks.placement, ranks.nodes);
+        let choose = move |call: Collective, group: &Group| {
+            let node_of = |rank: u32| {
+                let process = group.process(Rank(rank)).expect("as many ranks as the group has");
+                placement.node_of(process, nodes)
+            };
+            // What has no version in steps goes as it is.
+            let placed = choices.chosen(call.clone()).placed(group.size(), 1, node_of);
+            placed.unwrap_or(call)
+        };
+        let node_of = |process| placement.node_of(process, nodes);
+        let job = Job::start(self.form.processes, &image, node_of, &Choose::new(choose));
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 

@@ -33,12 +33,15 @@ pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
+use mpi::operator::Reduction;
 use named::{Buffers, Types};
 use one_sided::OneSided;
 use partitions::Partitions;
 use pieces::Place;
-use protocols::call::{Asked, Buffer, Call, Exchange, OfRequest, Peer, Requests, SendMode};
-use protocols::collectives::Kind;
+use protocols::call::{
+    Asked, Buffer, Call, CommCall, Exchange, LocalReduction, OfRequest, Peer, Requests, SendMode,
+};
+use protocols::collectives::{Collective, Kind};
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Open, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
@@ -187,7 +190,7 @@ impl Reader<'_> {
 
     fn step(&mut self, node: &Node, path: &str) -> Step {
         let op = node.required_word("op");
-        if let Some(call) =
+        if let Some(mut call) =
             self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
         {
             let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
@@ -204,11 +207,21 @@ impl Reader<'_> {
                     self.computes(node, (Key::Leader, Type::Integer), ranks, path);
                     self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
                 }
-                "dist_graph_create_adjacent" => self.edges(node, path),
+                "comm_create" | "comm_create_group" => {
+                    self.ranks_of(node, "ranks", path, |place| Key::Listing { place });
+                }
+                "dist_graph_create" | "dist_graph_create_adjacent" => {
+                    for (key, of_sources) in [("sources", true), ("destinations", false)] {
+                        self.ranks_of(node, key, path, |place| Key::Edge { of_sources, place });
+                    }
+                }
                 "intercomm_merge" => {
                     self.computes(node, (Key::High, Type::Truth), (0, 1), path);
                 }
                 _ => {}
+            }
+            if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
+                *request = self.open(node, "req", path);
             }
             return Step::Call(call);
         }
@@ -216,6 +229,17 @@ impl Reader<'_> {
             return Step::Call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
+        // The arguments of a local reduction are those of one that all ranks have.
+        if op == "reduce_local"
+            && let Some(Chosen { call, .. }) = self.collective("allreduce", node, named, path)
+            && let Collective { input: from, output: into, reduction: Some(reduction), .. } = call
+        {
+            return Step::Call(Call::ReduceLocal(Arc::new(LocalReduction {
+                from,
+                into,
+                reduction,
+            })));
+        }
         if op == "barrier" {
             return Step::Call(Call::Barrier { comm: named.comm });
         }
@@ -263,20 +287,17 @@ impl Reader<'_> {
         Step::Call(call)
     }
 
-    /// The neighbours of a graph that are computed.
-    fn edges(&mut self, node: &Node, path: &str) {
-        for (key, of_sources) in [("sources", true), ("destinations", false)] {
-            let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-            for (place, value) in all.iter().enumerate() {
-                if text_of(value).is_none() {
-                    continue;
-                }
-                let at = format!("{path}.{key}[{place}]");
-                if let Some(value) = self.typed(value, &at, Type::Integer) {
-                    let key = Key::Edge { of_sources, place };
-                    let computed = Computed { key, value, range: (0, i64::from(u32::MAX)) };
-                    self.scope.extras.computed.push(computed);
-                }
+    /// The ranks of a list that are computed.
+    fn ranks_of(&mut self, node: &Node, key: &str, path: &str, of: impl Fn(usize) -> Key) {
+        let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+        for (place, value) in all.iter().enumerate() {
+            if text_of(value).is_none() {
+                continue;
+            }
+            let at = format!("{path}.{key}[{place}]");
+            if let Some(value) = self.typed(value, &at, Type::Integer) {
+                let range = (0, i64::from(u32::MAX));
+                self.scope.extras.computed.push(Computed { key: of(place), value, range });
             }
         }
     }
@@ -293,12 +314,14 @@ impl Reader<'_> {
                 let allowed = "a communicator of `cart_create` and its like is needed";
                 let span = node.get("comm").map_or(node.span, |comm| comm.span);
                 self.report(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
-                [0, 0]
+                Some([0, 0])
             }
         };
         let mut reader = self.of_collectives(true);
         let mut chosen = reader.among_neighbours(op, node, (named.comm, degrees), path)?;
         self.buffers = reader.buffer;
+        // How many neighbours the rank has is known in the run only.
+        self.scope.extras.asked = degrees.is_none();
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         let block = Key::Block { reversed: false };
         self.computes(node, (block, Type::Integer), (0, most), path);
@@ -318,7 +341,32 @@ impl Reader<'_> {
         }
     }
 
+    /// A collective whose blocks have a datatype and a displacement each.
+    fn with_datatypes(
+        &mut self,
+        op: &str,
+        node: &Node,
+        named: Named,
+        path: &str,
+    ) -> Option<Chosen> {
+        if !matches!(op, "alltoallw" | "neighbor_alltoallw") {
+            return None;
+        }
+        let blocks = ["sends", "receives"].map(|key| self.typed_blocks(node, key, path));
+        let near = op == "neighbor_alltoallw";
+        let asked = named.like().is_none() && !near;
+        let mut reader = self.of_collectives(asked);
+        let mut chosen = reader.with_datatypes((op, node), named.comm, &blocks, path);
+        self.buffers = reader.buffer;
+        self.scope.extras.asked = asked;
+        self.put_buffers(&mut chosen, node, path);
+        Some(chosen)
+    }
+
     fn collective(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Option<Chosen> {
+        if let Some(chosen) = self.with_datatypes(op, node, named, path) {
+            return Some(chosen);
+        }
         if let Some(chosen) = self.neighbours(op, node, named, path) {
             return Some(chosen);
         }
@@ -340,7 +388,7 @@ impl Reader<'_> {
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
-        let width = chosen.call.reduction.map_or(1, |reduction| reduction.datatype().width());
+        let width = chosen.call.reduction.map_or(1, Reduction::width);
         let elements = Key::Elements { reversed, width };
         self.computes(node, (elements, Type::Integer), (0, most), path);
         chosen.call.comm = named.comm;

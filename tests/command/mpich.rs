@@ -169,11 +169,22 @@ fn programs_of_single_calls_end_well() {
 }
 
 /// What is said of each wrong use of a call of which MPICH's tests, as far as they are here, have none.
-const MISUSES: [(&str, &str); 21] = [
+const MISUSES: [(&str, &str); 31] = [
     ("../calls/errors/between_groups", "the operation is not defined between two groups"),
+    ("../calls/errors/comm_idup_alone", "MPI_Comm_idup"),
+    ("../calls/errors/comm_idup_early", "no wait or test has ended the request of `comm_idup`"),
     ("../calls/errors/commutes_for_one", "MPI_ERR_OP"),
+    ("../calls/errors/create_group_other_order", "entry 0 of the group of the one is rank"),
+    ("../calls/errors/create_left_out", "MPI_ERR_GROUP"),
+    ("../calls/errors/create_other_order", "MPI_Comm_create of rank 1 in line 9"),
     ("../calls/errors/free_collective", "the request is that of a collective"),
     ("../calls/errors/freed_again", "the name of a request that was freed is not used again"),
+    (
+        "../calls/errors/graph_one_way",
+        "the graph has more edges from one rank to another than back",
+    ),
+    ("../calls/errors/graph_other_list", "has 1 sources and 1 destinations"),
+    ("../calls/errors/graph_too_large", "3 nodes for 2 ranks"),
     ("../calls/errors/grid_too_large", "the extents make 4 positions for 2 ranks"),
     ("../calls/errors/list_of_ranks", "the list has 2, and the communicator 1 ranks"),
     ("../calls/errors/parrived_send", "request 0 is that of MPI_Psend_init: MPI_Parrived"),
@@ -190,12 +201,20 @@ const MISUSES: [(&str, &str); 21] = [
         "../calls/errors/prepared_in_two_orders",
         "was MPI_Barrier_init for one and MPI_Allreduce_init for the other",
     ),
+    (
+        "../calls/errors/reduce_local_in_use",
+        "the operation that line 9 has begun still writes these bytes",
+    ),
     ("../calls/errors/root_of_one_group", "a communicator of one group has a rank as its root"),
     ("../calls/errors/rsend_early", "the receive of a ready send is posted before the send starts"),
     ("../calls/errors/sendrecv_deadlock", "MPI_Sendrecv"),
     ("../calls/errors/sendrecv_truncated", "MPI_ERR_TRUNCATE"),
     ("../calls/errors/start_active", "the request of the statement is still open"),
     ("../calls/errors/start_plain", "MPI_ERR_REQUEST"),
+    (
+        "../calls/errors/store_into_piece",
+        "the operation that line 14 has begun still writes these bytes",
+    ),
     ("../calls/errors/two_roots", "MPI_ERR_ROOT"),
 ];
 

@@ -16,6 +16,8 @@ pub(crate) struct Map {
     pub(crate) lb: i64,
     pub(crate) extent: i64,
     alignment: i64,
+    /// Whether a resized type sets the bounds.
+    bounded: bool,
 }
 
 impl Map {
@@ -24,10 +26,11 @@ impl Map {
         match datatype.kind() {
             Kind::Named(primitive) => {
                 let extent = width(*primitive);
-                Self { entries: vec![(*primitive, 0)], lb: 0, extent, alignment: extent }
+                let entries = vec![(*primitive, 0)];
+                Self { entries, lb: 0, extent, alignment: extent, bounded: false }
             }
             Kind::Resized { lb, extent, child } => {
-                Self { lb: *lb, extent: *extent, alignment: 1, ..Self::of(child) }
+                Self { lb: *lb, extent: *extent, bounded: true, ..Self::of(child) }
             }
             Kind::Contiguous { count, child } => Self::joined(&[(0, *count, Self::of(child))]),
             Kind::Vector { count, blocklength, stride, unit, child } => {
@@ -51,11 +54,7 @@ impl Map {
                 let blocks = displacements.iter().zip(blocklengths).zip(children);
                 let blocks =
                     blocks.map(|((place, length), child)| (*place, *length, Self::of(child)));
-                let mut joined = Self::joined(&blocks.collect::<Vec<_>>());
-                while joined.extent % joined.alignment != 0 {
-                    joined.extent += 1;
-                }
-                joined
+                Self::joined(&blocks.collect::<Vec<_>>())
             }
             Kind::Subarray { dimensions, child, .. } => {
                 let child = Self::of(child);
@@ -73,6 +72,7 @@ impl Map {
                 if !all.entries.is_empty() {
                     let elements: u64 = dimensions.iter().map(|dimension| dimension.size).product();
                     (all.lb, all.extent) = (0, elements.cast_signed() * child.extent);
+                    all.bounded = true;
                 }
                 all
             }
@@ -101,20 +101,25 @@ impl Map {
         let mut entries = Vec::new();
         let mut bounds = None;
         let mut alignment = 1;
-        for (displacement, count, child) in
-            blocks.iter().filter(|block| !block.2.entries.is_empty())
-        {
+        let with_data = |block: &&(i64, u64, Self)| block.1 > 0 && !block.2.entries.is_empty();
+        let bounded = blocks.iter().filter(with_data).any(|block| block.2.bounded);
+        for (displacement, count, child) in blocks.iter().filter(with_data) {
             for element in 0..count.cast_signed() {
                 let base = displacement + element * child.extent;
                 entries.extend(child.entries.iter().map(|(what, at)| (*what, at + base)));
                 let (low, high) = (base + child.lb, base + child.lb + child.extent);
-                let (lb, ub) = bounds.unwrap_or((low, high));
-                bounds = Some((low.min(lb), high.max(ub)));
+                if child.bounded == bounded {
+                    let (lb, ub) = bounds.unwrap_or((low, high));
+                    bounds = Some((low.min(lb), high.max(ub)));
+                }
                 alignment = alignment.max(child.alignment);
             }
         }
-        let (lb, ub) = bounds.unwrap_or_default();
-        Self { entries, lb, extent: ub - lb, alignment }
+        let (lb, mut ub) = bounds.unwrap_or_default();
+        while !bounded && (ub - lb) % alignment != 0 {
+            ub += 1;
+        }
+        Self { entries, lb, extent: ub - lb, alignment, bounded }
     }
 
     /// The lowest offset of data and the first above the highest; zeros without data.

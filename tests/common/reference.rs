@@ -67,6 +67,7 @@ pub(crate) fn elements(reduction: Reduction, rank: u32, count: u64) -> Vec<u8> {
             Datatype::Int64Pair => {
                 [(value.abs() + 2).to_le_bytes(), number(index + 1).abs().to_le_bytes()].concat()
             }
+            Datatype::Program => panic!("elements of a real program are in its process"),
         }
     };
     (0..count).flat_map(one).collect()

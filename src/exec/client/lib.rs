@@ -36,6 +36,17 @@ unsafe extern "C" {
     fn clock_gettime(clock: c_int, to: *mut Timespec) -> c_int;
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
     fn free(memory: *mut c_void);
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn close(file: c_int) -> c_int;
+    fn mmap(
+        address: *mut c_void,
+        length: usize,
+        protection: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
+    fn munmap(address: *mut c_void, length: usize) -> c_int;
     fn exit(status: c_int) -> !;
     fn _exit(status: c_int) -> !;
 }
@@ -46,6 +57,12 @@ const FD_CLOEXEC: c_int = 1;
 const PR_SET_PDEATHSIG: c_int = 1;
 const SIGKILL: c_int = 9;
 const EINTR: i32 = 4;
+const O_RDWR: c_int = 2;
+const O_CLOEXEC: c_int = 0o2_000_000;
+const PROT_READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+/// Bytes of a path, with its end.
+const PATH: usize = 64;
 
 const BUFFER: usize = 8192;
 
@@ -264,12 +281,42 @@ impl Engine {
                     let address = unsafe { aligned_alloc(64, size) };
                     self.ask(wire::RESULT, &[address.addr() as u64]);
                 }
+                wire::MAP => {
+                    let address = self.map(value as usize, length);
+                    self.ask(wire::RESULT, &[address as u64]);
+                }
+                wire::UNMAP => {
+                    let bytes = self.word() as usize;
+                    // SAFETY: the address came from `mmap` of as many bytes, and the simulator names it once.
+                    unsafe { munmap(value as *mut c_void, bytes) };
+                }
                 // SAFETY: the address came from `aligned_alloc`, and the simulator names it once.
                 wire::FREE => unsafe { free(value as *mut c_void) },
                 // SAFETY: ends the process as the program would.
                 wire::EXIT => unsafe { exit(value as c_int) },
                 other => stop(&format!("the simulator answers with a frame of kind {other}")),
             }
+        }
+    }
+}
+
+impl Engine {
+    /// Maps `bytes` bytes of the file whose path of `length` bytes comes next; 0 where the system does not.
+    fn map(&self, bytes: usize, length: usize) -> usize {
+        let mut path = [0_u8; PATH];
+        if length >= PATH {
+            stop("the simulator names a file by a path that is too long");
+        }
+        self.take(path.as_mut_ptr(), length);
+        // SAFETY: the path ends with 0; the file stays mapped when it is closed.
+        unsafe {
+            let file = open(path.as_ptr().cast(), O_RDWR | O_CLOEXEC);
+            if file < 0 {
+                return 0;
+            }
+            let address = mmap(std::ptr::null_mut(), bytes, PROT_READ_WRITE, MAP_SHARED, file, 0);
+            close(file);
+            if address.addr() == usize::MAX { 0 } else { address.addr() }
         }
     }
 }

@@ -12,6 +12,7 @@ fn point(index: usize, value: f64) -> PointResult {
         spent: Vec::new(),
         failure: None,
         limited: false,
+        exit_status: None,
         unfired: Vec::new(),
         transient: None,
         explanation: None,

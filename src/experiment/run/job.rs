@@ -47,7 +47,8 @@ pub fn build(point: &Point) -> Job {
             | Addressing::EndpointLibrary => 0,
             Addressing::Duplicated => point.threads,
         },
-        selves: point.workload.combines_threads(&point.ranks()),
+        selves: point.workload.combines_threads(&point.ranks())
+            || point.workload.runs_real_processes(),
         endpoints: endpoints(point),
         scheme: match point.placement.order {
             PlacementOrder::Block => Scheme::Fill(point.placement.per_node),

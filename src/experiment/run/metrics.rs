@@ -26,6 +26,7 @@ pub fn point(point: &Point, outcome: &Outcome, noted: &Noted) -> PointResult {
         resources: resources(outcome),
         spent: spent(outcome),
         explanation: if failure.is_none() { explain::explanation(point, outcome) } else { None },
+        exit_status: None,
         limited: matches!(outcome.ending, Ending::Limit(_)),
         unfired: outcome.unfired.iter().map(unfired).collect(),
         transient: if failure.is_none() { transient::of(point, outcome) } else { None },

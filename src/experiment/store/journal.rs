@@ -44,6 +44,8 @@ struct PointRecord {
     spent: Vec<(String, u64)>,
     failure: Option<String>,
     limited: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_status: Option<i32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unfired: Vec<Unfired>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +108,7 @@ impl From<&PointResult> for PointRecord {
             spent: point.spent.iter().map(|one| (one.part.clone(), one.time.as_ps())).collect(),
             failure: point.failure.clone(),
             limited: point.limited,
+            exit_status: point.exit_status,
             unfired: point.unfired.clone(),
             transient: point.transient.as_ref().map(transient),
         }
@@ -143,6 +146,7 @@ impl From<PointRecord> for PointResult {
             spent: record.spent.into_iter().map(spent).collect(),
             failure: record.failure,
             limited: record.limited,
+            exit_status: record.exit_status,
             unfired: record.unfired,
             transient: record.transient.map(transient),
             explanation: None,
@@ -324,6 +328,7 @@ mod tests {
                 spent: vec![("waiting".into(), bits)],
                 failure: why,
                 limited: index % 2 == 1,
+                exit_status: (index == 2).then_some(3),
                 unfired: vec![Unfired { fault: index, kind: "crash".into(), why: "late".into() }],
                 transient: Some(TransientRecord {
                     halves: (index % 2 == 0).then_some([bits, busy]),

@@ -71,6 +71,7 @@ fn point(index: usize) -> PointResult {
         explanation: None,
         failure: (index == 1).then(|| "deadlock:\n  \"0\" waits for 1\0".into()),
         limited: index == 1,
+        exit_status: None,
     }
 }
 

@@ -172,8 +172,7 @@ impl Datatype {
 
     /// Blocks of different types at these displacements, in bytes: `MPI_Type_create_struct`.
     ///
-    /// The extent is padded to the largest alignment among the named types. Without members it is a
-    /// type without data.
+    /// Without members it is a type without data.
     ///
     /// # Errors
     ///
@@ -201,7 +200,7 @@ impl Datatype {
             packed: packed.into(),
             children: children.into(),
         };
-        Ok(Self::new(kind, sum.finish()?.padded()?))
+        Ok(Self::new(kind, sum.finish()?))
     }
 
     /// A box of `subsizes` elements from `starts` in an array of `sizes`.
@@ -297,6 +296,5 @@ fn measures_of_subarray(
     if measures.size == 0 {
         return Ok(measures);
     }
-    let resized = measures.resized(0, step)?;
-    Ok(Measures { alignment: child.alignment(), ..resized })
+    measures.resized(0, step)
 }

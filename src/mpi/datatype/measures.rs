@@ -1,5 +1,9 @@
 //! Measures of a type: sizes and bounds, computed once from those of its children.
 //!
+//! The lower bound is that of the lowest entry, and the upper bound that of the highest one, rounded up so
+//! that the extent is a multiple of the largest alignment. Where a resized type sets bounds, these are the
+//! bounds of all that it is a part of, and nothing is rounded (MPI 4.0, Sec. 5.1.6 and 5.1.7).
+//!
 //! A block counts only where it holds data: one of length 0, or of a child without data, moves no
 //! bound and asks for no alignment.
 
@@ -14,7 +18,9 @@ pub(super) struct Measures {
     pub(super) extent: i64,
     pub(super) true_lb: i64,
     pub(super) true_extent: u64,
-    pub(super) alignment: u64,
+    alignment: u64,
+    /// Whether a resized type sets the bounds.
+    bounded: bool,
     pub(super) depth: u32,
     pub(super) uniform: Option<Primitive>,
     pub(super) one_run: bool,
@@ -40,8 +46,10 @@ pub(super) struct Blocks {
 /// The measures of blocks that are added one after the other.
 pub(super) struct Sum {
     size: Wide,
-    /// Lowest and highest of `lb` and `ub`, and of their true forms, over the blocks with data.
+    /// Lowest and highest of `lb` and `ub`, and of their true forms, over the blocks with data; of `lb` and
+    /// `ub` over those alone that are bounded, if there are such.
     bounds: Option<[(Wide, Wide); 2]>,
+    bounded: bool,
     alignment: u64,
     depth: u32,
     primitives: Wide,
@@ -62,6 +70,7 @@ impl Measures {
             true_lb: 0,
             true_extent: width,
             alignment: width,
+            bounded: false,
             depth: 1,
             uniform: Some(primitive),
             one_run: true,
@@ -75,6 +84,7 @@ impl Sum {
         Self {
             size: 0,
             bounds: None,
+            bounded: false,
             alignment: 1,
             depth: depth + 1,
             primitives: 0,
@@ -126,7 +136,7 @@ impl Sum {
         } else if self.uniform != child.uniform {
             self.uniform = None;
         }
-        self.widen([bounds, truly]);
+        self.widen([bounds, truly], child.bounded);
         let repeated = |each: u64| {
             let one = Wide::from(each) * Wide::from(blocks.count);
             narrow(one, Part::Size).map(|one| Wide::from(one) * Wide::from(blocks.times))
@@ -138,13 +148,19 @@ impl Sum {
         Ok(())
     }
 
-    fn widen(&mut self, other: [(Wide, Wide); 2]) {
-        let Some(bounds) = &mut self.bounds else {
-            self.bounds = Some(other);
+    fn widen(&mut self, other: [(Wide, Wide); 2], bounded: bool) {
+        let Some([bounds, truly]) = &mut self.bounds else {
+            (self.bounds, self.bounded) = (Some(other), bounded);
             return;
         };
-        for (mine, other) in bounds.iter_mut().zip(other) {
+        let join = |mine: &mut (Wide, Wide), other: (Wide, Wide)| {
             *mine = (mine.0.min(other.0), mine.1.max(other.1));
+        };
+        join(truly, other[1]);
+        if self.bounded == bounded {
+            join(bounds, other[0]);
+        } else if bounded {
+            (*bounds, self.bounded) = (other[0], true);
         }
     }
 
@@ -164,7 +180,12 @@ impl Sum {
             return Err(DatatypeError::Depth);
         }
         let size = self.size()?;
-        let [bounds, truly] = self.bounds.unwrap_or_default();
+        let [mut bounds, truly] = self.bounds.unwrap_or_default();
+        if !self.bounded {
+            let alignment = Wide::from(self.alignment);
+            let extent = bounds.1 - bounds.0;
+            bounds.1 += (alignment - extent.rem_euclid(alignment)) % alignment;
+        }
         let part = Part::Extent;
         narrow(bounds.1, part)?;
         narrow(truly.1, part)?;
@@ -176,6 +197,7 @@ impl Sum {
             true_lb: narrow(truly.0, part)?,
             true_extent: narrow(truly.1 - truly.0, part)?.cast_unsigned(),
             alignment: self.alignment,
+            bounded: self.bounded,
             depth: self.depth,
             uniform: self.uniform,
             one_run: self.bounds.is_none() || self.run_end.is_some(),
@@ -184,19 +206,9 @@ impl Sum {
 }
 
 impl Measures {
-    /// With these bounds, and without an alignment of its own.
+    /// With these bounds.
     pub(super) fn resized(self, lb: i64, extent: i64) -> Result<Self, DatatypeError> {
         narrow(Wide::from(lb) + Wide::from(extent), Part::Extent)?;
-        Ok(Self { lb, extent, alignment: 1, ..self })
-    }
-
-    /// With the extent rounded up to the alignment.
-    pub(super) fn padded(self) -> Result<Self, DatatypeError> {
-        let alignment = Wide::from(self.alignment);
-        let extent = Wide::from(self.extent);
-        let padded = extent + (alignment - extent.rem_euclid(alignment)) % alignment;
-        let extent = narrow(padded, Part::Extent)?;
-        narrow(Wide::from(self.lb) + padded, Part::Extent)?;
-        Ok(Self { extent, ..self })
+        Ok(Self { lb, extent, bounded: true, ..self })
     }
 }

@@ -107,6 +107,23 @@ fn edges_have_their_measures() {
     // A block of length 0 asks for no alignment.
     let padded = Datatype::structure(&[1, 0], &[0, 64], &[byte(), double()]);
     check_measures(padded, (1, 1, 0, 1, 0, 1));
+    // Every constructor rounds the extent up to the alignment.
+    let int = Datatype::named(Primitive::Int32);
+    let apart = Datatype::hvector(2, 1, 7, &int);
+    check_measures(apart.clone(), (8, 2, 0, 12, 0, 11));
+    check_measures(Datatype::hindexed(&[1, 1], &[1, 6], &int), (8, 2, 1, 12, 1, 9));
+    check_measures(Datatype::hindexed_block(1, &[3, 8], &double()), (16, 2, 3, 16, 3, 13));
+    check_measures(Datatype::contiguous(2, &apart.clone().unwrap()), (16, 4, 0, 24, 0, 23));
+    // Bounds that are set are those of all around, and nothing is rounded.
+    let set = Datatype::resized(-1, 3, &int).unwrap();
+    check_measures(Datatype::contiguous(2, &set), (8, 2, -1, 6, 0, 7));
+    let both = Datatype::structure(&[1, 1], &[0, 16], &[apart.unwrap(), set.clone()]);
+    check_measures(both, (12, 3, 15, 3, 0, 20));
+    let of_array = Datatype::subarray(&[3], &[1], &[1], Order::C, &byte()).unwrap();
+    check_measures(
+        Datatype::structure(&[1, 1], &[0, 8], &[of_array, double()]),
+        (9, 2, 0, 3, 1, 15),
+    );
     let array = Datatype::subarray(&[4, 6], &[2, 3], &[1, 2], Order::C, &double());
     check_measures(array, (48, 6, 0, 192, 64, 72));
     let array = Datatype::subarray(&[4, 6], &[2, 3], &[1, 2], Order::Fortran, &double());

@@ -67,11 +67,6 @@ impl Datatype {
         self.0.measures.primitives
     }
 
-    /// The alignment of an element, in bytes.
-    pub fn alignment(&self) -> u64 {
-        self.0.measures.alignment
-    }
-
     /// Levels of the tree, from 1.
     pub fn depth(&self) -> u32 {
         self.0.measures.depth

@@ -27,7 +27,8 @@ macro_rules! floats {
                 | Operator::Bxor
                 | Operator::MaxLoc
                 | Operator::MinLoc
-                | Operator::Affine { .. } => unreachable!("{operator} on fractions was refused"),
+                | Operator::Affine { .. }
+                | Operator::Program { .. } => unreachable!("{operator} on fractions was refused"),
             };
             if result.is_nan() { <$float>::NAN.to_le_bytes() } else { result.to_le_bytes() }
         }

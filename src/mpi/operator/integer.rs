@@ -22,7 +22,10 @@ macro_rules! integers {
                 Operator::Band => low & high,
                 Operator::Bor => low | high,
                 Operator::Bxor => low ^ high,
-                Operator::MaxLoc | Operator::MinLoc | Operator::Affine { .. } => {
+                Operator::MaxLoc
+                | Operator::MinLoc
+                | Operator::Affine { .. }
+                | Operator::Program { .. } => {
                     unreachable!("{operator} on single integers was refused")
                 }
             };

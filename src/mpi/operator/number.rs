@@ -24,7 +24,7 @@ impl Datatype {
             Self::Int16 => (i16::MIN as i64, i16::MAX as i64),
             Self::Int32 | Self::Int32Pair => (i32::MIN as i64, i32::MAX as i64),
             Self::Int64 | Self::Int64Pair => (i64::MIN, i64::MAX),
-            Self::Uint8 => (0, u8::MAX as i64),
+            Self::Uint8 | Self::Program => (0, u8::MAX as i64),
             Self::Uint16 => (0, u16::MAX as i64),
             Self::Uint32 => (0, u32::MAX as i64),
             Self::Uint64 => (0, i64::MAX),
@@ -71,7 +71,7 @@ impl Datatype {
             | Self::Int32Pair
             | Self::Int64Pair => Some((bits << unused).cast_signed() >> unused),
             Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => i64::try_from(bits).ok(),
-            Self::Float | Self::Double => None,
+            Self::Float | Self::Double | Self::Program => None,
         }
     }
 

@@ -71,6 +71,21 @@ impl Agreement {
         }
     }
 
+    /// The agreement on as many more values of each rank, in the context that all have agreed on.
+    pub fn on_more(&self, values: &[u16]) -> Self {
+        let (values, width) = (values.to_vec(), values.len());
+        Self { values, width, round: 0, part: 0, before: 1, ..*self }
+    }
+
+    /// How many ranks agree.
+    ///
+    /// # Panics
+    ///
+    /// Never: ranks are numbered in 32 bits.
+    pub fn ranks(&self) -> u32 {
+        u32::try_from(self.size).expect("ranks are u32")
+    }
+
     /// The next exchange; `None` when everything is known.
     ///
     /// # Panics
@@ -92,7 +107,7 @@ impl Agreement {
             (self.round, self.part, self.before) = (0, 0, 1);
             return self.next_exchange();
         }
-        if self.before >= self.size {
+        if self.before >= self.size || self.width == 0 {
             return None;
         }
         let (to, from) = (rank(self.rank + self.size - self.before), rank(self.rank + self.before));

@@ -8,9 +8,11 @@ use super::hierarchy::{self, Units};
 use super::neighbourhood;
 use super::selection::{Facts, Rule, Selection};
 use super::task::functions;
+use super::typed::{Side, TypedBlocks};
 use super::{Algorithm, At, Blocks, Functions, Kind, Needs, Round, Task};
 use crate::arguments::Comm;
 use crate::space::{Region, Space};
+use crate::typed::Elements;
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
 use mpi::operator::Reduction;
@@ -47,6 +49,8 @@ pub struct Collective {
     pub sends: Blocks,
     /// The blocks of `output`, where it has some.
     pub receives: Blocks,
+    /// The datatypes of the blocks, where each has its own.
+    pub typed: Option<Box<TypedBlocks>>,
     /// The operator, where elements are combined.
     pub reduction: Option<Reduction>,
     /// Bytes of a segment, where the algorithm cuts messages; at least 1.
@@ -82,12 +86,6 @@ pub enum Unfit {
     ScatteredUnits,
 }
 
-/// Places for so many sources and destinations.
-fn as_many([sources, destinations]: [usize; 2]) -> Neighbours {
-    let [sources, destinations] = [sources, destinations].map(|count| vec![None; count].into());
-    Neighbours { sources, destinations, of_grid: false }
-}
-
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
 impl Collective {
@@ -106,6 +104,7 @@ impl Collective {
             output: NOTHING,
             sends: Blocks::Equal(0),
             receives: Blocks::Equal(0),
+            typed: None,
             reduction: None,
             segment: bcast_pipelined_ring::SEGMENT,
             outstanding: alltoall_scattered::OUTSTANDING,
@@ -179,6 +178,27 @@ impl Collective {
         Self { input, output, sends, receives, ..Self::new(comm, Kind::Alltoall) }
     }
 
+    /// `MPI_Alltoallw`: blocks of both buffers by rank, each where its elements lie.
+    pub fn alltoallw(
+        comm: Comm,
+        [input, output]: [Space; 2],
+        [given, taken]: [Arc<[Arc<Elements>]>; 2],
+    ) -> Self {
+        let (given, taken) = (Side::of(given), Side::of(taken));
+        let (input, output) = (Region::new(input, given.bytes), Region::new(output, taken.bytes));
+        let (sends, receives) = (given.blocks.clone(), taken.blocks.clone());
+        let typed = Some(Box::new(TypedBlocks::new(given, taken)));
+        Self { typed, ..Self::alltoall(comm, (input, sends), (output, receives)) }
+    }
+
+    /// The same among neighbours: `MPI_Neighbor_alltoallw` with as many as there are blocks.
+    #[must_use]
+    pub fn among_neighbours(self) -> Self {
+        let count = |blocks: &Blocks| if let Blocks::List(list) = blocks { list.len() } else { 0 };
+        let neighbours = Some(Neighbours::places([count(&self.receives), count(&self.sends)]));
+        Self { neighbours, ..self }
+    }
+
     /// `MPI_Neighbor_allgather` and its form with a list, with so many sources and destinations.
     pub fn neighbour_allgather(
         comm: Comm,
@@ -186,7 +206,7 @@ impl Collective {
         (output, receives): (Region, Blocks),
         degrees: [usize; 2],
     ) -> Self {
-        let neighbours = Some(as_many(degrees));
+        let neighbours = Some(Neighbours::places(degrees));
         Self { neighbours, ..Self::allgather(comm, input, output, receives) }
     }
 
@@ -197,7 +217,7 @@ impl Collective {
         taken: (Region, Blocks),
         degrees: [usize; 2],
     ) -> Self {
-        let neighbours = Some(as_many(degrees));
+        let neighbours = Some(Neighbours::places(degrees));
         Self { neighbours, ..Self::alltoall(comm, given, taken) }
     }
 
@@ -299,7 +319,7 @@ impl Collective {
             | Kind::Scan
             | Kind::Exscan => bytes,
         };
-        let width = self.reduction.map(|reduction| reduction.datatype().width());
+        let width = self.reduction.map(Reduction::width);
         let elements = width.and_then(|width| Some(total? / width));
         let commutative = self.commutes();
         Facts { bytes, total, elements, ranks, ranks_per_node, commutative }
@@ -330,6 +350,10 @@ impl Collective {
                 functions!("Neighbor_allgatherv", "neighbor_allgatherv")
             }
             (false, Kind::Alltoall) if near => functions!("Neighbor_alltoall", "neighbor_alltoall"),
+            (_, Kind::Alltoall) if near && self.typed.is_some() => {
+                functions!("Neighbor_alltoallw", "neighbor_alltoallw")
+            }
+            (_, Kind::Alltoall) if self.typed.is_some() => functions!("Alltoallw", "alltoallw"),
             (true, Kind::Alltoall) if near => {
                 functions!("Neighbor_alltoallv", "neighbor_alltoallv")
             }
@@ -384,6 +408,9 @@ impl Collective {
     pub fn buffers(&self) -> [Option<Region>; 2] {
         if self.in_place {
             return self.buffers_in_place();
+        }
+        if let Some(buffers) = self.typed.as_ref().and_then(|typed| typed.buffers()) {
+            return buffers.map(Some);
         }
         match self.kind {
             Kind::Barrier => [None, None],

@@ -28,6 +28,7 @@ mod neighbourhood;
 mod round;
 pub mod selection;
 mod task;
+mod typed;
 mod units;
 
 pub use algorithms::{Algorithm, Needs};
@@ -35,3 +36,4 @@ pub use between::{Between, Side};
 pub use call::{Collective, Unfit};
 pub use round::{Move, Round, Work};
 pub use task::{At, BEGUN_AT_ONCE, Block, Blocks, Functions, Kind, Task, Turn};
+pub use typed::TypedBlocks;

@@ -93,6 +93,7 @@ impl Acting {
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
             Call::Init
+            | Call::ReduceLocal(_)
             | Call::AttachBuffer { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
@@ -133,6 +134,7 @@ impl Acting {
                 // Its leaders talk in another communicator, too.
                 CommCall::Intercomm { .. } | CommCall::Couple { .. } => across(member(of.comm())),
                 CommCall::Dup { .. }
+                | CommCall::Idup { .. }
                 | CommCall::Split { .. }
                 | CommCall::SplitShared { .. }
                 | CommCall::Create { .. }
@@ -177,6 +179,7 @@ impl Acting {
             | Call::Device(_)
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::Members { .. }
             | Call::Compare { .. } => call.comm().map_or(Caller::Process, member),
         }
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::messages::Messages;
 use super::{Key, LibraryAction, ProtocolError, Thread};
-use crate::call::{Comm, GROUP_TAG_MAX};
+use crate::call::{Comm, GROUP_TAG_MAX, NamedEdges};
 use crate::collectives::agreement::Agreement;
 use crate::collectives::coupling::{Coupling, Through};
 use mpi::envelope::{Context, Rank};
@@ -32,9 +32,19 @@ pub(super) struct Agreeing {
     pub(super) some: Option<Arc<[Rank]>>,
     /// The topology of the new communicator.
     pub(super) topology: Option<Topology>,
+    /// Edges of it that each rank names.
+    edges: Option<Box<Edges>>,
     /// Keeps the messages of agreements apart that several groups of one parent may have at once.
     base: i32,
     pub(super) purpose: Purpose,
+}
+
+/// Edges of a graph that each rank names.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Edges {
+    own: Arc<NamedEdges>,
+    /// How many each rank names, once all know.
+    counts: Option<Box<[u32]>>,
 }
 
 /// Which processes exchange messages.
@@ -94,10 +104,31 @@ pub(super) enum Purpose {
 const GROUPS: i32 = 1 << 26;
 const FREES: i32 = 1 << 27;
 const TOLD: i32 = 1 << 28;
+const DUPLICATES: i32 = TOLD | FREES;
 /// An agreement has fewer rounds.
 const ROUNDS: i32 = 5;
 /// Above the tag of a group stand the phases of an agreement.
 const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
+
+/// Duplicates of one communicator that are begun only, before their numbers come again.
+pub(super) const MOST_NUMBERED: u32 = 1 << (24 - ROUNDS);
+
+/// Numbers as the words of an agreement carry them.
+const WORDS: usize = 2;
+
+pub(super) fn words(numbers: impl IntoIterator<Item = u32>) -> Vec<u16> {
+    let halves = |number: u32| [low(number), low(number >> 16)];
+    numbers.into_iter().flat_map(halves).collect()
+}
+
+pub(super) fn numbers(words: &[u16]) -> Vec<u32> {
+    let number = |halves: &[u16]| u32::from(halves[0]) | u32::from(halves[1]) << 16;
+    words.chunks_exact(WORDS).map(number).collect()
+}
+
+fn low(number: u32) -> u16 {
+    u16::try_from(number & 0xFFFF).expect("masked to 16 bits")
+}
 
 /// The messages of one step.
 struct Exchange {
@@ -123,6 +154,16 @@ impl Purpose {
 }
 
 impl Agreeing {
+    /// All members of the parent agree, and the call returns before; the number keeps apart what they begin.
+    ///
+    /// # Panics
+    ///
+    /// Where the number is not below [`MOST_NUMBERED`].
+    pub(super) fn numbered(self, number: u32) -> Self {
+        let number = i32::try_from(number).expect("19 bits");
+        Self { base: DUPLICATES | number << ROUNDS, ..self }
+    }
+
     /// The number of a communicator that all members of a parent agree on.
     pub(super) const fn makes(&self) -> Option<Comm> {
         match self.purpose {
@@ -146,6 +187,7 @@ impl Agreeing {
             among: None,
             some: None,
             topology: None,
+            edges: None,
             base: 0,
             purpose,
         }
@@ -168,6 +210,7 @@ impl Agreeing {
             among: Some(among),
             some: None,
             topology: None,
+            edges: None,
             base,
             purpose,
         }
@@ -187,6 +230,7 @@ impl Agreeing {
             among: Some(among),
             some: None,
             topology: None,
+            edges: None,
             base,
             purpose,
         }
@@ -205,6 +249,7 @@ impl Agreeing {
             among: None,
             some: None,
             topology: None,
+            edges: None,
             base: TOLD,
             purpose,
         }
@@ -214,10 +259,15 @@ impl Agreeing {
         match self.purpose {
             Purpose::Create { .. } => "MPI_Comm_create_endpoints",
             Purpose::Free { .. } => "MPI_Comm_free",
+            Purpose::Dup { .. } if self.edges.is_some() => "MPI_Dist_graph_create",
             Purpose::Dup { .. } => "MPI_Comm_dup",
             Purpose::Split { .. } => "MPI_Comm_split",
             Purpose::Group { .. } => "MPI_Comm_create_group",
-            Purpose::Some { .. } => "MPI_Comm_create",
+            Purpose::Some { .. } => match self.topology {
+                None => "MPI_Comm_create",
+                Some(Topology::Grid(_)) => "MPI_Cart_create",
+                Some(Topology::Graph(_) | Topology::OneWay) => "MPI_Graph_create",
+            },
             Purpose::Intercomm { .. } | Purpose::Couple => "MPI_Intercomm_create",
             Purpose::Merge { .. } => "MPI_Intercomm_merge",
             Purpose::Numbers => "MPI_Allgather",
@@ -227,6 +277,45 @@ impl Agreeing {
     /// Whether words of both could be taken for each other's.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         self.parent == other.parent && self.base == other.base
+    }
+
+    /// Each rank of the parent names edges of a graph: first how many, then which.
+    pub(super) fn with_edges(self, own: Arc<NamedEdges>) -> Self {
+        Self { edges: Some(Box::new(Edges { own, counts: None })), ..self }
+    }
+
+    /// The edges that all have named, rank by rank.
+    pub(super) fn edges(&self) -> Option<Vec<(Rank, Rank)>> {
+        let counts = self.edges.as_ref()?.counts.as_ref()?;
+        let values = numbers(&self.agreement().values());
+        let each = values.len() / counts.len();
+        let mut all = Vec::new();
+        for (rank, count) in counts.iter().enumerate() {
+            let own = values[rank * each..].chunks_exact(2).take(*count as usize);
+            all.extend(own.map(|edge| (Rank(edge[0]), Rank(edge[1]))));
+        }
+        Some(all)
+    }
+
+    /// The edges that this rank names.
+    #[cfg(feature = "mutants")]
+    pub(super) fn own_edges(&self) -> Vec<(Rank, Rank)> {
+        self.edges.as_ref().map_or_else(Vec::new, |edges| edges.own.edges().collect())
+    }
+
+    /// Goes on with the edges, where the ranks have said only how many they name.
+    fn goes_on_with_edges(&mut self) -> bool {
+        let Talk::All(agreement) = &mut self.talk else { return false };
+        let Some(edges) = self.edges.as_mut().filter(|edges| edges.counts.is_none()) else {
+            return false;
+        };
+        let counts = numbers(&agreement.values());
+        let most = counts.iter().copied().max().unwrap_or(0) as usize;
+        let named = edges.own.edges().flat_map(|(from, to)| [from.0, to.0]);
+        let padded = named.chain(std::iter::repeat(0)).take(2 * most);
+        *agreement = agreement.on_more(&words(padded));
+        edges.counts = Some(counts.into());
+        true
     }
 
     /// What all members told.
@@ -253,9 +342,9 @@ impl Agreeing {
         }
     }
 
-    /// The message that a thread waited for has come.
-    pub(super) fn receive(&mut self, messages: &Messages, thread: Thread) {
-        let word = messages.carried().inner(thread);
+    /// The message of this receive has come.
+    pub(super) fn receive(&mut self, messages: &Messages, key: Key) {
+        let word = messages.carried().word(key);
         match &mut self.talk {
             Talk::All(agreement) => agreement.hear(word),
             Talk::Leaders { coupling, .. } => coupling.hear(word),
@@ -264,6 +353,14 @@ impl Agreeing {
 
     /// The messages of the next step; `None` when all have agreed.
     fn next_messages(&mut self) -> Option<Exchange> {
+        let next = self.messages_of_step();
+        if next.is_none() && self.edges.is_some() && self.goes_on_with_edges() {
+            return self.messages_of_step();
+        }
+        next
+    }
+
+    fn messages_of_step(&mut self) -> Option<Exchange> {
         let (parent, base) = (self.parent, self.base);
         match &mut self.talk {
             Talk::All(agreement) => {
@@ -286,25 +383,26 @@ impl Agreeing {
         }
     }
 
-    /// Exchanges messages until one must be waited for; answers whether all have agreed.
+    /// Exchanges messages until one must be waited for, each received under `key`; answers whether all have
+    /// agreed.
     pub(super) fn exchange(
         &mut self,
         messages: &mut Messages,
-        thread: Thread,
+        (thread, key): (Thread, Key),
         out: &mut Vec<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
-        let key = Key::Inner(thread);
+        let waiter = matches!(key, Key::Inner(_)).then_some(thread);
         while let Some(next) = self.next_messages() {
             if let Some((comm, to, tag, word)) = next.send {
                 messages.send_word(thread, comm, to, tag, word, out)?;
             }
             let Some((comm, from, tag)) = next.receive else { continue };
-            messages.receive_word(thread, comm, from, tag, out)?;
-            if messages.await_end(key, Some(thread)) {
+            messages.receive_word((thread, key), comm, from, tag, out)?;
+            if messages.await_end(key, waiter) {
                 return Ok(false);
             }
             messages.close(key);
-            self.receive(messages, thread);
+            self.receive(messages, key);
         }
         Ok(true)
     }

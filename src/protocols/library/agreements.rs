@@ -1,13 +1,15 @@
 //! How processes agree on new communicators, and what each makes of it.
 //!
 //! ```text
-//!   MPI_Comm_dup              agree on a context                          ─▶ same group
+//!   MPI_Comm_dup, _idup       agree on a context                          ─▶ same group
 //!   MPI_Comm_split            agree on a context, gather colors and keys  ─▶ one group a color
 //!   MPI_Comm_split_type       the same by the node                        ─▶ one group a node
 //!   MPI_Comm_create           agree on a context                          ─▶ that group
 //!   MPI_Cart_create           the same, of the first ranks                ─▶ that group, in a grid
 //!   MPI_Cart_sub              agree on a context, gather places           ─▶ one grid a part
+//!   MPI_Graph_create          the same, of the first ranks                ─▶ that group, with neighbours
 //!   MPI_Dist_graph_create_…   agree on a context                          ─▶ same group, with neighbours
+//!   MPI_Dist_graph_create     the same, gather edges                      ─▶ same group, with neighbours
 //!   MPI_Comm_create_group     the group alone agrees on a context         ─▶ that group
 //!   MPI_Comm_create_endpoints agree on a context, gather counts           ─▶ ranks of all endpoints
 //!   MPI_Intercomm_create      leaders exchange contexts and groups        ─▶ two groups
@@ -21,19 +23,18 @@
 //! A communicator between two groups is duplicated and split by both: its messages go over both groups as
 //! one. What is gathered comes in the order of these ranks.
 //!
-//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2. Left out: `MPI_Comm_idup`, whose
-//! messages would go on in the background as those of collectives do.
+//! Source: MPI-3.1, Sec. 6.4.2, 6.4.3, 6.6.1, 6.6.2; `endpoints` Sec. 3.2.
 
 use std::sync::Arc;
 
-use super::agreeing::{Agreeing, Peering, Purpose};
+use super::agreeing::{Agreeing, Peering, Purpose, numbers, words};
 use super::answers::push_fact;
 use super::endpoints::{EndpointTable, Freed, Member};
 use super::intercommunicators::Sides;
 use super::lanes::Caller;
 use super::messages::Messages;
 use super::{LibraryAction, ProtocolError, Reply, Thread};
-use crate::call::{Arrangement, Comm, CommCall, GROUP_TAG_MAX};
+use crate::call::{Arrangement, Comm, CommCall, GROUP_TAG_MAX, NamedEdges};
 use crate::collectives::agreement::Agreement;
 use crate::collectives::coupling::Coupling;
 #[cfg(feature = "mutants")]
@@ -43,25 +44,8 @@ use mpi::communicator::Communicator;
 use mpi::endpoints::EndpointGroup;
 use mpi::envelope::{Context, Rank};
 use mpi::group::{Choice, Group};
-use mpi::observation::{GroupFact, GroupId};
-use mpi::topology::Topology;
-
-/// Numbers as the words of an agreement carry them.
-const WORDS: usize = 2;
-
-fn words(numbers: impl IntoIterator<Item = u32>) -> Vec<u16> {
-    let halves = |number: u32| [low(number), low(number >> 16)];
-    numbers.into_iter().flat_map(halves).collect()
-}
-
-fn numbers(words: &[u16]) -> Vec<u32> {
-    let number = |halves: &[u16]| u32::from(halves[0]) | u32::from(halves[1]) << 16;
-    words.chunks_exact(WORDS).map(number).collect()
-}
-
-fn low(number: u32) -> u16 {
-    u16::try_from(number & 0xFFFF).expect("masked to 16 bits")
-}
+use mpi::observation::{GroupFact, GroupId, Listed};
+use mpi::topology::{Neighbours, Topology};
 
 /// A choice as two numbers: no color is negative, so that one bit pattern is left for undefined.
 fn encoded(Choice { color, key }: Choice) -> [u32; 2] {
@@ -82,7 +66,7 @@ pub(super) fn begin(
 ) -> Result<Agreeing, ProtocolError> {
     let check = |messages: &Messages, new| check_new(messages, (new, 1), &gives);
     match call {
-        CommCall::Dup { comm, new } => {
+        CommCall::Dup { comm, new } | CommCall::Idup { comm, new, .. } => {
             check(messages, new)?;
             let mut agreeing = of_all(messages, thread, comm, &[], Purpose::Dup { new })?;
             agreeing.topology = messages.communicators().topology(comm).cloned();
@@ -183,10 +167,42 @@ fn arrange(
             }
             (CommCall::Dup { comm, new }, Topology::Graph(neighbours))
         }
+        Arrangement::Whole(graph) => {
+            if let Some(fault) = graph.fault(size) {
+                return Err(site.refuse("no graph is made", fault));
+            }
+            let nodes = u32::try_from(graph.ends.len()).expect("at most as many as ranks");
+            let group = (0..nodes).map(Rank).collect();
+            #[cfg(feature = "mutants")]
+            let rank = Rank(rank.0.saturating_sub(site.job.has(Mutant::NodeBefore).into()));
+            (CommCall::Create { comm, group, new }, graph.topology(rank))
+        }
+        Arrangement::Named(edges) => {
+            let mut all = edges.edges().flat_map(|(from, to)| [from, to]);
+            if let Some(beyond) = all.find(|rank| rank.0 >= size) {
+                return Err(site.refuse("the communicator has no such rank", beyond));
+            }
+            drop(all);
+            return of_edges(messages, thread, (comm, new), edges, gives);
+        }
     };
     let mut agreeing = begin(messages, thread, call, gives)?;
     agreeing.topology = Some(topology);
     Ok(agreeing)
+}
+
+/// A duplicate whose ranks are neighbours as all of them together say.
+fn of_edges(
+    messages: &mut Messages,
+    thread: Thread,
+    (comm, new): (Comm, Comm),
+    edges: Arc<NamedEdges>,
+    gives: impl Fn(Comm) -> bool,
+) -> Result<Agreeing, ProtocolError> {
+    check_new(messages, (new, 1), &gives)?;
+    let count = u32::try_from(edges.edges().count()).expect("lists have fewer entries");
+    let agreeing = of_all(messages, thread, comm, &words([count]), Purpose::Dup { new })?;
+    Ok(agreeing.with_edges(edges))
 }
 
 /// The numbers of new communicators, or endpoints, must be free, and no call under way may be about to
@@ -378,6 +394,14 @@ pub(super) fn end(
     out: &mut Vec<LibraryAction>,
 ) -> Result<Reply, ProtocolError> {
     let reply = made(messages, agreeing, out)?;
+    if let (Some(new), Some(edges)) = (agreeing.makes(), agreeing.edges()) {
+        let parent = messages.communicators().get(messages.site(), agreeing.parent)?;
+        let me = parent.rank(messages.site().me.0).expect("a member made the call");
+        #[cfg(feature = "mutants")]
+        let edges = bent(messages, agreeing, edges);
+        let topology = Topology::Graph(Neighbours::among(&edges, me));
+        messages.communicators_mut().0.arrange(new, topology);
+    }
     if let (Some(new), Some(topology)) = (agreeing.makes(), &agreeing.topology) {
         messages.communicators_mut().0.arrange(new, topology.clone());
     }
@@ -422,6 +446,7 @@ fn made(
         }
         Purpose::Some { new } => {
             let group = agreeing.some.as_ref().expect("a group is some of its parent");
+            tell_group(messages, agreeing, group, out)?;
             #[cfg(feature = "mutants")]
             let group = &ordered(messages, group);
             let group = group_of(messages, parent, group)?;
@@ -436,6 +461,8 @@ fn made(
                 let site = messages.site();
                 let parts = sides.split(&choices, site.me.0);
                 let parts = parts.map_err(|error| site.refuse("nothing is split", error))?;
+                #[cfg(feature = "mutants")]
+                let parts = parted(messages, (sides, &choices), parts);
                 if let (Some(new), Some(parts)) = (new, parts) {
                     enter_sides(messages, new, agreeing.agreement().context(), parts, out);
                 }
@@ -452,6 +479,7 @@ fn made(
         }
         Purpose::Group { new } => {
             let among = agreeing.among.as_ref().expect("a group is some of its parent");
+            tell_group(messages, agreeing, among, out)?;
             let group = group_of(messages, parent, among)?;
             enter(messages, new, agreeing.agreement().context(), Arc::new(group), out);
         }
@@ -476,6 +504,34 @@ fn made(
     Ok(Reply::Done)
 }
 
+/// The monitors learn which group the caller gives.
+fn tell_group(
+    messages: &Messages,
+    agreeing: &Agreeing,
+    group: &[Rank],
+    out: &mut Vec<LibraryAction>,
+) -> Result<(), ProtocolError> {
+    let site = messages.site();
+    let parent = messages.communicators().get(site, agreeing.parent)?;
+    let rank = parent.rank(site.me.0).expect("a member made the call");
+    let (context, among) = (Context(agreeing.agreement().context()), agreeing.agreement().ranks());
+    let function = agreeing.operation();
+    let follow = |one: &Rank, next: &Rank| one.0.checked_add(1) == Some(next.0);
+    let mut runs = group.chunk_by(follow).peekable();
+    let mut tell = |run, more| {
+        let part = Listed { rank, among, function, run, more };
+        push_fact(GroupFact::Lists { context, part }, out);
+    };
+    if group.is_empty() {
+        tell((Rank(0), 0), false);
+    }
+    while let Some(run) = runs.next() {
+        let count = u32::try_from(run.len()).expect("groups are of ranks");
+        tell((run[0], count), runs.peek().is_some());
+    }
+    Ok(())
+}
+
 /// The ranks of a group; a bug puts them into their order.
 #[cfg(feature = "mutants")]
 fn ordered(messages: &Messages, group: &Arc<[Rank]>) -> Arc<[Rank]> {
@@ -484,6 +540,50 @@ fn ordered(messages: &Messages, group: &Arc<[Rank]>) -> Arc<[Rank]> {
         ranks.sort_unstable();
     }
     ranks.into()
+}
+
+/// Bugs take other ranks of the other side into a part of a split.
+#[cfg(feature = "mutants")]
+fn parted(
+    messages: &Messages,
+    (sides, choices): (&Sides, &[Choice]),
+    parts: Option<Sides>,
+) -> Option<Sides> {
+    let job = &messages.site().job;
+    if job.has(Mutant::AloneAcross) && parts.is_none() {
+        return Some(sides.clone());
+    }
+    let is_first = Arc::ptr_eq(sides.in_order()[0], &sides.local);
+    let before = if is_first { sides.local.size() as usize } else { 0 };
+    let color = |rank: usize| choices[before + rank].color;
+    let of = |has: &dyn Fn(usize, u32) -> bool| {
+        let old = sides.remote.members().iter().enumerate();
+        let ranks: Vec<u32> =
+            old.filter(|(rank, it)| has(*rank, **it)).map(|(_, it)| *it).collect();
+        Arc::new(Group::new(ranks).expect("each process once"))
+    };
+    let parts = parts?;
+    let remote = if job.has(Mutant::OldOrderAcross) {
+        of(&|_, process| parts.remote.rank(process).is_some())
+    } else if job.has(Mutant::AnyColorAcross) {
+        of(&|rank, _| color(rank) == color(0))
+    } else {
+        return Some(parts);
+    };
+    Some(Sides { remote, ..parts })
+}
+
+/// Bugs read other edges than were named.
+#[cfg(feature = "mutants")]
+fn bent(messages: &Messages, agreeing: &Agreeing, edges: Vec<(Rank, Rank)>) -> Vec<(Rank, Rank)> {
+    let job = &messages.site().job;
+    if job.has(Mutant::EdgesTurned) {
+        edges.into_iter().map(|(from, to)| (to, from)).collect()
+    } else if job.has(Mutant::OwnEdges) {
+        agreeing.own_edges()
+    } else {
+        edges
+    }
 }
 
 /// A communicator of this group in a context that all agree on.

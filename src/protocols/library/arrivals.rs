@@ -169,8 +169,8 @@ impl Library {
             }
             Some(Pending::Agree(agreeing)) => {
                 messages.close(key);
-                agreeing.receive(messages, thread);
-                if agreeing.exchange(messages, thread, out)?
+                agreeing.receive(messages, key);
+                if agreeing.exchange(messages, (thread, key), out)?
                     && let Some(Pending::Agree(agreeing)) = threads.take(thread)
                 {
                     self.agreed(thread, &agreeing, out)?;

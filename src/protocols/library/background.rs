@@ -13,14 +13,19 @@
 //! What is prepared (`MPI_Allreduce_init`) has its number from the preparation, which all ranks call in one
 //! order; each of its starts has this number, and ranks start in any order.
 //!
+//! A duplicate of a communicator that is only begun (`MPI_Comm_idup`, `duplicates.rs`) has a slot here, too.
+//!
 //! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules; MPI 4.0, Sec. 6.13.
 //! Left out: handles of endpoints.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::agreeing::Agreeing;
 use super::answers::{push_fact, push_return};
 use super::collective::{self, Collectives, Place, Running};
+use super::duplicates::Duplicates;
+use super::intercommunicators::Sides;
 use super::messages::Messages;
 use super::requests::{Body, Wake};
 use super::scratch;
@@ -44,6 +49,8 @@ pub(super) struct Background {
     /// The same of those that were prepared, and the numbers of those that are not freed.
     prepared: BTreeMap<Context, u32>,
     turns: BTreeMap<Handle, (Context, u32)>,
+    /// Duplicates of communicators under way; none in most processes.
+    duplicates: Option<Box<Duplicates>>,
     /// The one whose round has just ended: an input ends one message at most.
     ready: Option<u16>,
 }
@@ -57,14 +64,15 @@ struct Begun {
     since: u32,
 }
 
+const MOST_UNDER_WAY: &str = "1,024 collectives under way are the most";
+
 impl Background {
-    fn free_slot(&mut self) -> u16 {
-        let free = self.under_way.iter().position(Option::is_none);
-        let slot = free.unwrap_or_else(|| {
-            self.under_way.push(None);
-            self.under_way.len() - 1
-        });
-        u16::try_from(slot).expect("their number is limited")
+    fn free_slot(&self) -> u16 {
+        let duplicates = self.duplicates.as_ref();
+        let is_free = |slot: &u16| {
+            self.get(*slot).is_none() && !duplicates.is_some_and(|these| these.has(*slot))
+        };
+        (0..=u16::MAX).find(is_free).expect("their number is limited")
     }
 
     fn get(&self, slot: u16) -> Option<&Begun> {
@@ -80,7 +88,8 @@ impl Background {
 
     /// How many are under way.
     fn len(&self) -> usize {
-        self.under_way.iter().flatten().count()
+        let duplicates = self.duplicates.as_ref().map_or(0, |these| these.len());
+        self.under_way.iter().flatten().count() + duplicates
     }
 
     /// Whether one of a communicator is under way that has this number, which comes again.
@@ -106,6 +115,9 @@ impl Background {
     ) -> Result<(), ProtocolError> {
         let turn = self.turn(messages, thread, (request, &call))?;
         let slot = self.free_slot();
+        if usize::from(slot) >= self.under_way.len() {
+            self.under_way.resize(usize::from(slot) + 1, None);
+        }
         let place = Place::Background { slot, turn };
         let function = place.function(&call);
         messages.open(Key::User(request), Body::Background { slot, function }, thread)?;
@@ -118,6 +130,27 @@ impl Background {
         Ok(())
     }
 
+    /// Begins a duplicate of a communicator.
+    pub(super) fn duplicate(
+        &mut self,
+        messages: &mut Messages,
+        thread: Thread,
+        (request, agreeing): (Handle, Agreeing),
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        if self.len() >= usize::from(scratch::MOST_BEGUN) {
+            return Err(messages.site().refuse(MOST_UNDER_WAY, agreeing.operation()));
+        }
+        let slot = self.free_slot();
+        let duplicates = self.duplicates.get_or_insert_default();
+        duplicates.begin(messages, thread, (slot, request), agreeing, out)
+    }
+
+    /// Whether a duplicate under way will give this number to a communicator.
+    pub(super) fn give(&self, comm: Comm) -> bool {
+        self.duplicates.as_ref().is_some_and(|these| these.give(comm))
+    }
+
     /// The place of what is begun in the order of its communicator: that of its preparation, or the next one.
     fn turn(
         &mut self,
@@ -128,7 +161,7 @@ impl Background {
         let refuse = |state| messages.site().refuse(state, call.functions().begins);
         let context = context_of(messages, thread, call)?;
         if self.len() >= usize::from(scratch::MOST_BEGUN) {
-            return Err(refuse("1,024 collectives under way are the most"));
+            return Err(refuse(MOST_UNDER_WAY));
         }
         let prepared = self.turns.get(&request).copied();
         #[cfg(feature = "mutants")]
@@ -212,7 +245,12 @@ impl Background {
     /// A move is complete that its collective waited for.
     pub(super) fn part_complete(&mut self, slot: u16) {
         // Empty while its moves are being started: those that end at once are not waited for.
-        let Some(Some(begun)) = self.under_way.get_mut(usize::from(slot)) else { return };
+        let Some(Some(begun)) = self.under_way.get_mut(usize::from(slot)) else {
+            if self.duplicates.as_ref().is_some_and(|these| these.has(slot)) {
+                self.ready = Some(slot);
+            }
+            return;
+        };
         if begun.running.part_complete() {
             debug_assert_eq!(self.ready, None, "the round before it was ended");
             self.ready = Some(slot);
@@ -227,15 +265,40 @@ impl Background {
         out: &mut Vec<LibraryAction>,
     ) -> Result<Option<Wake>, ProtocolError> {
         let Some(slot) = self.ready.take() else { return Ok(None) };
-        let begun = self.under_way[usize::from(slot)].take();
-        let mut begun = begun.expect("a round ends of a collective under way");
+        let begun = self.under_way.get_mut(usize::from(slot)).and_then(Option::take);
+        let Some(mut begun) = begun else {
+            return self.advance_duplicate(messages, thread, slot, out);
+        };
         collectives.end_round(messages, &mut begun.running, out)?;
         self.go_on((collectives, messages), thread, begun, slot, out)
     }
 
-    /// The program frees a communicator: the collectives under way there go on, under a number that
-    /// no program gives.
-    pub(super) fn keep(&mut self, messages: &mut Messages, communicator: Communicator) {
+    /// Goes on with the duplicate whose message has come.
+    #[inline(never)]
+    fn advance_duplicate(
+        &mut self,
+        messages: &mut Messages,
+        thread: Thread,
+        slot: u16,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Option<Wake>, ProtocolError> {
+        let duplicates = self.duplicates.as_mut().expect("a message comes of one under way");
+        let parent = duplicates.parent(slot);
+        let wake = duplicates.advance(messages, thread, slot, out)?;
+        if let Some(parent) = parent.filter(|_| !duplicates.has(slot)) {
+            self.drop_freed(messages, parent);
+        }
+        Ok(wake)
+    }
+
+    /// The program frees a communicator: what is under way there goes on, under a number that no program gives.
+    /// An intercommunicator has two sides.
+    pub(super) fn keep(
+        &mut self,
+        messages: &mut Messages,
+        communicator: Communicator,
+        sides: Option<Sides>,
+    ) {
         let number = messages.communicators().private_number();
         let mut kept = false;
         for Begun { running, .. } in self.under_way.iter_mut().flatten() {
@@ -244,17 +307,25 @@ impl Background {
                 kept = true;
             }
         }
-        if kept {
-            messages.communicators_mut().0.add(number, communicator);
+        if let Some(duplicates) = &mut self.duplicates {
+            kept |= duplicates.keep(communicator.context, number);
+        }
+        let (communicators, _) = messages.communicators_mut();
+        match sides.filter(|_| kept) {
+            Some(sides) => communicators.add_sides(number, sides, communicator),
+            None if kept => communicators.add(number, communicator),
+            None => {}
         }
     }
 
-    /// The last collective under way on a communicator that was freed is over.
-    fn drop_freed(&self, messages: &mut Messages, running: &Running) {
+    /// The last that was under way on a communicator that was freed is over: it has another number than that of
+    /// its call.
+    fn drop_freed(&self, messages: &mut Messages, (comm, called): (Comm, Comm)) {
         let mut others = self.under_way.iter().flatten();
-        let used = others.any(|other| other.running.comm == running.comm);
-        if running.comm != running.call.comm && !used {
-            messages.communicators_mut().0.remove(running.comm);
+        let used = others.any(|other| other.running.comm == comm)
+            || self.duplicates.as_ref().is_some_and(|these| these.are_of(comm));
+        if comm != called && !used {
+            messages.communicators_mut().0.remove(comm);
         }
     }
 
@@ -283,8 +354,9 @@ impl Background {
         Begun { running, request, since }: &Begun,
         out: &mut Vec<LibraryAction>,
     ) -> Option<Wake> {
+        collective::unpack(&running.call, out);
         push_fact(running.left(*since), out);
-        self.drop_freed(messages, running);
+        self.drop_freed(messages, (running.comm, running.call.comm));
         let key = Key::User(*request);
         let [input, output] = running.call.buffers();
         if let Some(input) = input {
@@ -300,6 +372,7 @@ impl Background {
                 let context = header.envelope.context;
                 let mut comms = self.under_way.iter().flatten();
                 comms.any(|begun| begun.running.of.context.0 + 1 == context.0)
+                    || self.duplicates.as_ref().is_some_and(|these| these.speak_in(context))
             }
             Packet::Matched { sender: key } | Packet::Rendezvous { to: key, .. } => {
                 matches!(key, Key::Later(..))
@@ -310,7 +383,10 @@ impl Background {
 
     /// How far the collective of a slot is, in words.
     pub(super) fn standing(&self, slot: u16) -> String {
-        self.get(slot).map_or(String::new(), |begun| begun.running.standing())
+        match self.get(slot) {
+            Some(begun) => begun.running.standing(),
+            None => "all agree on a context".to_owned(),
+        }
     }
 }
 

@@ -14,7 +14,9 @@ use super::{
     Action, Handle, Key, Library, LibraryAction, ProtocolError, Region, Reply, Space, Thread,
 };
 use super::{agreements, one_sided};
-use crate::call::{Asked, Buffer, Call, Comm, CommCall, Exchange, OfRequest, Peer, TypedCall};
+use crate::call::{
+    Asked, Buffer, Call, Comm, CommCall, Exchange, LocalReduction, OfRequest, Peer, TypedCall,
+};
 use crate::collectives::Collective;
 use crate::contract::{Emit, Step, Token};
 #[cfg(feature = "mutants")]
@@ -23,9 +25,24 @@ use crate::partitioned::OfPartitions;
 use crate::rma::Called;
 use crate::rma::call::RmaCall;
 use mpi::observation::GroupFact;
+use mpi::operator::Side;
 
 fn region(buffer: Buffer) -> Region {
     Region::new(Space::User(buffer.id), buffer.bytes)
+}
+
+/// A core combines elements of its own process, with the loop that a collective's reduction has.
+fn reduce_local(
+    thread: Thread,
+    LocalReduction { from, into, reduction }: LocalReduction,
+    out: &mut Vec<LibraryAction>,
+) {
+    out.emit(|| Action::Work(Step::Query));
+    out.emit(|| Action::Combine { from, into, reduction, side: Side::Before });
+    for buffer in [from, into] {
+        out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });
+    }
+    push_return(thread, Reply::Done, out);
 }
 
 impl Library {
@@ -185,6 +202,7 @@ impl Library {
             | Call::Attach { .. }
             | Call::Compare { .. }
             | Call::Place { .. }
+            | Call::Members { .. }
             | Call::Communicators(_) => self.communicator_call(thread, call, out),
             Call::Collective(call) => self.begin_collective(thread, call, out),
             Call::Icollective { request, call } => {
@@ -192,6 +210,10 @@ impl Library {
                 let inside = |comm, rank| threads.inside(thread, comm, rank);
                 let background = background.get_or_insert_default();
                 background.begin((collectives, messages), thread, (request, call), inside, out)
+            }
+            Call::ReduceLocal(call) => {
+                reduce_local(thread, *call, out);
+                Ok(())
             }
             Call::Device(call) => {
                 let exchanging = Exchanging::begin(&mut self.messages, thread, call, out)?;
@@ -280,7 +302,7 @@ impl Library {
     }
 
     /// A call about communicators or endpoints.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "five calls of many are handed here")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "six calls of many are handed here")]
     fn communicator_call(
         &mut self,
         thread: Thread,
@@ -293,9 +315,16 @@ impl Library {
             push_return(thread, Reply::Numbers(place), out);
             return Ok(());
         }
+        if let Call::Members { comm } = call {
+            let messages = &self.messages;
+            let members = messages.communicators().members(messages.site(), thread, comm)?;
+            push_return(thread, Reply::Numbers(members), out);
+            return Ok(());
+        }
         out.emit(|| Action::Work(Step::Query));
-        let Self { messages, threads, .. } = self;
-        let gives = |comm| threads.give(comm);
+        let Self { messages, threads, background, .. } = self;
+        let gives =
+            |comm| threads.give(comm) || background.as_ref().is_some_and(|these| these.give(comm));
         let agreeing = match call {
             Call::CreateEndpoints { parent, count, first } => {
                 agreements::create_endpoints(messages, thread, parent, (first, count), gives)?
@@ -308,6 +337,14 @@ impl Library {
                 agreeing
             }
             Call::Communicators(CommCall::Free { comm }) => return self.free(thread, comm, out),
+            Call::Communicators(CommCall::Idup { comm, new, request }) => {
+                let call = CommCall::Idup { comm, new, request };
+                let agreeing = agreements::begin(messages, thread, call, gives)?;
+                let background = background.get_or_insert_default();
+                background.duplicate(messages, thread, (request, agreeing), out)?;
+                push_return(thread, Reply::Done, out);
+                return Ok(());
+            }
             Call::Communicators(call) => agreements::begin(messages, thread, call, gives)?,
             Call::Attach { id } => {
                 messages.attach_endpoint(thread, id)?;
@@ -413,12 +450,14 @@ impl Library {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let (communicators, site) = self.messages.communicators_mut();
+        let sides = communicators.sides(site, comm).ok().filter(|_| self.background.is_some());
+        let sides = sides.cloned();
         let Some(communicator) = communicators.remove(comm) else {
             return Err(site.refuse("the process made no such communicator", comm));
         };
         push_fact(GroupFact::Closed { context: communicator.context }, out);
         if let Some(background) = &mut self.background {
-            background.keep(&mut self.messages, communicator);
+            background.keep(&mut self.messages, communicator, sides);
         }
         push_return(thread, Reply::Done, out);
         Ok(())
@@ -436,7 +475,7 @@ impl Library {
             let state = format!("another thread of the process is inside a call on {parent}");
             return Err(self.messages.site().refuse(&state, agreeing.operation()));
         }
-        if agreeing.exchange(&mut self.messages, thread, out)? {
+        if agreeing.exchange(&mut self.messages, (thread, Key::Inner(thread)), out)? {
             return self.agreed(thread, &agreeing, out);
         }
         self.threads.wait(thread, Pending::Agree(Box::new(agreeing)));

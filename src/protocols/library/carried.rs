@@ -11,12 +11,18 @@ pub(super) struct Carried {
     inner: Vec<u64>,
     /// By the first chunks of messages to GPU memory, for each thread that receives one.
     chunks: BTreeMap<Thread, Option<u64>>,
+    /// By the messages of each duplicate of a communicator that is under way.
+    words: Option<Box<Words>>,
 }
+
+/// The last number that came for each duplicate, by its slot.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Words(BTreeMap<u16, u64>);
 
 impl Carried {
     /// For so many threads.
     pub(super) fn new(threads: usize) -> Self {
-        Self { inner: vec![0; threads], chunks: BTreeMap::new() }
+        Self { inner: vec![0; threads], chunks: BTreeMap::new(), words: None }
     }
 
     /// A receive is matched with a message that carries `word`.
@@ -29,6 +35,11 @@ impl Carried {
                     *number = Some(word);
                 }
             }
+            Key::Later(slot, 0) => {
+                if let Some(number) = self.words.as_mut().and_then(|words| words.0.get_mut(&slot)) {
+                    *number = word;
+                }
+            }
             Key::User(_)
             | Key::Part(..)
             | Key::Buffered(_)
@@ -38,9 +49,31 @@ impl Carried {
         }
     }
 
-    /// The number that a thread's inner receive brought.
-    pub(super) fn inner(&self, thread: Thread) -> u64 {
-        self.inner[usize::from(thread.0)]
+    /// The number that a receive of an agreement brought: a thread's inner one, or that of a duplicate.
+    ///
+    /// # Panics
+    ///
+    /// Where no agreement has such a receive.
+    pub(super) fn word(&self, key: Key) -> u64 {
+        if let Key::Inner(thread) = key {
+            self.inner[usize::from(thread.0)]
+        } else if let Key::Later(slot, _) = key {
+            self.words.as_ref().expect("a duplicate is under way").0[&slot]
+        } else {
+            unreachable!("{key:?} is no receive of an agreement")
+        }
+    }
+
+    /// A duplicate is under way in this slot.
+    pub(super) fn await_word(&mut self, slot: u16) {
+        self.words.get_or_insert_default().0.insert(slot, 0);
+    }
+
+    /// The duplicate of this slot is over.
+    pub(super) fn end_words(&mut self, slot: u16) {
+        if let Some(words) = &mut self.words {
+            words.0.remove(&slot);
+        }
     }
 
     /// A thread receives a message to GPU memory: its first chunk is [`Key::Part`] 1.

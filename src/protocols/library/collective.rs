@@ -27,12 +27,15 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Between, Collective, Kind, Move, Round, Turn, Work};
+use crate::collectives::{At, Between, Blocks, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::packing::Task;
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
+#[cfg(feature = "mutants")]
+use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
 /// A collective that a thread is inside.
@@ -297,6 +300,8 @@ impl Running {
             let call = Arc::make_mut(&mut call);
             (call.between, call.neighbours) = (between, neighbours);
         }
+        #[cfg(feature = "mutants")]
+        let call = disordered(messages, thread, call)?;
         let names = (place.function(&call), place.prepared());
         let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
         let comm = call.comm;
@@ -304,6 +309,7 @@ impl Running {
         #[cfg(feature = "mutants")]
         let in_place = in_place && !messages.site().job.has(Mutant::NeverAside);
         let call = if in_place { put_aside(call, (rank.0, size), place, out) } else { call };
+        let call = if call.typed.is_some() { pack(call, place, out) } else { call };
         Ok(Self { call, of, rank, size, at: At::default(), remaining: 0, comm, place })
     }
 
@@ -336,7 +342,9 @@ impl Running {
         let begun = matches!(self.place, Place::Background { .. });
         let (algorithm, rank, size) = (self.call.algorithm, self.rank.0, self.size);
         let step = self.call.between.map(|_| (self.call.kind, self.at.phase));
-        let standing = Standing { algorithm, rank, size, round: self.at.round, begun, step };
+        let in_order = !self.call.commutes();
+        let round_of = self.at.round;
+        let standing = Standing { algorithm, rank, size, round: round_of, begun, in_order, step };
         schedule::bend(mutant, &standing, round);
     }
 
@@ -431,10 +439,12 @@ fn groups(messages: &Messages, thread: Thread, call: &Collective) -> Result<Grou
         let state = "the ranks of the communicator are no neighbours";
         return Err(messages.site().refuse(state, call.function()));
     };
-    let found = topology.neighbours(rank);
-    let degrees = |of: &Neighbours| [of.sources.len(), of.destinations.len()];
-    if degrees(places) != degrees(&found) {
-        let [sources, destinations] = degrees(&found);
+    let Some(found) = topology.neighbours(rank) else {
+        let state = "the graph has more edges from one rank to another than back";
+        return Err(messages.site().refuse(state, call.function()));
+    };
+    if places.degrees() != found.degrees() {
+        let [sources, destinations] = found.degrees();
         let state =
             format!("rank {} has {sources} sources and {destinations} destinations", rank.0);
         return Err(messages.site().refuse(&state, call.function()));
@@ -471,6 +481,23 @@ fn astray(messages: &Messages, found: Neighbours) -> Neighbours {
     } else {
         found
     }
+}
+
+/// A bug takes an operator for one that commutes, in one rank.
+#[cfg(feature = "mutants")]
+fn disordered(
+    messages: &Messages,
+    thread: Thread,
+    mut call: Arc<Collective>,
+) -> Result<Arc<Collective>, ProtocolError> {
+    if messages.site().job.has(Mutant::ForgetsOrder)
+        && messages.member(thread, call.comm)?.rank == Rank(1)
+        && let Some(reduction) = call.reduction
+    {
+        Arc::make_mut(&mut call).reduction =
+            Reduction::new(reduction.operator(), reduction.datatype());
+    }
+    Ok(call)
 }
 
 /// Whether a communicator of so many ranks has a collective; else why not.
@@ -529,6 +556,37 @@ fn put_aside(
     call
 }
 
+/// A collective with blocks of datatypes: those in pieces are packed.
+fn pack(mut call: Arc<Collective>, place: Place, out: &mut Vec<LibraryAction>) -> Arc<Collective> {
+    let Collective { input, output, sends, receives, typed, neighbours, .. } =
+        Arc::make_mut(&mut call);
+    let Some(typed) = typed else { return call };
+    let bytes = |blocks: &Blocks| blocks.extent(u32::MAX);
+    let packed = [bytes(sends), bytes(receives)];
+    [*input, *output] = typed.pack([*input, *output], packed, place.aside());
+    let goes = |place: usize| {
+        neighbours
+            .as_ref()
+            .is_none_or(|all| all.destinations.get(place).is_some_and(Option::is_some))
+    };
+    for copy in typed.copies(Task::Pack, (*input, sends), goes) {
+        out.emit(|| Action::Pack(copy));
+    }
+    call
+}
+
+/// Blocks that lie in pieces are unpacked.
+pub(super) fn unpack(call: &Collective, out: &mut Vec<LibraryAction>) {
+    let Some(typed) = &call.typed else { return };
+    let comes = |place: usize| {
+        let neighbours = call.neighbours.as_ref();
+        neighbours.is_none_or(|all| all.sources.get(place).is_some_and(Option::is_some))
+    };
+    for copy in typed.copies(Task::Unpack, (call.output, &call.receives), comes) {
+        out.emit(|| Action::Pack(copy));
+    }
+}
+
 /// The moves of a round, each with its request.
 fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
     let numbered = (0_u16..=u16::MAX).zip(&round.moves);
@@ -537,6 +595,7 @@ fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
 
 /// The buffers belong to the program again, and the call returns.
 fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
+    unpack(&running.call, out);
     push_fact(running.left(0), out);
     for buffer in running.call.buffers().into_iter().flatten() {
         out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });

@@ -332,7 +332,8 @@ impl Communicators {
     }
 
     /// The rank of `thread` in a communicator, and how many ranks that has: of an intercommunicator
-    /// those of its own group, and of the other one.
+    /// those of its own group, and of the other one; where ranks are neighbours, how many sources and
+    /// destinations this one has.
     pub(super) fn place(
         &self,
         site: &Site,
@@ -344,7 +345,32 @@ impl Communicators {
             return Ok([rank.0, local.size(), remote.size()].into());
         }
         let member = self.member(site, thread, comm)?;
+        if let Some(found) = self.topology(comm).and_then(|of| of.neighbours(member.rank)) {
+            let degrees = found.degrees().map(|count| u32::try_from(count).expect("few edges"));
+            return Ok([member.rank.0, member.size, degrees[0], degrees[1]].into());
+        }
         Ok([member.rank.0, member.size].into())
+    }
+
+    /// The size of the caller's group, its processes, and those of the other group of an intercommunicator; nothing
+    /// where the caller has no such communicator.
+    pub(super) fn members(
+        &self,
+        site: &Site,
+        thread: Thread,
+        comm: Comm,
+    ) -> Result<Box<[u32]>, ProtocolError> {
+        let listed = |own: &Group, other: &[u32]| {
+            std::iter::once(own.size()).chain(own.members().iter().chain(other).copied()).collect()
+        };
+        if let Some(Sides { local, remote }) = self.between.get(comm) {
+            return Ok(listed(local, remote.members()));
+        }
+        if self.get(site, comm).is_err() {
+            return Ok([].into());
+        }
+        self.member(site, thread, comm)?;
+        Ok(listed(&self.get(site, comm)?.group, &[]))
     }
 
     /// How the ranks of a communicator are neighbours, where they are.

@@ -125,6 +125,7 @@ fn is_between_groups(call: &Call) -> bool {
                 CommCall::Free { .. }
                     | CommCall::Merge { .. }
                     | CommCall::Dup { .. }
+                    | CommCall::Idup { .. }
                     | CommCall::Split { .. }
                     | CommCall::Numbers { .. }
             )
@@ -156,6 +157,8 @@ fn is_between_groups(call: &Call) -> bool {
         | Call::OfRequest { .. }
         | Call::Exchange(_)
         | Call::Place { .. }
+        | Call::Members { .. }
+        | Call::ReduceLocal(_)
         | Call::Start { .. }
         | Call::OfPartitions { .. }
         | Call::Finalize

@@ -28,6 +28,7 @@ mod communicators;
 mod contexts;
 mod device;
 mod diagnosis;
+mod duplicates;
 mod endpoints;
 mod intercommunicators;
 mod joints;

@@ -13,6 +13,8 @@ pub(crate) struct Standing {
     pub(crate) round: u32,
     /// Whether the collective is nonblocking.
     pub(crate) begun: bool,
+    /// Whether its operator does not commute.
+    pub(crate) in_order: bool,
     /// What is done between two groups, and in which step the rank is.
     pub(crate) step: Option<(Kind, u8)>,
 }
@@ -69,6 +71,12 @@ pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
             round.moves.retain(|one| !receives(one));
         }
         Mutant::OwnSum if standing.step == Some((Kind::Allreduce, 1)) => keep_own(round),
+        Mutant::ReduceTurned if standing.in_order && standing.algorithm.kind() == Kind::Reduce => {
+            turn(round);
+        }
+        Mutant::ScanTurned if standing.in_order && standing.algorithm.kind() == Kind::Scan => {
+            turn(round);
+        }
         Mutant::TreeHearsOne if standing.hears_children() => round.moves.truncate(1),
         Mutant::WrongSide if doubling && standing.round > 1 => combine_on(Side::Before, round),
         _ => {}
@@ -80,6 +88,18 @@ fn keep_own(round: &mut Round) {
     if let [Move::Send { region: from, .. }, Move::Receive { region: to, .. }] = round.moves[..] {
         round.moves.clear();
         round.copy(from, to);
+    }
+}
+
+/// Each combines on the other side.
+fn turn(round: &mut Round) {
+    for work in &mut round.work {
+        if let Work::Combine { side, .. } = work {
+            *side = match side {
+                Side::Before => Side::After,
+                Side::After => Side::Before,
+            };
+        }
     }
 }
 

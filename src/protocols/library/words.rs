@@ -103,7 +103,11 @@ pub(super) fn call(call: &Call) -> String {
         Call::Cancel { request } => format!("MPI_Cancel(request {})", request.0),
         Call::Init => "MPI_Init()".to_owned(),
         Call::Attach { id } => format!("MPI_Endpoint_attach(endpoint {id})"),
+        Call::ReduceLocal(call) => {
+            format!("MPI_Reduce_local({} B by {})", call.into.len, call.reduction.operator())
+        }
         Call::Compare { a, b } => format!("MPI_Comm_compare({}, {})", named(*a), named(*b)),
+        Call::Members { comm } => format!("MPI_Comm_group({})", named(*comm)),
         Call::Place { comm } => format!("MPI_Comm_rank({})", named(*comm)),
         Call::Communicators(call) => format!("{}({})", call.function(), named(call.comm())),
         Call::AttachBuffer { bytes } => format!("MPI_Buffer_attach({bytes} B)"),

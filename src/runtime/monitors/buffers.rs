@@ -122,6 +122,7 @@ impl Lends for Call {
             | Self::Prepare(_)
             | Self::OfPartitions { .. }
             | Self::Place { .. }
+            | Self::Members { .. }
             | Self::Probe { .. }
             | Self::Iprobe { .. }
             | Self::Mprobe { .. }
@@ -154,6 +155,7 @@ impl Lends for Call {
                 let result = one_sided(call).and_then(Operation::result);
                 result.map(|region| Lent { region, use_as: UseAs::Destination })
             }
+            Self::ReduceLocal(call) => Some(Lent { region: call.into, use_as: UseAs::Destination }),
             Self::Collective(call) | Self::Icollective { call, .. } => {
                 let [_, output] = call.buffers();
                 output.map(|region| Lent { region, use_as: UseAs::Destination })
@@ -177,6 +179,8 @@ impl Lends for Call {
             one_sided(call).and_then(Operation::origin)
         } else if let Self::Collective(call) | Self::Icollective { call, .. } = self {
             call.buffers()[0]
+        } else if let Self::ReduceLocal(call) = self {
+            Some(call.from)
         } else {
             None
         };
@@ -257,8 +261,17 @@ struct Ledger {
     loans: Vec<Loan>,
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
-    /// What is lent of buffers whose bytes are the program's own, and where in the program.
-    own: Vec<(Lent, Option<u32>)>,
+    /// What is lent of buffers whose bytes are the program's own.
+    own: Vec<Held>,
+}
+
+/// What an operation has of a program's own bytes.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Held {
+    lent: Lent,
+    pieces: Option<Arc<Elements>>,
+    /// The line that has begun the operation.
+    line: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -311,9 +324,9 @@ impl Ledger {
             Some(Observation::Received { .. }) => use_as.writes(),
             _ => true,
         };
-        let same = |(lent, _): &(Lent, _)| lent.region == region && is(lent.use_as);
+        let same = |Held { lent, .. }: &Held| lent.region == region && is(lent.use_as);
         let of_buffer =
-            |(lent, _): &(Lent, _)| lent.region.space == region.space && is(lent.use_as);
+            |Held { lent, .. }: &Held| lent.region.space == region.space && is(lent.use_as);
         let place = self.own.iter().position(same).or_else(|| self.own.iter().position(of_buffer));
         if let Some(place) = place {
             self.own.remove(place);
@@ -321,31 +334,61 @@ impl Ledger {
     }
 }
 
+/// Whether two uses of a buffer have a byte in common that one of them writes. Bytes between the pieces of a
+/// datatype are in no use.
+pub fn clash(
+    (one, pieces): (Lent, Option<&Elements>),
+    (other, others): (Lent, Option<&Elements>),
+) -> bool {
+    let (a, b) = (one.region, other.region);
+    a.space == b.space
+        && (one.use_as.writes() || other.use_as.writes())
+        && a.offset < b.offset + b.len
+        && b.offset < a.offset + a.len
+        && (pieces.is_none() && others.is_none() || meet(&runs(a, pieces), &runs(b, others)))
+}
+
+/// The bytes of a use: where runs begin and end, by their beginnings.
+fn runs(region: Region, pieces: Option<&Elements>) -> Vec<(u64, u64)> {
+    let Some(pieces) = pieces else { return vec![(region.offset, region.offset + region.len)] };
+    let mut runs: Vec<_> =
+        pieces.runs(0..pieces.packed()).map(|(at, length)| (at, at + length)).collect();
+    runs.sort_unstable();
+    runs
+}
+
+/// Whether a run of the one has a byte of a run of the other.
+fn meet(mut one: &[(u64, u64)], mut other: &[(u64, u64)]) -> bool {
+    while let ([a, after_a @ ..], [b, after_b @ ..]) = (one, other) {
+        if a.1 <= b.0 {
+            one = after_a;
+        } else if b.1 <= a.0 {
+            other = after_b;
+        } else {
+            return true;
+        }
+    }
+    false
+}
+
 /// What is lent of a program's own bytes and does not go with another use of them.
 fn conflict(
     process: Process,
-    own: &[(Lent, Option<u32>)],
+    own: &[Held],
     with: Lent,
     (does, place): (&str, Option<u32>),
 ) -> Option<Violation> {
-    let overlap = |one: Region, other: Region| {
-        one.space == other.space
-            && one.offset < other.offset + other.len
-            && other.offset < one.offset + one.len
-    };
-    let writes = |lent: Lent| lent.use_as.writes();
-    let (other, at) = own.iter().find(|(other, _)| {
-        overlap(other.region, with.region) && (writes(*other) || writes(with))
-    })?;
+    let clash = |held: &&Held| clash((held.lent, held.pieces.as_deref()), (with, None));
+    let Held { lent: other, line, .. } = own.iter().find(clash)?;
     let Space::User(id) = with.region.space else { return None };
     let region = with.region;
-    let may = if writes(*other) { "writes" } else { "reads" };
+    let may = if other.use_as.writes() { "writes" } else { "reads" };
     let detail = format!(
         "the program{} {does} bytes {}..{}, which an operation{} still {may}",
         in_line(place),
         region.offset,
         region.offset + region.len,
-        in_line(*at)
+        in_line(*line)
     );
     let number = id - Buffer::OWN;
     let objects = vec![format!("buffer {number} of `workload.buffers`, of process {}", process.0)];
@@ -393,12 +436,19 @@ impl Buffers {
         place: impl FnOnce() -> Option<u32>,
     ) {
         if let Some(lent) = lent {
-            self.lend(memories, process, lent, list);
             let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
             if own && !lent.use_as.in_parts() {
-                self.processes[process.0 as usize].own.push((lent, place()));
+                self.holds(process, lent, place());
             }
+            self.lend(memories, process, lent, list);
         }
+    }
+
+    /// An operation has bytes of the program's own from now on.
+    #[cold]
+    fn holds(&mut self, process: Process, lent: Lent, line: Option<u32>) {
+        let pieces = self.types.coming.as_ref().and_then(Statement::pieces).map(Arc::clone);
+        self.processes[process.0 as usize].own.push(Held { lent, pieces, line });
     }
 
     /// The program itself reads or writes its memory.
@@ -448,7 +498,7 @@ impl Buffers {
         if let (UseAs::Source, Some(statement)) = (use_as, &coming) {
             self.types.sent(statement, list);
         }
-        let pieces = coming.as_ref().and_then(Statement::pieces);
+        let pieces = coming.as_ref().and_then(Statement::pieces).map(AsRef::as_ref);
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let mut is_as_filled = true;
         if loan.sources + loan.destinations == 0 {
@@ -653,6 +703,7 @@ fn broken(process: Process, id: u32, detail: String) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpi::datatype::{Datatype, Primitive};
     use mpi::envelope::{Context, Envelope, Rank};
     use mpi::observation::ReceiveId;
 
@@ -746,6 +797,29 @@ mod tests {
         pair.complete_receive();
         pair.transfer();
         pair.check(&["as received, byte 0 is", "are written while it belongs to the program"]);
+    }
+
+    #[test]
+    fn between_the_pieces_of_a_datatype_nothing_is_in_use() {
+        let byte = Datatype::named(Primitive::Byte);
+        let made = |lengths: &[i64], places: &[i64]| {
+            Elements::new(Datatype::hindexed(lengths, places, &byte).unwrap(), 1).unwrap()
+        };
+        let region = |(offset, len)| Region { offset, ..Region::new(Space::User(0), len) };
+        let write = |at| Lent { region: region(at), use_as: UseAs::Destination };
+        let ends = made(&[2, 2], &[8, 0]);
+        let pieces = (write((0, 10)), Some(&ends));
+        for (at, clashes) in [((2, 6), false), ((1, 2), true), ((7, 2), true), ((9, 1), true)] {
+            assert_eq!(clash(pieces, (write(at), None)), clashes, "{at:?}");
+            assert_eq!(clash((write(at), None), pieces), clashes, "{at:?}");
+        }
+        for (places, clashes) in [([4, 6], false), ([6, 7], true), ([1, 4], true), ([4, 9], true)] {
+            let other = made(&[1, 2], &places);
+            let both = (write((0, 11)), Some(&other));
+            assert_eq!(clash(pieces, both), clashes, "{places:?}");
+        }
+        let read = Lent { use_as: UseAs::Input, ..write((0, 2)) };
+        assert!(!clash((read, None), (read, None)));
     }
 
     #[test]

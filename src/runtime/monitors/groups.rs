@@ -7,7 +7,7 @@
 //! | C3 | when a rank leaves a barrier, all ranks have entered as many collectives as it has |
 //! | C4 | what is some rank's n-th collective on a communicator when it leaves, is that of all |
 //!
-//! What ranks give to a collective must agree, too: `arguments`.
+//! What ranks give to a collective must agree, too: `arguments`; and the groups of new communicators: `making`.
 //!
 //! What was prepared is a row of its own, since its ranks start it in any order; its preparation is a
 //! collective of the communicator.
@@ -17,11 +17,13 @@
 //! begun keeps its number, however many a rank enters before it ends.
 
 mod arguments;
+mod making;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::law::Violation;
 use arguments::Arguments;
+use making::Makings;
 use mpi::envelope::{Context, Rank};
 use mpi::observation::{GroupFact, GroupId};
 use protocols::contract::Process;
@@ -37,6 +39,7 @@ pub struct Groups {
     processes: Vec<Names>,
     numberings: BTreeMap<GroupId, Numbering>,
     rows: BTreeMap<GroupId, Row>,
+    makings: Makings,
 }
 
 /// What one process has.
@@ -96,6 +99,7 @@ impl Groups {
             processes: vec![Names::default(); processes],
             numberings: BTreeMap::new(),
             rows: BTreeMap::new(),
+            makings: Makings::default(),
         }
     }
 
@@ -112,6 +116,9 @@ impl Groups {
             GroupFact::Closed { context } => {
                 self.processes[process.0 as usize].contexts.remove(&context);
                 self.closed(context, process);
+            }
+            GroupFact::Lists { context, part } => {
+                found.extend(self.makings.listed(context, part, line));
             }
             GroupFact::Named { of, parent, first, count, size, id } => {
                 found.extend(self.named(process, id, count));

@@ -16,6 +16,7 @@
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one, and call the same fences | [`groups`], [`windows`] |
 //! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |
+//! | `MPI_ERR_GROUP` | all processes of the group of a new communicator give the same group | [`groups`] |
 //! | `MPI_ERR_TYPE` | a receive names the types that its message was sent with, one by one | [`buffers`] |
 //! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |

@@ -89,6 +89,10 @@ fn words(error: StatementError) -> (&'static str, String) {
             "the name of a request that was freed is not used again",
             "its operation may be under way still".to_owned(),
         ),
+        StatementError::UnderWay => (
+            "a communicator is used when the request that makes it has ended",
+            "no wait or test has ended the request of `comm_idup`".to_owned(),
+        ),
         StatementError::Asserted => {
             ("what a program asserts holds", "the condition of `assert` does not hold".to_owned())
         }

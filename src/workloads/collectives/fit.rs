@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::seat::Seat;
 use mpi::observation::StatementError;
+use mpi::topology::Neighbours;
 use protocols::collectives::selection::Selection;
 use protocols::collectives::{Between, Blocks, Collective, Kind};
 
@@ -31,10 +32,18 @@ pub(crate) const fn has_blocks(kind: Kind) -> bool {
 /// its ranks, and the places where the call is `in_place`.
 pub(crate) fn fit(
     call: &mut Collective,
-    Seat { rank, size, other }: Seat,
+    Seat { rank, size, other, degrees }: Seat,
     in_place: bool,
 ) -> Result<(), StatementError> {
-    if let Some(other) = other {
+    if call.typed.is_some() {
+        // Its blocks lie where their datatypes say.
+        if call.neighbours.is_none() {
+            one_for_each(&call.sends, other.unwrap_or(size))?;
+            one_for_each(&call.receives, other.unwrap_or(size))?;
+        }
+    } else if call.neighbours.is_some() {
+        among_neighbours(call, degrees.unwrap_or_default());
+    } else if let Some(other) = other {
         between(call, (rank, size), other)?;
     } else {
         lengths(call, (rank, size))?;
@@ -44,6 +53,36 @@ pub(crate) fn fit(
         *call = call.clone().at_its_place((rank, size));
     }
     Ok(())
+}
+
+/// The lengths at a rank that has so many sources and destinations; where lists say how many they are for, the
+/// library compares.
+fn among_neighbours(call: &mut Collective, [sources, destinations]: [u32; 2]) {
+    let count = |blocks: &Blocks, found: u32| match blocks {
+        Blocks::List(list) => list.len(),
+        Blocks::Equal(_) => found as usize,
+    };
+    let receives = count(&call.receives, sources);
+    let sends = match call.kind {
+        Kind::Alltoall => count(&call.sends, destinations),
+        Kind::Barrier
+        | Kind::Bcast
+        | Kind::Scatter
+        | Kind::Gather
+        | Kind::Allgather
+        | Kind::Reduce
+        | Kind::Allreduce
+        | Kind::ReduceScatter
+        | Kind::ReduceScatterBlock
+        | Kind::Scan
+        | Kind::Exscan => destinations as usize,
+    };
+    let many = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    if call.kind == Kind::Alltoall {
+        call.input.len = call.sends.extent(many(sends));
+    }
+    call.output.len = call.receives.extent(many(receives));
+    call.neighbours = Some(Neighbours::places([receives, sends]));
 }
 
 /// Rules are about the ranks of the communicator. How many of them a node has is not known: at most as many as of

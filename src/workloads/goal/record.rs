@@ -212,6 +212,8 @@ impl Writer {
             Call::Start { operation, .. } => self.call(operation),
             Call::Partitioned(_) => Err("MPI_Start of a partitioned operation".into()),
             Call::Place { .. }
+            | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::OfPartitions { .. }
             | Call::AttachBuffer { .. }
             | Call::DetachBuffer

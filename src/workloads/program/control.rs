@@ -7,7 +7,7 @@ use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use mpi::topology::Neighbours;
 use protocols::call::{
-    Arrangement, Buffer, Call, CommCall, Exchange, Outcome, Partitioned, Peer, Requests,
+    Arrangement, Buffer, Call, CommCall, Exchange, NamedEdges, Outcome, Partitioned, Peer, Requests,
 };
 use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
@@ -79,6 +79,10 @@ pub(crate) enum Key {
     Target,
     /// One of the `ranks` of a group.
     Member,
+    /// A rank of the group of a new communicator, by its place.
+    Listing {
+        place: usize,
+    },
     /// A neighbour in a graph, by its place.
     Edge {
         of_sources: bool,
@@ -172,7 +176,7 @@ impl Key {
             Self::RemoteLeader => "remote_leader",
             Self::High => "high",
             Self::Target => "target",
-            Self::Member => "ranks",
+            Self::Member | Self::Listing { .. } => "ranks",
             Self::Edge { of_sources: true, .. } => "sources",
             Self::Edge { of_sources: false, .. } => "destinations",
             Self::Disp => "disp",
@@ -297,6 +301,23 @@ impl Computed {
                 Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
             ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
             (
+                Key::Listing { place },
+                Call::Communicators(
+                    CommCall::Create { group, .. } | CommCall::CreateGroup { group, .. },
+                ),
+            ) => {
+                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
+                Arc::make_mut(group)[place] = rank;
+            }
+            (
+                Key::Edge { of_sources, place },
+                Call::Communicators(CommCall::Arrange { by: Arrangement::Named(edges), .. }),
+            ) => {
+                let NamedEdges { sources, destinations, .. } = Arc::make_mut(edges);
+                let ranks = if of_sources { sources } else { destinations };
+                ranks[place] = Rank(u32::try_from(value).expect("the range is that of ranks"));
+            }
+            (
                 Key::Edge { of_sources, place },
                 Call::Communicators(CommCall::Arrange {
                     by: Arrangement::Graph(neighbours), ..
@@ -325,6 +346,10 @@ impl Computed {
                 };
                 collectives::put(Arc::make_mut(call), argument, place(known, reversed));
             }
+            (Key::Elements { width, .. }, Call::ReduceLocal(call)) => {
+                let call = Arc::make_mut(call);
+                (call.from.len, call.into.len) = (bytes() * width, bytes() * width);
+            }
             (
                 Key::Order,
                 Call::Communicators(
@@ -337,6 +362,7 @@ impl Computed {
                 | Call::Irecv { request, .. }
                 | Call::Imrecv { request, .. }
                 | Call::Icollective { request, .. }
+                | Call::Communicators(CommCall::Idup { request, .. })
                 | Call::Wait { request }
                 | Call::Test { request }
                 | Call::OfRequest { request, .. }
@@ -359,6 +385,7 @@ impl Computed {
                     buffer.id = members.at(value).0;
                 }
             }
+            (Key::Buffers(_), Call::Communicators(CommCall::Idup { .. })) => {}
             (Key::Buffers(members), Call::Icollective { call, .. }) => {
                 let Handle(first) = members.at(value);
                 let call = Arc::make_mut(call);
@@ -557,7 +584,7 @@ pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
             | Returned::Probed(_) => None,
         },
         ReturnValue::Rank | ReturnValue::Size | ReturnValue::RemoteSize => {
-            let Returned::Place(Seat { rank, size, other }) = *returned else { return None };
+            let Returned::Place(Seat { rank, size, other, .. }) = *returned else { return None };
             let found = if value == ReturnValue::Rank {
                 Some(rank)
             } else if value == ReturnValue::Size {

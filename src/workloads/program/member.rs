@@ -251,6 +251,7 @@ impl Member {
             | Call::Iprobe { comm, .. }
             | Call::Barrier { comm }
             | Call::Place { comm }
+            | Call::Members { comm }
             | Call::FreeEndpoint { comm } => self.comm(comm),
             Call::CreateEndpoints { parent, first, .. } => {
                 self.comm(parent);
@@ -262,6 +263,10 @@ impl Member {
             }
             Call::Communicators(call) => self.maker(call),
             Call::Collective(call) => self.collective(call),
+            Call::ReduceLocal(call) => {
+                let call = Arc::make_mut(call);
+                (call.from, call.into) = (self.region(call.from), self.region(call.into));
+            }
             Call::Icollective { request, call } => {
                 self.handle(request);
                 self.collective(call);
@@ -289,6 +294,11 @@ impl Member {
             | CommCall::SplitShared { comm, new, .. }
             | CommCall::Arrange { comm, new, .. }
             | CommCall::Merge { comm, new, .. } => {
+                self.comm(comm);
+                self.comm(new);
+            }
+            CommCall::Idup { comm, new, request } => {
+                self.handle(request);
                 self.comm(comm);
                 self.comm(new);
             }

@@ -20,8 +20,9 @@ use protocols::call::{
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
+use protocols::typed::Elements;
 use runtime::monitors::Violation;
-use runtime::monitors::buffers::{Lends as _, Lent, UseAs};
+use runtime::monitors::buffers::{Lends as _, Lent, UseAs, clash};
 
 /// Steps without a call that may follow each other.
 const MOST_SILENT: u32 = 10_000_000;
@@ -58,6 +59,8 @@ pub struct ProgramStream {
     silent: u32,
     /// Per request handle: the open operation.
     open: Vec<Option<Begun>>,
+    /// How many of them make a communicator.
+    duplicating: u32,
     /// Its rank in communicators that it has asked for, and their sizes.
     places: BTreeMap<Comm, Seat>,
     /// The communicator that it asks for, before its next step.
@@ -87,9 +90,9 @@ struct Begun {
     buffer: u32,
     /// What it is.
     of: Of,
-    /// What it has of buffers with a name, and the line that has begun it.
+    /// What it has of buffers with a name, and the step that has begun it.
     lent: [Option<Lent>; 2],
-    line: u32,
+    step: u32,
 }
 
 /// What an operation with a request is.
@@ -105,6 +108,8 @@ enum Of {
     Partitioned,
     /// A collective, or a one-sided operation: its request cannot be freed.
     NoMessage,
+    /// A duplicate of a communicator, which is there when it ends.
+    Duplicate,
 }
 
 /// The steps never change, so two states of one program differ only in the rest. The calls that were made are for
@@ -170,6 +175,7 @@ impl ProgramStream {
             failed: false,
             silent: 0,
             open: Vec::new(),
+            duplicating: 0,
             places: BTreeMap::new(),
             asking: None,
             prepared: BTreeMap::new(),
@@ -278,9 +284,9 @@ impl ProgramStream {
                     self.silent = 0;
                     let next = access.next(&self.variables, &self.parts)?;
                     if let Next::Store(region, _) = next {
-                        self.check_free(Lent { region, use_as: UseAs::Destination })?;
+                        self.check_free((Lent { region, use_as: UseAs::Destination }, None))?;
                     } else if let Next::Load(region) = next {
-                        self.check_free(Lent { region, use_as: UseAs::Input })?;
+                        self.check_free((Lent { region, use_as: UseAs::Input }, None))?;
                     }
                     return Ok(next);
                 }
@@ -327,7 +333,7 @@ impl ProgramStream {
         self.check_names(&call)?;
         self.lending = lent(&call);
         for lent in self.lending.into_iter().flatten() {
-            self.check_free(lent)?;
+            self.check_free((lent, pieces(&call)))?;
         }
         if let Call::Prepare(operation) = &call
             && let Some(request) = call.begins()
@@ -433,7 +439,7 @@ impl ProgramStream {
             let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
             let all = || {
                 let (rank, size) = control::place(&self.variables, reversed);
-                Seat { rank, size, other: None }
+                Seat { rank, size, other: None, degrees: None }
             };
             control::fit(call, place.unwrap_or_else(all), in_place)?;
         }
@@ -469,17 +475,26 @@ impl ProgramStream {
     }
 
     /// Refuses to touch bytes that an operation with a request still has: its program has not waited for it.
-    fn check_free(&self, with: Lent) -> Result<(), StatementError> {
-        let writes = |lent: &Lent| lent.use_as.writes();
-        for begun in self.open.iter().flatten() {
-            let other = begun.lent.iter().flatten().find(|other| {
-                overlap(other.region, with.region) && (writes(other) || writes(&with))
-            });
-            if let Some(other) = other {
-                return Err(StatementError::InUse { line: begun.line, writes: writes(other) });
+    fn check_free(&self, with: (Lent, Option<&Elements>)) -> Result<(), StatementError> {
+        for (request, begun) in (0..).zip(&self.open) {
+            let Some(Begun { lent, step, .. }) = begun else { continue };
+            let pieces = || self.pieces_of(Handle(request), *step);
+            let clashes = |other: &&Lent| clash((**other, pieces()), with);
+            if let Some(other) = lent.iter().flatten().find(clashes) {
+                let Step { line, .. } = self.steps[*step as usize];
+                return Err(StatementError::InUse { line, writes: other.use_as.writes() });
             }
         }
         Ok(())
+    }
+
+    /// What the buffer of an open request holds that a step has begun, where that lies in pieces.
+    fn pieces_of(&self, request: Handle, step: u32) -> Option<&Elements> {
+        match &self.steps[step as usize].does {
+            Does::Call(call) => pieces(call),
+            Does::Start(_) => pieces(self.prepared.get(&request)?),
+            Does::Control(_) | Does::Compute(_) | Does::Access(_) | Does::Mark(_) => None,
+        }
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -493,6 +508,9 @@ impl ProgramStream {
                 return Err(StatementError::WasFreed);
             }
         }
+        if self.duplicating > 0 && call.comm().is_some_and(|comm| self.is_under_way(comm)) {
+            return Err(StatementError::UnderWay);
+        }
         if let Call::Mprobe { message, .. } | Call::Improbe { message, .. } = call
             && self.has_message(*message)
         {
@@ -505,11 +523,20 @@ impl ProgramStream {
             return Err(StatementError::CancelsSend);
         }
         if let Call::OfRequest { does: OfRequest::Free, request } = call
-            && of(request) == Some(Of::NoMessage)
+            && matches!(of(request), Some(Of::NoMessage | Of::Duplicate))
         {
             return Err(StatementError::FreesNoMessage);
         }
         Ok(())
+    }
+
+    /// Whether a communicator is made by an operation that the program has not waited for.
+    fn is_under_way(&self, comm: Comm) -> bool {
+        let mut begun = self.open.iter().flatten().filter(|begun| begun.of == Of::Duplicate);
+        begun.any(|begun| {
+            let Does::Call(call) = &self.steps[begun.step as usize].does else { return false };
+            matches!(call, Call::Communicators(CommCall::Idup { new, .. }) if *new == comm)
+        })
     }
 
     /// Notes the step of a call.
@@ -598,6 +625,8 @@ impl ProgramStream {
             | Call::Partitioned(_)
             | Call::OfPartitions { .. }
             | Call::Place { .. }
+            | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::Init
             | Call::Finalize
             | Call::AttachBuffer { .. }
@@ -741,6 +770,10 @@ impl ProgramStream {
                 self.places.remove(comm);
                 None
             }
+            (Call::Communicators(CommCall::Idup { request, .. }), Reply::Done) => {
+                self.begin(*request, 0, Of::Duplicate);
+                None
+            }
             (
                 Call::Cancel { .. }
                 | Call::Prepare(_)
@@ -749,6 +782,7 @@ impl ProgramStream {
                 | Call::DetachBuffer
                 | Call::Barrier { .. }
                 | Call::Collective(_)
+                | Call::ReduceLocal(_)
                 | Call::Communicators(_)
                 | Call::CreateEndpoints { .. },
                 Reply::Done,
@@ -878,8 +912,8 @@ impl ProgramStream {
         if self.open.len() <= slot {
             self.open.resize(slot + 1, None);
         }
-        let line = self.steps[self.last() as usize].line;
-        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, line });
+        self.duplicating += u32::from(of == Of::Duplicate);
+        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, step: self.last() });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -892,6 +926,7 @@ impl ProgramStream {
 
     fn end(&mut self, request: Handle, outcome: Outcome) -> Ending {
         let begun = self.open[request.0 as usize].take().expect("only open requests are asked");
+        self.duplicating -= u32::from(begun.of == Of::Duplicate);
         Ending::Over { outcome, buffer: begun.buffer }
     }
 
@@ -982,6 +1017,8 @@ fn idle_return(call: &Call) -> Option<Returned> {
         | Call::Partitioned(_)
         | Call::OfPartitions { .. }
         | Call::Place { .. }
+        | Call::Members { .. }
+        | Call::ReduceLocal(_)
         | Call::Init
         | Call::Finalize
         | Call::AttachBuffer { .. }
@@ -1020,17 +1057,18 @@ fn lent(call: &Call) -> [Option<Lent>; 2] {
     [named(call.lends()), named(call.lends_also())]
 }
 
-/// Whether two regions have bytes in common.
-fn overlap(one: Region, other: Region) -> bool {
-    one.space == other.space
-        && one.offset < other.offset + other.len
-        && other.offset < one.offset + one.len
+/// What the buffer of a call holds, where that lies in pieces.
+fn pieces(call: &Call) -> Option<&Elements> {
+    call.elements().map(AsRef::as_ref).filter(|elements| !elements.is_one_piece())
 }
 
 /// The buffers of a call whose lengths are computed.
 fn regions(call: &Call) -> [Option<Region>; 2] {
     if let Call::Collective(call) | Call::Icollective { call, .. } = call {
         return call.buffers();
+    }
+    if let Call::ReduceLocal(call) = call {
+        return [Some(call.from), Some(call.into)];
     }
     if let Call::Rma(call) = call {
         let RmaCall::Operate { does, .. } = &**call else { return [None, None] };

@@ -7,6 +7,7 @@
 
 use crate::program::member::FIRST;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::statement::{RankProgram, Statement, Step};
 use form::codes;
@@ -16,21 +17,25 @@ use form::fields::COMMUNICATORS;
 use form::json::{Node, Value};
 use mpi::cartesian::Dimension;
 use mpi::envelope::Rank;
-use mpi::topology::Neighbours;
-use protocols::call::{Arrangement, Call, Comm, CommCall};
+use mpi::topology::{Graph, Neighbours};
+use protocols::call::{Arrangement, Call, Comm, CommCall, NamedEdges};
+use protocols::contract::Handle;
 
 /// Statements about endpoints, whose names stand for consecutive numbers.
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
 
 /// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 13] = [
+pub(super) const STATEMENTS: [&str; 16] = [
     "comm_dup",
+    "comm_idup",
     "comm_split",
     "comm_split_type",
     "comm_create",
     "comm_create_group",
     "cart_create",
     "cart_sub",
+    "graph_create",
+    "dist_graph_create",
     "dist_graph_create_adjacent",
     "intercomm_create",
     "intercomm_merge",
@@ -44,8 +49,8 @@ pub(super) const STATEMENTS: [&str; 13] = [
 pub(super) enum Kind {
     /// Of processes; with the one of every job that it is like, if it is like one.
     Processes(Option<Comm>),
-    /// Of processes that are neighbours; how many sources and destinations each has.
-    Arranged([usize; 2]),
+    /// Of processes that are neighbours; how many sources and destinations each has, where the text says it.
+    Arranged(Option<[usize; 2]>),
     /// An endpoint's.
     Endpoint,
 }
@@ -129,6 +134,12 @@ impl Communicators {
                 let new = self.make(out, (node, nested), path, old.kind);
                 Call::Communicators(CommCall::Dup { comm, new })
             }
+            "comm_idup" => {
+                of_processes(out, node, path, old);
+                let new = self.make(out, (node, nested), path, old.kind);
+                // The reader of the statement puts its request into its place.
+                Call::Communicators(CommCall::Idup { comm, new, request: Handle(0) })
+            }
             "comm_split" => {
                 of_processes(out, node, path, old);
                 let color = node.get("color").filter(|value| value.text() != Some("undefined"));
@@ -160,15 +171,16 @@ impl Communicators {
             }
             "comm_create" => {
                 of_processes(out, node, path, old);
-                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
-                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let group = group(node, "ranks");
                 let new = self.make(out, (node, nested), path, Kind::Processes(None));
+                if group.is_empty() {
+                    self.end(node.word("new"));
+                }
                 Call::Communicators(CommCall::Create { comm, group, new })
             }
             "comm_create_group" => {
                 of_processes(out, node, path, old);
-                let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
-                let group = ranks.iter().map(|value| rank(value.as_count())).collect();
+                let group = group(node, "ranks");
                 let new = self.make(out, (node, nested), path, Kind::Processes(None));
                 Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
             }
@@ -176,7 +188,7 @@ impl Communicators {
                 of_processes(out, node, path, old);
                 let dimensions = dimensions(out, node, path);
                 let neighbours = 2 * dimensions.len();
-                let kind = Kind::Arranged([neighbours; 2]);
+                let kind = Kind::Arranged(Some([neighbours; 2]));
                 let new = self.make(out, (node, nested), path, kind);
                 let by = Arrangement::Grid(dimensions.into());
                 Call::Communicators(CommCall::Arrange { comm, by, new })
@@ -185,7 +197,7 @@ impl Communicators {
                 of_processes(out, node, path, old);
                 let remain: Vec<bool> = flags(node, "remain");
                 let neighbours = 2 * remain.iter().filter(|remain| **remain).count();
-                let kind = Kind::Arranged([neighbours; 2]);
+                let kind = Kind::Arranged(Some([neighbours; 2]));
                 let new = self.make(out, (node, nested), path, kind);
                 let by = Arrangement::Subgrid(remain.into());
                 Call::Communicators(CommCall::Arrange { comm, by, new })
@@ -199,10 +211,27 @@ impl Communicators {
                         |value: &Node| text_of(value).is_none().then(|| rank(value.as_count()));
                     all.iter().map(named).collect::<Vec<_>>()
                 });
-                let kind = Kind::Arranged([sources.len(), destinations.len()]);
+                let kind = Kind::Arranged(Some([sources.len(), destinations.len()]));
                 let new = self.make(out, (node, nested), path, kind);
                 let (sources, destinations) = (sources.into(), destinations.into());
                 let by = Arrangement::Graph(Neighbours { sources, destinations, of_grid: false });
+                Call::Communicators(CommCall::Arrange { comm, by, new })
+            }
+            "graph_create" => {
+                of_processes(out, node, path, old);
+                let index = node.get("index").and_then(Node::elements).unwrap_or(&[]);
+                let ends = index.iter().map(|end| u32::try_from(end.as_count()));
+                let ends = ends.map(|end| end.expect("the shape limits the index")).collect();
+                let graph = Graph { ends, edges: group(node, "edges") };
+                let new = self.make(out, (node, nested), path, Kind::Arranged(None));
+                let by = Arrangement::Whole(graph);
+                Call::Communicators(CommCall::Arrange { comm, by, new })
+            }
+            "dist_graph_create" => {
+                of_processes(out, node, path, old);
+                let edges = named_edges(out, node, path);
+                let new = self.make(out, (node, nested), path, Kind::Arranged(None));
+                let by = Arrangement::Named(Arc::new(edges));
                 Call::Communicators(CommCall::Arrange { comm, by, new })
             }
             "intercomm_create" => {
@@ -307,7 +336,10 @@ impl Communicators {
                 Some(own) => {
                     own.2 &= certain;
                     if own.0.kind != named.kind {
-                        own.0.kind = Kind::Processes(None);
+                        own.0.kind = match (own.0.kind, named.kind) {
+                            (Kind::Arranged(_), Kind::Arranged(_)) => Kind::Arranged(None),
+                            _ => Kind::Processes(None),
+                        };
                     }
                 }
                 None => {
@@ -377,6 +409,42 @@ fn dimensions(out: &mut Diagnostics, node: &Node, path: &str) -> Vec<Dimension> 
 fn flags(node: &Node, key: &str) -> Vec<bool> {
     let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
     all.iter().map(|one| matches!(one.value, Value::Bool(true))).collect()
+}
+
+/// The edges that a rank names: as many degrees as sources, and destinations for all of them.
+fn named_edges(out: &mut Diagnostics, node: &Node, path: &str) -> NamedEdges {
+    let list = |key: &str| node.get(key).and_then(Node::elements).unwrap_or(&[]);
+    let degrees: Vec<u32> = list("degrees")
+        .iter()
+        .map(|degree| u32::try_from(degree.as_count()).expect("the shape limits the degree"))
+        .collect();
+    let [sources, destinations] = ["sources", "destinations"].map(|key| group(node, key));
+    let all: u64 = degrees.iter().copied().map(u64::from).sum();
+    let mut refuse = |key: &str, found: usize, allowed: String| {
+        let span = node.get(key).map_or(node.span, |list| list.span);
+        let (at, found) = (format!("{path}.{key}"), format!("the list has {found} entries"));
+        out.push(Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed));
+    };
+    if degrees.len() != sources.len() {
+        let allowed = format!("one for each of {} sources is needed", sources.len());
+        refuse("degrees", degrees.len(), allowed);
+    } else if all != destinations.len() as u64 {
+        let allowed = format!("the degrees are {all} in all");
+        refuse("destinations", destinations.len(), allowed);
+    }
+    let degrees = degrees.into();
+    NamedEdges {
+        sources: sources.to_vec().into(),
+        degrees,
+        destinations: destinations.to_vec().into(),
+    }
+}
+
+/// The ranks of a list. The reader of the statement puts expressions into their places.
+fn group(node: &Node, key: &str) -> Arc<[Rank]> {
+    let ranks = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+    let written = |value: &Node| if text_of(value).is_some() { 0 } else { value.as_count() };
+    ranks.iter().map(|value| rank(written(value))).collect()
 }
 
 fn rank(number: u64) -> Rank {

@@ -77,7 +77,7 @@ const HANDLE: Field = required(
     "The name of the matched message, or its array and its place there.",
 );
 
-static MESSAGES_AND_COMMUNICATORS: [Variant; 74] = [
+static MESSAGES_AND_COMMUNICATORS: [Variant; 78] = [
     variant(
         "isend",
         &[TO, TAG_FIELD, COMM_FIELD, MESSAGE, TYPE, COUNT, WITHIN, BUF, REQ],
@@ -262,12 +262,15 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 74] = [
     ),
     variant("comm_remote_size", &[COMM_FIELD, EXPECT_REMOTE, INTO_REMOTE], "MPI_Comm_remote_size"),
     communicators::DUP,
+    communicators::IDUP,
     communicators::SPLIT,
     communicators::SPLIT_TYPE,
     communicators::CREATE,
     communicators::CREATE_GROUP,
     communicators::CART_CREATE,
     communicators::CART_SUB,
+    communicators::WHOLE_GRAPH,
+    communicators::NAMED_EDGES,
     communicators::GRAPH,
     communicators::INTERCOMM_CREATE,
     communicators::INTERCOMM_MERGE,
@@ -276,6 +279,7 @@ static MESSAGES_AND_COMMUNICATORS: [Variant; 74] = [
     communicators::FREE_ENDPOINT,
     collectives::IBARRIER,
     collectives::BARRIER_INIT,
+    collectives::REDUCE_LOCAL,
     outside::COMPUTE,
     outside::TIMER,
     buffers::STORE,

@@ -219,15 +219,19 @@ fn is_computed(node: &Node) -> bool {
 fn birth(op: &str, node: &Node, parent: usize, calls: &mut BTreeMap<usize, u32>) -> Option<Birth> {
     if op == "comm_create_group" {
         let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);
+        // A group that is computed is not followed.
+        if ranks.iter().any(|rank| rank.text().is_some()) {
+            return None;
+        }
         let ranks = ranks.iter().map(Node::as_count).collect();
         return Some(Birth::Listed(parent, ranks, node.count("tag").unwrap_or(0)));
     }
-    if !matches!(op, "comm_dup" | "comm_split") {
+    if !matches!(op, "comm_dup" | "comm_idup" | "comm_split") {
         return None;
     }
     let call = calls.entry(parent).or_default();
     *call += 1;
-    if op == "comm_dup" {
+    if matches!(op, "comm_dup" | "comm_idup") {
         return Some(Birth::Dup(parent, *call));
     }
     // A computed key or color is not followed.

@@ -10,6 +10,7 @@ use form::diagnostic::{Diagnostic, quote};
 use form::expression::Type;
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
+use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};
 use protocols::contract::{Region, Space};
 use protocols::typed::Elements;
@@ -147,6 +148,45 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// The blocks of a collective under `key`: elements of a datatype, from a displacement on.
+    pub(super) fn typed_blocks(
+        &mut self,
+        node: &Node,
+        key: &str,
+        path: &str,
+    ) -> Arc<[Arc<Elements>]> {
+        let list = node.get(key).and_then(Node::elements).unwrap_or(&[]);
+        let mut blocks = Vec::with_capacity(list.len());
+        for (place, block) in list.iter().enumerate() {
+            let at = format!("{path}.{key}[{place}]");
+            let tree = block.get("datatype").expect("the key is required");
+            let of = format!("{at}.datatype");
+            let Some(datatype) = self.types.datatype(self.diagnostics, tree, &of) else { continue };
+            let count = i64::try_from(block.count("count").unwrap_or(1)).unwrap_or(i64::MAX);
+            let first = block.bytes("at").unwrap_or_default().as_u64();
+            let first = i64::try_from(first).expect("the shape limits bytes");
+            let placed = Datatype::hindexed(&[count], &[first], &datatype);
+            let made = placed.map_err(|error| error.to_string()).and_then(|placed| {
+                let elements = self.types.elements(placed, 1)?;
+                let receives = key == "receives";
+                let distinct = if receives { elements.receivable() } else { Ok(()) };
+                distinct.map_err(|error| error.to_string())?;
+                if elements.lowest() < 0 {
+                    return Err("elements before the buffer".to_owned());
+                }
+                Ok(elements)
+            });
+            match made {
+                Ok(elements) => blocks.push(elements),
+                Err(error) => {
+                    let allowed = "sizes of 64 bits from the buffer's first byte on, each byte received into once";
+                    self.report(Diagnostic::error(&codes::DATATYPE, tree.span, of, error, allowed));
+                }
+            }
+        }
+        blocks.into()
     }
 
     fn in_pieces(&mut self, node: &Node, path: &str, key: &str) -> Option<Arc<Elements>> {

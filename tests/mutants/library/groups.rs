@@ -8,8 +8,8 @@ use crate::small::{Small, WORLD, barrier, gives, recv, send};
 use mpisim::mpi::cartesian::Dimension;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::mpi::topology::Neighbours;
-use mpisim::protocols::call::{Arrangement, Call, Comm, CommCall};
+use mpisim::mpi::topology::{Graph, Neighbours};
+use mpisim::protocols::call::{Arrangement, Call, Comm, CommCall, NamedEdges};
 use mpisim::protocols::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::protocols::mutant::Mutant;
 
@@ -27,6 +27,14 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         ("2 groups, a gather", a_gather_between_groups()),
         ("2 ranks in a ring, blocks to both sides", blocks_to_both_sides()),
         ("2 ranks, a graph of one edge", a_graph_of_one_edge()),
+        ("2 ranks, an edge that the other one names", an_edge_of_another_rank()),
+        ("2 ranks, a graph that both know", a_graph_that_all_know()),
+        ("2 groups of 1 and 2, a split with keys", a_split_of_groups_with_keys()),
+        ("2 groups of 1 and 2, a split by color", a_split_of_groups_by_color()),
+        ("2 groups of 1 and 2, a color of one side", a_color_of_one_side()),
+        ("2 ranks, an operator that does not commute", an_own_operator()),
+        ("2 ranks, a reduction in order", in_order(Kind::Reduce, Mutant::ReduceTurned)),
+        ("2 ranks, a scan in order", in_order(Kind::Scan, Mutant::ScanTurned)),
     ]
 }
 
@@ -89,6 +97,121 @@ fn a_graph_of_one_edge() -> Case {
         found: &[(Mutant::SendsToSources, "deadlock"), (Mutant::ForgetsLast, "S4")],
         harmless: &[Mutant::NoDirection],
         ..Case::new(Small::new(vec![call([None, Some(1)]), call([Some(0), None])]))
+    }
+}
+
+/// The block of rank 0 for its neighbours, and room for as many as it has sources.
+fn gathers([sources, destinations]: [usize; 2]) -> Call {
+    let output = crate::small::user(1, 8 * u64::try_from(sources).unwrap());
+    let given = crate::small::user(0, 8);
+    let call = Collective::neighbour_allgather(
+        OWN,
+        given,
+        (output, Blocks::Equal(8)),
+        [sources, destinations],
+    );
+    Call::Collective(Arc::new(call))
+}
+
+/// Rank 1 names the edge from rank 0 to itself, and rank 0 none.
+fn an_edge_of_another_rank() -> Case {
+    let named = |edges: &[(u32, u32)]| {
+        let of = |end: &dyn Fn(&(u32, u32)) -> u32| edges.iter().map(|it| Rank(end(it))).collect();
+        let (sources, destinations) = (of(&|edge| edge.0), of(&|edge| edge.1));
+        let degrees = edges.iter().map(|_| 1).collect();
+        arranged(Arrangement::Named(Arc::new(NamedEdges { sources, degrees, destinations })))
+    };
+    let calls = vec![vec![named(&[]), gathers([0, 1])], vec![named(&[(0, 1)]), gathers([1, 0])]];
+    Case {
+        found: &[(Mutant::EdgesTurned, "refusal"), (Mutant::OwnEdges, "refusal")],
+        harmless: &[Mutant::NodeBefore],
+        ..Case::new(Small::new(calls))
+    }
+}
+
+/// Node 0 has an edge to itself and one to node 1.
+fn a_graph_that_all_know() -> Case {
+    let graph = || {
+        let edges = [0, 1, 0].map(Rank);
+        arranged(Arrangement::Whole(Graph { ends: [2, 3].into(), edges: edges.into() }))
+    };
+    let calls = vec![vec![graph(), gathers([2, 2])], vec![graph(), gathers([1, 1])]];
+    Case {
+        found: &[(Mutant::NodeBefore, "refusal")],
+        harmless: &[Mutant::EdgesTurned, Mutant::OwnEdges],
+        ..Case::new(Small::new(calls))
+    }
+}
+
+/// Rank 0 is one group, ranks 1 and 2 are the other, and all split both by these colors and keys.
+fn split_groups(choices: [(i32, i32); 3], calls: [Vec<Call>; 3]) -> Small {
+    let mut all = Vec::new();
+    for (rank, ((color, key), calls)) in (0_u32..).zip(choices.into_iter().zip(calls)) {
+        let own = Some(i32::from(rank > 0));
+        let split = made(CommCall::Split { comm: WORLD, color: own, key: 0, new: OWN });
+        let remote_leader = Rank(u32::from(rank == 0));
+        let (leader, peer, tag) = (Rank(0), WORLD, 0);
+        let of = CommCall::Intercomm { comm: OWN, leader, peer, remote_leader, tag, new: OTHER };
+        let parts = CommCall::Split { comm: OTHER, color: Some(color), key, new: AGAIN };
+        all.push([split, made(of), made(parts)].into_iter().chain(calls).collect());
+    }
+    Small::new(all)
+}
+
+/// The first rank of the other side, which the parts' keys, or colors, choose, is process 2.
+fn to_the_last(choices: [(i32, i32); 3]) -> Small {
+    let calls = [vec![send(AGAIN, 0, 1, 8)], vec![], vec![recv(AGAIN, Some(0), Some(1), 0, 8)]];
+    split_groups(choices, calls)
+}
+
+fn a_split_of_groups_with_keys() -> Case {
+    Case {
+        found: &[(Mutant::OldOrderAcross, "deadlock")],
+        harmless: &[Mutant::AloneAcross],
+        ..Case::new(to_the_last([(0, 0), (0, 1), (0, 0)]))
+    }
+}
+
+fn a_split_of_groups_by_color() -> Case {
+    Case {
+        found: &[(Mutant::AnyColorAcross, "deadlock")],
+        harmless: &[Mutant::OldOrderAcross],
+        ..Case::new(to_the_last([(1, 0), (0, 0), (1, 0)]))
+    }
+}
+
+/// No rank has a part, and all give the number that it would have had to a duplicate.
+fn a_color_of_one_side() -> Case {
+    let dup = || vec![made(CommCall::Dup { comm: WORLD, new: AGAIN })];
+    Case {
+        found: &[(Mutant::AloneAcross, "refusal")],
+        harmless: &[Mutant::OldOrderAcross, Mutant::AnyColorAcross],
+        ..Case::new(split_groups([(5, 0), (0, 0), (0, 0)], [dup(), dup(), dup()]))
+    }
+}
+
+fn an_own_operator() -> Case {
+    let sum = Reduction::new(Operator::Sum, Datatype::Int32).unwrap().in_order();
+    let example = Example::combining(Kind::Allreduce, 2, 0, 1, sum);
+    let call = |rank: usize| vec![Call::Collective(Arc::new(example.calls[rank].clone()))];
+    Case {
+        found: &[(Mutant::ForgetsOrder, "MPI_ERR_OP")],
+        harmless: &[Mutant::ReduceTurned, Mutant::ScanTurned],
+        ..Case::new(Small::new(vec![call(0), call(1)]))
+    }
+}
+
+fn in_order(kind: Kind, mutant: Mutant) -> Case {
+    let affine = Reduction::new(Operator::Affine { modulus: 1_000_003 }, Datatype::Int64Pair);
+    let example = Example::combining(kind, 2, 0, 1, affine.unwrap());
+    let call = |rank: usize| vec![Call::Collective(Arc::new(example.calls[rank].clone()))];
+    let world = Small { example: Some(example.clone()), ..Small::new(vec![call(0), call(1)]) };
+    let case = Case::new(world)
+        .judged("C1", "a result is the sequential one", move |world| gives(&example, world));
+    if mutant == Mutant::ReduceTurned {
+        Case { found: &[(Mutant::ReduceTurned, "C1")], harmless: &[Mutant::ScanTurned], ..case }
+    } else {
+        Case { found: &[(Mutant::ScanTurned, "C1")], harmless: &[Mutant::ReduceTurned], ..case }
     }
 }
 

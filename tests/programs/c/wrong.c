@@ -26,6 +26,17 @@ int main(int argc, char **argv) {
         MPI_File file;
         MPI_File_open(MPI_COMM_WORLD, "x", 0, MPI_INFO_NULL, &file);
     }
+    if (!strcmp(how, "truncated")) {
+        int numbers[2] = {1, 2};
+        if (rank) MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else MPI_Send(numbers, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "refused")) {
+        MPI_File file;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        if (MPI_Send(&number, 1, MPI_INT, 5, 0, MPI_COMM_WORLD) != MPI_ERR_RANK) return 2;
+        if (MPI_File_open(MPI_COMM_WORLD, "x", 0, MPI_INFO_NULL, &file) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 9);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     if (!strcmp(how, "after")) MPI_Barrier(MPI_COMM_WORLD);

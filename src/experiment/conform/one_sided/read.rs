@@ -115,6 +115,7 @@ pub(super) fn number(datatype: Datatype, bytes: &[u8]) -> Value {
         Datatype::Double => Value::from(format!("bits {:016x}", u64::from_le_bytes(wide(bytes)))),
         Datatype::Int32Pair
         | Datatype::Int64Pair
+        | Datatype::Program
         | Datatype::Int8
         | Datatype::Int16
         | Datatype::Uint8

@@ -233,6 +233,8 @@ impl Job {
             | Call::OfRequest { .. }
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)
@@ -364,6 +366,8 @@ impl Job {
             | Call::OfRequest { .. }
             | Call::Exchange(_)
             | Call::Place { .. }
+            | Call::Members { .. }
+            | Call::ReduceLocal(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)

@@ -2,6 +2,7 @@
 
 use crate::collectives::Task;
 use crate::space::Region;
+use mpi::operator::Reduction;
 
 /// The elements of the parts `[low, high)` of `count`, of a buffer that is as long as this rank's vector.
 pub(super) fn parts(
@@ -10,7 +11,7 @@ pub(super) fn parts(
     (low, high): (u32, u32),
     buffer: Region,
 ) -> Region {
-    let width = task.reduction.map_or(1, |reduction| reduction.datatype().width());
+    let width = task.reduction.map_or(1, Reduction::width);
     share(buffer, (task.input.len, width), count, (low, high))
 }
 

@@ -3,7 +3,7 @@
 use super::tree::{turned, unturned};
 use crate::collectives::{Round, Task};
 use crate::space::Region;
-use mpi::operator::Side;
+use mpi::operator::{Reduction, Side};
 
 /// Where a rank stands in a tree whose root is turned to be 0.
 pub(super) struct Place<C> {
@@ -45,7 +45,7 @@ pub(super) fn up<C: Iterator<Item = u32>>(
     round: &mut Round,
 ) -> bool {
     let Task { rank, size, root, input, output, .. } = *task;
-    let width = task.reduction.map_or(1, |reduction| reduction.datatype().width());
+    let width = task.reduction.map_or(1, Reduction::width);
     let each = (task.segment / width).max(1) * width;
     let segments = input.len.div_ceil(each);
     let Place { parent, children } = place(turned(rank, root, size));

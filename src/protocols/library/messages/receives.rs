@@ -78,7 +78,7 @@ impl Messages {
     /// The receive of a message of [`Self::send_word`].
     pub(in crate::library) fn receive_word(
         &mut self,
-        thread: Thread,
+        (thread, key): (Thread, Key),
         comm: Comm,
         from: Rank,
         tag: i32,
@@ -87,7 +87,8 @@ impl Messages {
         let Member { internal: context, rank: dest, .. } = self.member(thread, comm)?;
         let selection = Selection { context, dest, source: Some(from), tag: Some(tag) };
         let empty = Region::new(Space::Staging(thread.0), 0);
-        self.post(thread, (Key::Inner(thread), true), selection, empty, out)
+        let blocking = matches!(key, Key::Inner(_));
+        self.post(thread, (key, blocking), selection, empty, out)
     }
 
     /// Searches the unexpected queue, then appends to the posted one.

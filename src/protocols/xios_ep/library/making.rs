@@ -211,6 +211,7 @@ impl Endpoint {
             CommCall::Merge { high, new, .. } => (Wish::Merge { high }, new),
             CommCall::CreateGroup { .. }
             | CommCall::Create { .. }
+            | CommCall::Idup { .. }
             | CommCall::Arrange { .. }
             | CommCall::SplitShared { .. } => {
                 let function = call.function();

@@ -97,6 +97,7 @@ impl Endpoint {
             | Call::Cancel { .. }
             | Call::Icollective { .. }
             | Call::Device(_)
+            | Call::ReduceLocal(_)
             | Call::Typed(_)
             | Call::Init
             | Call::AttachBuffer { .. }
@@ -104,6 +105,7 @@ impl Endpoint {
             | Call::CreateEndpoints { .. }
             | Call::FreeEndpoint { .. }
             | Call::Attach { .. }
+            | Call::Members { .. }
             | Call::Compare { .. }) => {
                 let words = Library::call_in_words(&call);
                 Step::refuse(&format!("the endpoint library does not offer {words}"))

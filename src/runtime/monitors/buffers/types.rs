@@ -35,8 +35,8 @@ impl Statement {
     }
 
     /// The elements, where they lie in pieces.
-    pub(super) fn pieces(&self) -> Option<&Elements> {
-        Some(&*self.elements).filter(|elements| !elements.is_one_piece())
+    pub(super) fn pieces(&self) -> Option<&Arc<Elements>> {
+        Some(&self.elements).filter(|elements| !elements.is_one_piece())
     }
 
     fn place(&self) -> String {
@@ -64,7 +64,7 @@ pub(super) struct Types {
 impl Types {
     /// What a lent buffer holds, where it lies in pieces.
     pub(super) fn pieces(&self, process: Process, id: u32) -> Option<&Elements> {
-        self.buffers.get(&(process, id)).and_then(Statement::pieces)
+        self.buffers.get(&(process, id)).and_then(Statement::pieces).map(AsRef::as_ref)
     }
 
     /// A send of this statement was answered with `list`.

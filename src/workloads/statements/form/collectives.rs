@@ -1,6 +1,7 @@
 //! Collectives in a scenario: the statements of a program, and the choices of the library.
 
 use super::buffers::{BUF, RECVBUF, SENDBUF};
+use super::pieces::KNOWN;
 use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 use protocols::collectives::Kind;
@@ -168,6 +169,28 @@ const DESTINATION_SIZES: Field =
 const FROM_SIZES: Field =
     required("receive_sizes", &SIZES, "[ \"8 B\" ]", "Bytes of the block from each source.");
 
+static TYPED_BLOCKS: Shape = Shape::List {
+    of: &Shape::Object(&[
+        required("datatype", &KNOWN, "\"t\"", "A name of `workload.datatypes`, or a tree."),
+        default("count", &Shape::Count { min: 0, max: i32::MAX as u64 }, "1", "Elements of it."),
+        default("at", &SIZE, "0 B", "The displacement of the first one in the buffer."),
+    ]),
+    min: 0,
+    max: 4_096,
+};
+const TYPED_SENDS: Field = required(
+    "sends",
+    &TYPED_BLOCKS,
+    "[ { \"datatype\": { \"kind\": \"named\", \"name\": \"int32\" } } ]",
+    "What goes to each rank, or neighbour; the datatype of a block is that of the block which receives it.",
+);
+const TYPED_RECEIVES: Field = required(
+    "receives",
+    &TYPED_BLOCKS,
+    "[ { \"datatype\": { \"kind\": \"named\", \"name\": \"int32\" } } ]",
+    "Where what comes from each rank, or neighbour, goes.",
+);
+
 const IN_PLACE: Field = default(
     "in_place",
     &Shape::Flag,
@@ -180,8 +203,22 @@ pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MP
 pub(super) const BARRIER_INIT: Variant =
     variant("barrier_init", &[COMM_FIELD, REQ], "MPI_Barrier_init");
 
+const LEFT: Field = optional("sendbuf", &Shape::Name, "The left operand, of `workload.buffers`.");
+const RIGHT: Field = optional(
+    "recvbuf",
+    &Shape::Name,
+    "The right operand, where the result goes, of `workload.buffers`.",
+);
+
+/// `MPI_Reduce_local`, which has no other form.
+pub(super) const REDUCE_LOCAL: Variant = variant(
+    "reduce_local",
+    &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, LEFT, RIGHT],
+    "MPI_Reduce_local: `recvbuf` becomes `sendbuf` combined with `recvbuf`",
+);
+
 #[rustfmt::skip]
-pub(super) static STATEMENTS: [Variant; 57] = statements! {
+pub(super) static STATEMENTS: [Variant; 63] = statements! {
     ["bcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "Bcast"]
     ["scatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "Scatter"]
     ["scatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "Scatterv"]
@@ -195,10 +232,12 @@ pub(super) static STATEMENTS: [Variant; 57] = statements! {
     ["reduce_scatter_block" [COUNT_FIELD, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&REDUCE_SCATTER_BLOCK)] "Reduce_scatter_block"]
     ["alltoall" [BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALL)] "Alltoall"]
     ["alltoallv" [SEND_SIZES, RECEIVE_SIZES, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&ALLTOALLV)] "Alltoallv"]
+    ["alltoallw" [TYPED_SENDS, TYPED_RECEIVES, SENDBUF, RECVBUF, COMM_FIELD, algorithm(&ALLTOALLV)] "Alltoallw"]
     ["neighbor_allgather" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgather"]
     ["neighbor_allgatherv" [OWN_BLOCK, SOURCE_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_allgatherv"]
     ["neighbor_alltoall" [NEIGHBOUR_BLOCK, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoall"]
     ["neighbor_alltoallv" [DESTINATION_SIZES, FROM_SIZES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoallv"]
+    ["neighbor_alltoallw" [TYPED_SENDS, TYPED_RECEIVES, SENDBUF, RECVBUF, COMM_FIELD] "Neighbor_alltoallw"]
     ["scan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCAN)] "Scan"]
     ["exscan" [ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&EXSCAN)] "Exscan"]
 };

@@ -1,6 +1,6 @@
 //! Statements of a program that make and free communicators.
 
-use form::fields::{COMM, COMM_FIELD, REQUEST};
+use form::fields::{COMM, COMM_FIELD, REQ, REQUEST};
 use form::shape::{Field, Shape, Variant, default, required, variant};
 use protocols::call::GROUP_TAG_MAX;
 
@@ -13,7 +13,8 @@ static KEY: Shape =
 static RANK: Shape = Shape::Count { min: 0, max: u32::MAX as u64 };
 static COMPUTED_RANK: Shape = Shape::Expression(&RANK);
 static TRUTH: Shape = Shape::Expression(&Shape::Flag);
-static RANKS: Shape = Shape::List { of: &RANK, min: 1, max: 4_096 };
+static RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 1, max: 4_096 };
+static SOME_RANKS: Shape = Shape::List { of: &COMPUTED_RANK, min: 0, max: 4_096 };
 static GROUP_TAG: Shape = Shape::Count { min: 0, max: GROUP_TAG_MAX.cast_unsigned() as u64 };
 static LEADERS_TAG: Shape = Shape::Count { min: 0, max: i32::MAX as u64 };
 static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024 };
@@ -22,6 +23,7 @@ const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communi
 const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 
 static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
+static OF_IDUP: [Field; 3] = [COMM_FIELD, NEW, REQ];
 static OF_SPLIT: [Field; 4] = [
     COMM_FIELD,
     required("color", &COLOR, "0", "The part that this rank is in."),
@@ -42,9 +44,9 @@ static OF_CREATE: [Field; 3] = [
     COMM_FIELD,
     required(
         "ranks",
-        &RANKS,
+        &SOME_RANKS,
         "[ 0, 1 ]",
-        "The group: ranks of `comm`, in the order of the new ones.",
+        "The group of the caller: ranks of `comm`, in the order of the new ones.",
     ),
     NEW,
 ];
@@ -79,6 +81,36 @@ static OF_CART_SUB: [Field; 3] = [
     required("remain", &FLAGS, "[ true, false ]", "Which dimensions of the grid remain."),
     NEW,
 ];
+static NODES: Shape = Shape::List { of: &Shape::Count { min: 0, max: 4_096 }, min: 0, max: 4_096 };
+static PLAIN_EDGES: Shape = Shape::List { of: &RANK, min: 0, max: 4_096 };
+static OF_WHOLE_GRAPH: [Field; 4] = [
+    COMM_FIELD,
+    required(
+        "index",
+        &NODES,
+        "[ 1, 2 ]",
+        "How many edges there are up to each node; ranks of `comm` beyond them get no communicator.",
+    ),
+    required("edges", &PLAIN_EDGES, "[ 1, 0 ]", "The neighbours of one node after the other."),
+    NEW,
+];
+static OF_NAMED_EDGES: [Field; 5] = [
+    COMM_FIELD,
+    required(
+        "sources",
+        &EDGES,
+        "[ 0 ]",
+        "Ranks from which edges lead; any rank may name any edge.",
+    ),
+    required("degrees", &NODES, "[ 1 ]", "How many edges lead from each of them."),
+    required(
+        "destinations",
+        &EDGES,
+        "[ 1 ]",
+        "Where these lead to, for one source after the other.",
+    ),
+    NEW,
+];
 static OF_GRAPH: [Field; 4] = [
     COMM_FIELD,
     required("sources", &EDGES, "[ 1 ]", "The ranks from which messages come."),
@@ -108,13 +140,14 @@ static OF_ENDPOINTS: [Field; 2] =
     [COMM_FIELD, required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints.")];
 
 pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
+pub(super) const IDUP: Variant = variant("comm_idup", &OF_IDUP, "MPI_Comm_idup");
 pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
 pub(super) const SPLIT_TYPE: Variant =
     variant("comm_split_type", &OF_SPLIT_TYPE, "MPI_Comm_split_type");
 pub(super) const CREATE: Variant = variant(
     "comm_create",
     &OF_CREATE,
-    "MPI_Comm_create, called by all ranks of `comm`; those in the group have the new one",
+    "MPI_Comm_create, called by all ranks of `comm`; each gives the group that it is in, or an empty one",
 );
 pub(super) const CREATE_GROUP: Variant = variant(
     "comm_create_group",
@@ -124,6 +157,16 @@ pub(super) const CREATE_GROUP: Variant = variant(
 pub(super) const CART_CREATE: Variant =
     variant("cart_create", &OF_CART, "MPI_Cart_create without reorder");
 pub(super) const CART_SUB: Variant = variant("cart_sub", &OF_CART_SUB, "MPI_Cart_sub");
+pub(super) const WHOLE_GRAPH: Variant = variant(
+    "graph_create",
+    &OF_WHOLE_GRAPH,
+    "MPI_Graph_create without reorder; all ranks give the same graph",
+);
+pub(super) const NAMED_EDGES: Variant = variant(
+    "dist_graph_create",
+    &OF_NAMED_EDGES,
+    "MPI_Dist_graph_create without weights and reorder; neighbours come in the order of the ranks that name them",
+);
 pub(super) const GRAPH: Variant = variant(
     "dist_graph_create_adjacent",
     &OF_GRAPH,

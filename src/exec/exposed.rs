@@ -1,0 +1,92 @@
+//! Memory of a process that others of the job reach: what is attached to dynamic windows, and what is shared.
+//!
+//! A program tells others the addresses of what it has attached; the library knows that memory by number. And memory
+//! that processes share is a file without a name, which each of them maps.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::ftruncate;
+
+/// What the processes of a job have exposed; clones are the same.
+#[derive(Clone, Debug)]
+pub struct Exposed(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Of each process what it has attached: its bytes and its number, by its address.
+    attached: Vec<BTreeMap<u64, (u64, u32)>>,
+    /// Shared memory, by the library's name of it: a name is given once.
+    shared: BTreeMap<u32, OwnedFd>,
+}
+
+impl Exposed {
+    /// Nothing yet, of so many processes.
+    pub fn new(processes: u32) -> Self {
+        let attached = vec![BTreeMap::new(); processes as usize];
+        Self(Arc::new(Mutex::new(State { attached, shared: BTreeMap::new() })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A process has attached `bytes` bytes at `address`, which the library knows as memory `number`.
+    pub fn attach(&self, process: u32, address: u64, bytes: u64, number: u32) {
+        self.state().attached[process as usize].insert(address, (bytes, number));
+    }
+
+    /// A process has detached what it has attached at `address`: the number of it, where there was something.
+    pub fn detach(&self, process: u32, address: u64) -> Option<u32> {
+        self.state().attached[process as usize].remove(&address).map(|(_, number)| number)
+    }
+
+    /// The number of the attached memory that has `bytes` bytes from `address` on, and the first byte's place in it.
+    pub fn find(&self, process: u32, address: u64, bytes: u64) -> Option<(u32, u64)> {
+        let state = self.state();
+        let before = state.attached[process as usize].range(..=address);
+        let (start, (length, number)) = before.last()?;
+        let offset = address - start;
+        (offset.checked_add(bytes)? <= *length).then_some((*number, offset))
+    }
+
+    /// The path by which processes map shared memory of this name, which is made where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives none.
+    pub fn share(&self, name: u32, bytes: u64) -> io::Result<String> {
+        let mut state = self.state();
+        if let Entry::Vacant(entry) = state.shared.entry(name) {
+            let file = memfd_create("mpisim-shared", MFdFlags::MFD_CLOEXEC)?;
+            let bytes = i64::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            ftruncate(&file, bytes)?;
+            entry.insert(file);
+        }
+        Ok(format!("/proc/{}/fd/{}", std::process::id(), state.shared[&name].as_raw_fd()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attached_memory_is_found_by_its_addresses() {
+        let exposed = Exposed::new(2);
+        exposed.attach(1, 1000, 100, 7);
+        exposed.attach(1, 2000, 50, 8);
+        assert_eq!(exposed.find(1, 1000, 100), Some((7, 0)));
+        assert_eq!(exposed.find(1, 1060, 40), Some((7, 60)));
+        assert_eq!(exposed.find(1, 1060, 41), None);
+        assert_eq!(exposed.find(1, 999, 1), None);
+        assert_eq!(exposed.find(0, 1000, 1), None);
+        assert_eq!(exposed.find(1, u64::MAX, 8), None);
+        assert_eq!(exposed.detach(1, 1000), Some(7));
+        assert_eq!(exposed.find(1, 1000, 1), None);
+    }
+}

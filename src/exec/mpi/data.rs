@@ -1,0 +1,195 @@
+//! The data that an address, a count and a datatype name.
+
+use std::sync::Arc;
+
+use super::{Client, Fault, mpi5};
+use crate::place::Place;
+use crate::ranks::RankError;
+use ::mpi::datatype::Datatype;
+use protocols::arguments::Buffer;
+use protocols::call::Call;
+use protocols::typed::Elements;
+
+/// Data in the memory of a process.
+#[derive(Clone, Debug)]
+pub(super) enum Data {
+    /// Bytes one after the other.
+    Plain {
+        /// The first.
+        address: u64,
+        /// How many.
+        bytes: u64,
+    },
+    /// Elements of a datatype that lie in pieces.
+    Pieces {
+        /// The first byte of their buffer.
+        address: u64,
+        /// What it holds.
+        elements: Arc<Elements>,
+    },
+}
+
+/// Bytes that the simulator holds for a call, since it takes them one after the other and the program has them in
+/// pieces.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    /// The buffer of the call.
+    pub(super) buffer: Buffer,
+    /// Where the bytes go at the end, each part with its place among them; of what is only read nothing.
+    pub(super) goes: Vec<(u64, Data)>,
+    /// Where the bytes come from at the start.
+    pub(super) comes: Vec<(u64, Data)>,
+}
+
+/// Elements further away from their address than this have a buffer that begins at their first byte: of absolute
+/// addresses, that of `MPI_BOTTOM`, the whole memory would be one buffer.
+const FAR: u64 = 1 << 20;
+
+impl Client {
+    /// The data of these arguments.
+    pub(super) fn data(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
+        let tree = self.types.committed(datatype)?;
+        elements(address, count, tree)
+    }
+}
+
+/// `count` elements of a datatype at an address.
+pub(super) fn elements(address: u64, count: u64, tree: &Datatype) -> Result<Data, Fault> {
+    let first = address.wrapping_add_signed(tree.true_lb());
+    if tree.is_one_run() && (count <= 1 || u64::try_from(tree.extent()) == Ok(tree.size())) {
+        let bytes = tree.packed(count).map_err(too_large)?;
+        return Ok(Data::Plain { address: first, bytes });
+    }
+    let elements = if tree.true_lb().unsigned_abs() > FAR {
+        let count = i64::try_from(count).map_err(too_large)?;
+        let all = Datatype::contiguous(count, tree).map_err(too_large)?;
+        let moved = Datatype::hindexed_block(1, &[-tree.true_lb()], &all).map_err(too_large)?;
+        return Ok(elements_at(first, Elements::new(moved, 1).map_err(too_large)?));
+    } else {
+        Elements::new(tree.clone(), count).map_err(too_large)?
+    };
+    Ok(elements_at(address, elements))
+}
+
+fn elements_at(address: u64, elements: Elements) -> Data {
+    let address = address.wrapping_add_signed(elements.lowest());
+    Data::Pieces { address, elements: Arc::new(elements) }
+}
+
+fn too_large(error: impl std::fmt::Display) -> Fault {
+    Fault::new(mpi5::ERR_COUNT, format!("data without end: {error}"))
+}
+
+impl Data {
+    /// Bytes of data.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Plain { bytes, .. } => *bytes,
+            Self::Pieces { elements, .. } => elements.packed(),
+        }
+    }
+
+    /// A message with this data.
+    pub(super) fn carried(&self, place: &mut Place, call: impl FnOnce(Buffer) -> Call) -> Call {
+        match self {
+            Self::Plain { address, bytes } => call(place.buffer(*address, *bytes)),
+            Self::Pieces { address, elements } => {
+                call(place.buffer(*address, elements.packed())).typed(elements)
+            }
+        }
+    }
+
+    /// The bytes, one after the other.
+    pub(super) fn gather(&self, place: &mut Place) -> Result<Vec<u8>, RankError> {
+        let mut bytes = vec![0; index(self.bytes())];
+        match self {
+            Self::Plain { address, .. } => {
+                if !bytes.is_empty() {
+                    place.process.read(*address, &mut bytes)?;
+                }
+            }
+            Self::Pieces { address, elements } => {
+                let mut rest = &mut bytes[..];
+                for (at, length) in elements.runs(0..elements.packed()) {
+                    let (run, after) = rest.split_at_mut(index(length));
+                    place.process.read(address.wrapping_add(at), run)?;
+                    rest = after;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Puts bytes in their places, as far as they go.
+    pub(super) fn scatter(&self, place: &mut Place, bytes: &[u8]) -> Result<(), RankError> {
+        let bytes = &bytes[..bytes.len().min(index(self.bytes()))];
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Self::Plain { address, .. } => place.process.write(*address, bytes),
+            Self::Pieces { address, elements } => {
+                let mut rest = bytes;
+                for (at, length) in elements.runs(0..bytes.len() as u64) {
+                    let (run, after) = rest.split_at(index(length));
+                    place.process.write(address.wrapping_add(at), run)?;
+                    rest = after;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A buffer that has the bytes one after the other: the program's own, or one that the simulator holds; `is_read`
+    /// says whether the call reads them, `is_written` whether it writes them.
+    pub(super) fn in_one_piece(
+        &self,
+        place: &mut Place,
+        (is_read, is_written): (bool, bool),
+    ) -> Result<(Buffer, Option<Held>), RankError> {
+        if let Self::Plain { address, bytes } = self {
+            return Ok((place.buffer(*address, *bytes), None));
+        }
+        let parts = |wanted| if wanted { vec![(0, self.clone())] } else { Vec::new() };
+        let held = Held {
+            buffer: place.hold(self.bytes()),
+            goes: parts(is_written),
+            comes: parts(is_read),
+        };
+        held.fill(place)?;
+        Ok((held.buffer, Some(held)))
+    }
+}
+
+impl Held {
+    /// The bytes come from where the program has them.
+    pub(super) fn fill(&self, place: &mut Place) -> Result<(), RankError> {
+        for (first, data) in &self.comes {
+            let bytes = data.gather(place)?;
+            let start = index(*first);
+            place.held(self.buffer)[start..start + bytes.len()].copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+
+    /// The bytes go where the program wants them.
+    pub(super) fn empty(&self, place: &mut Place) -> Result<(), RankError> {
+        for (first, data) in &self.goes {
+            let start = index(*first);
+            let bytes = place.held(self.buffer)[start..start + index(data.bytes())].to_vec();
+            data.scatter(place, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes go where the program wants them, and are held no more.
+    pub(super) fn end(self, place: &mut Place) -> Result<(), RankError> {
+        self.empty(place)?;
+        place.release(self.buffer);
+        Ok(())
+    }
+}
+
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("no more than the memory of a process")
+}

@@ -1,0 +1,173 @@
+//! The buffers of a rank's process: by number for the library, by address for the process.
+
+use std::collections::BTreeMap;
+
+use super::ranks::{Rank, RankError};
+use protocols::arguments::Buffer;
+use protocols::space::Space;
+
+/// One rank's process and its buffers.
+#[derive(Debug)]
+pub struct Place {
+    /// The process.
+    pub process: Rank,
+    /// The number of the buffer that begins at an address, and the address of each number. An address keeps its
+    /// number: the HCA's registration cache knows buffers by it.
+    numbers: BTreeMap<u64, u32>,
+    addresses: Vec<u64>,
+    /// Bytes that lie one after the other for the library, and in pieces in the process.
+    held: Vec<Option<Vec<u8>>>,
+    /// Memory of the process in which its functions find what MPI hands to them: address and bytes.
+    room: (u64, u64),
+    /// Where the process has mapped memory that it shares, by the library's name of it.
+    mapped: BTreeMap<u32, u64>,
+}
+
+/// Buffers that the simulator holds have numbers from here on.
+const HELD: u32 = 1 << 31;
+
+impl Place {
+    /// A process without buffers.
+    pub(crate) const fn new(process: Rank) -> Self {
+        Self {
+            process,
+            numbers: BTreeMap::new(),
+            addresses: Vec::new(),
+            held: Vec::new(),
+            room: (0, 0),
+            mapped: BTreeMap::new(),
+        }
+    }
+
+    /// The buffer of `bytes` bytes at an address of the process.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^31 different addresses.
+    pub fn buffer(&mut self, address: u64, bytes: u64) -> Buffer {
+        let next =
+            Buffer::OWN + u32::try_from(self.addresses.len()).expect("fewer than 2^31 buffers");
+        let id = *self.numbers.entry(address).or_insert(next);
+        if id == next {
+            self.addresses.push(address);
+        }
+        Buffer { id, bytes }
+    }
+
+    fn address(&self, buffer: u32) -> u64 {
+        self.addresses[(buffer - Buffer::OWN) as usize]
+    }
+
+    /// A buffer of so many bytes that the simulator holds.
+    ///
+    /// # Panics
+    ///
+    /// When there are more bytes than memory has.
+    pub fn hold(&mut self, bytes: u64) -> Buffer {
+        let free = self.held.iter().position(Option::is_none).unwrap_or(self.held.len());
+        if free == self.held.len() {
+            self.held.push(None);
+        }
+        let room = usize::try_from(bytes).expect("no more than the memory of a process");
+        self.held[free] = Some(vec![0; room]);
+        let number = u32::try_from(free).expect("fewer than 2^31 buffers");
+        Buffer { id: HELD + number, bytes }
+    }
+
+    /// The bytes of a buffer that the simulator holds.
+    ///
+    /// # Panics
+    ///
+    /// When it holds none.
+    pub fn held(&mut self, buffer: Buffer) -> &mut Vec<u8> {
+        self.held[(buffer.id - HELD) as usize].as_mut().expect("the buffer is held")
+    }
+
+    /// A buffer is held no more.
+    pub fn release(&mut self, buffer: Buffer) {
+        self.held[(buffer.id - HELD) as usize] = None;
+    }
+
+    /// Memory of the process of at least so many bytes; what is there lasts until the next call of this.
+    ///
+    /// # Errors
+    ///
+    /// When the process cannot be reached.
+    pub fn room(&mut self, bytes: u64) -> Result<u64, RankError> {
+        if self.room.1 < bytes {
+            let bytes = bytes.next_power_of_two();
+            self.process.free(self.room.0);
+            self.room = (self.process.allocate(bytes)?, bytes);
+        }
+        Ok(self.room.0)
+    }
+
+    /// The process has mapped memory that the library calls by this name.
+    pub fn maps(&mut self, name: u32, address: u64) {
+        self.mapped.insert(name, address);
+    }
+
+    /// Where the program has a byte of a space; `None` where the simulator holds it.
+    fn located(&self, space: Space, offset: u64) -> Option<u64> {
+        let start = match space {
+            Space::User(held) if held >= HELD => return None,
+            Space::User(buffer) | Space::Window(buffer) => self.address(buffer),
+            // Memory that a process has not mapped is reached at no address: the system says so.
+            Space::Shared(name) => self.mapped.get(&name).copied().unwrap_or_default(),
+            Space::Staging(_)
+            | Space::Landing(_)
+            | Space::Unexpected(_)
+            | Space::Scratch(_)
+            | Space::Attached(_)
+            | Space::Exchange(_)
+            | Space::Device(_)
+            | Space::DeviceStaging(_)
+            | Space::Pinned(_)
+            | Space::Packed(_) => unreachable!("{space:?} is memory of the library"),
+        };
+        Some(start.wrapping_add(offset))
+    }
+
+    fn held_by(&mut self, space: Space) -> &mut Vec<u8> {
+        let Space::User(id) = space else { unreachable!("the program has all other spaces") };
+        self.held(Buffer { id, bytes: 0 })
+    }
+
+    /// Reads bytes of a space, from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// When the process's memory cannot be read.
+    pub(crate) fn read(
+        &mut self,
+        space: Space,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<(), RankError> {
+        if let Some(address) = self.located(space, offset) {
+            return self.process.read(address, into);
+        }
+        let start = usize::try_from(offset).expect("within the buffer");
+        into.copy_from_slice(&self.held_by(space)[start..start + into.len()]);
+        Ok(())
+    }
+
+    /// Writes bytes of a space, from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// When the process's memory cannot be written.
+    pub(crate) fn write(
+        &mut self,
+        space: Space,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), RankError> {
+        if let Some(address) = self.located(space, offset) {
+            return self.process.write(address, bytes);
+        }
+        let start = usize::try_from(offset).expect("within the buffer");
+        self.held_by(space)[start..start + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}

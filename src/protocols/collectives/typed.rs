@@ -1,0 +1,101 @@
+//! Blocks that have a datatype and a displacement each: `MPI_Alltoallw`.
+//!
+//! ```text
+//!   each block one run of bytes    read, or written, where it lies
+//!   a block in pieces              the side is packed before the first message, or unpacked after the last
+//! ```
+//!
+//! Source: MPI 4.0, Sec. 6.8 and 8.6.4. Left out: libraries pack a block when its message leaves, and leave
+//! alone blocks of one run beside others; noticeable where the first message of many waits for all packing.
+
+use std::sync::Arc;
+
+use super::{Block, Blocks};
+use crate::packing::Task;
+use crate::space::{Region, Space};
+use crate::typed::{Elements, TypedCopy};
+
+/// The blocks of both sides, as the caller gives them.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct TypedBlocks {
+    /// What it gives and what it takes, by rank or neighbour; `None` of a side whose blocks are runs of bytes.
+    sides: [Option<Arc<[Arc<Elements>]>>; 2],
+    /// The caller's buffers, once others stand in their places.
+    buffers: Option<[Region; 2]>,
+}
+
+/// The blocks of one side, and the bytes of the buffer that they lie in.
+pub(super) struct Side {
+    pub(super) blocks: Blocks,
+    pub(super) bytes: u64,
+    pieces: Option<Arc<[Arc<Elements>]>>,
+}
+
+impl Side {
+    pub(super) fn of(elements: Arc<[Arc<Elements>]>) -> Self {
+        let bytes = elements.iter().map(|block| block.extent()).max().unwrap_or(0);
+        let run = |block: &Arc<Elements>| {
+            let Region { offset, len, .. } = block.piece(0)?;
+            Some(Block { offset, len })
+        };
+        let runs: Option<Arc<[Block]>> = elements.iter().map(run).collect();
+        let lengths: Vec<u64> = elements.iter().map(|block| block.packed()).collect();
+        match runs {
+            Some(runs) => Self { blocks: Blocks::List(runs), bytes, pieces: None },
+            None => Self { blocks: Blocks::packed(&lengths), bytes, pieces: Some(elements) },
+        }
+    }
+}
+
+impl TypedBlocks {
+    pub(super) fn new(given: Side, taken: Side) -> Self {
+        Self { sides: [given.pieces, taken.pieces], buffers: None }
+    }
+
+    /// The caller's buffers, where others stand in their places.
+    pub(super) const fn buffers(&self) -> Option<[Region; 2]> {
+        self.buffers
+    }
+
+    /// What is sent and received in the place of the caller's `buffers`: packed blocks, which lie in `aside`.
+    pub(crate) fn pack(
+        &mut self,
+        buffers: [Region; 2],
+        packed: [u64; 2],
+        aside: Space,
+    ) -> [Region; 2] {
+        self.buffers = Some(buffers);
+        let at = |offset, len| Region { offset, ..Region::new(aside, len) };
+        let first = if self.sides[0].is_some() { packed[0] } else { 0 };
+        let places = [at(0, packed[0]), at(first, packed[1])];
+        let mut out = buffers;
+        for (side, region) in out.iter_mut().enumerate() {
+            if self.sides[side].is_some() {
+                *region = places[side];
+            }
+        }
+        out
+    }
+
+    /// The copies between the caller's buffer and the packed blocks of one side, of those that `there` names.
+    pub(crate) fn copies(
+        &self,
+        task: Task,
+        (packed, blocks): (Region, &Blocks),
+        there: impl Fn(usize) -> bool,
+    ) -> Vec<TypedCopy> {
+        let side = usize::from(task == Task::Unpack);
+        let (Some(pieces), Some(buffers)) = (&self.sides[side], self.buffers) else {
+            return Vec::new();
+        };
+        let Space::User(buffer) = buffers[side].space else { return Vec::new() };
+        let copy = |(rank, elements): (u32, &Arc<Elements>)| {
+            let packed = blocks.of(packed, rank);
+            TypedCopy { task, buffer, elements: Arc::clone(elements), packed, first: 0 }
+        };
+        let has_data = |(rank, elements): &(u32, &Arc<Elements>)| {
+            elements.packed() > 0 && there(*rank as usize)
+        };
+        (0..).zip(pieces.iter()).filter(has_data).map(copy).collect()
+    }
+}
