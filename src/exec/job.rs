@@ -1,8 +1,12 @@
 //! The processes of a job, and what the simulator keeps of them.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::choose::Choose;
+use super::compute::{Compute, Computing, Recording};
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::mpi::{Client, Fault, Then};
@@ -19,6 +23,10 @@ pub struct Job {
     size: u32,
     members: Vec<Mutex<Member>>,
     failure: Mutex<Option<Failure>>,
+    /// The program, and where a recording of its computation goes.
+    records: Option<(Vec<String>, PathBuf)>,
+    /// Ranks that are not over.
+    open: AtomicU32,
 }
 
 /// Why a job of real programs is over before its ranks have ended.
@@ -44,6 +52,12 @@ pub struct Member {
     pub time: Option<u64>,
     /// Whether the process is about to read the time.
     pub reads_clock: bool,
+    /// What the process computes between its calls.
+    pub computing: Computing,
+    /// Picoseconds of computation that begin now.
+    pub computes: Option<u64>,
+    /// The call to which the computation leads that is simulated now.
+    pub computed: Option<Request>,
     /// Whether the process is asked no more.
     pub is_over: bool,
 }
@@ -81,28 +95,52 @@ impl Job {
         image: &Image,
         node_of: impl Fn(u32) -> u32,
         choose: &Choose,
+        compute: &Compute,
     ) -> Arc<Self> {
         let exposed = Exposed::new(size);
-        let start = |rank| {
-            let process = Rank::start(rank, image)?;
-            let place = Place::new(process);
+        let start = |(rank, computing)| {
+            let process = Rank::start(rank, image).map_err(|error| error.to_string())?;
             let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
             Ok(Mutex::new(Member {
                 client,
-                place,
+                place: Place::new(process),
                 inside: None,
                 time: None,
                 reads_clock: false,
+                computing,
+                computes: None,
+                computed: None,
                 is_over: false,
             }))
         };
-        let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
+        let computing = compute.of_ranks(size);
+        let members = computing.and_then(|all| (0..size).zip(all).map(start).collect());
+        let (members, failure) = match members {
             Ok(members) => (members, None),
-            Err(error) => {
-                (Vec::new(), Some(Failure { rank: 0, what: error.to_string(), status: None }))
-            }
+            Err(what) => (Vec::new(), Some(Failure { rank: 0, what, status: None })),
         };
-        Arc::new(Self { size, members, failure: Mutex::new(failure) })
+        let records = match compute {
+            Compute::Measured(_, Some(file)) => {
+                let word = |word: &OsString| word.to_string_lossy().into_owned();
+                Some((image.command.iter().map(word).collect(), file.clone()))
+            }
+            Compute::Measured(_, None) | Compute::None | Compute::Recorded(..) => None,
+        };
+        let open = AtomicU32::new(size);
+        Arc::new(Self { size, members, failure: Mutex::new(failure), records, open })
+    }
+
+    /// A rank is over; with the last one its computation is written down.
+    pub fn one_is_over(&self) {
+        let is_last = self.open.fetch_sub(1, Ordering::Relaxed) == 1;
+        let Some((command, file)) = self.records.as_ref().filter(|_| is_last) else { return };
+        if self.failure().is_some() {
+            return;
+        }
+        let ranks = (0..self.size).map(|rank| self.member(rank).computing.take()).collect();
+        if let Err(what) = Recording::new(command.clone(), ranks).write(file) {
+            self.fail(Failure { rank: 0, what, status: None });
+        }
     }
 
     /// How many ranks there are.

@@ -14,6 +14,7 @@
 //! | [`program`] | see how a process becomes the program of a rank |
 
 pub mod choose;
+pub mod compute;
 pub mod exposed;
 pub mod job;
 pub mod mpi;

@@ -13,12 +13,13 @@ use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{Measured, TIME};
 use super::ranks::Ranks;
 use ::exec::choose::Choose;
+use ::exec::compute::{Compute, Factor};
 use ::exec::job::Job;
 use ::exec::program::RealProgram;
 use ::exec::ranks::Image;
-use form::fields::POSITIVE;
+use form::fields::{POSITIVE, RATIO};
 use form::shape::Shape;
-use form::typed::{Object as _, required};
+use form::typed::{Billionths, Object as _, default, optional, required};
 use form::workload_field;
 use mpi::envelope::Rank;
 use mpi::group::Group;
@@ -33,6 +34,24 @@ form::object! {
         /// Ranks of `MPI_COMM_WORLD`.
         processes: u32 = required(&POSITIVE, "4"),
         processes_per_node: u32 = PER_NODE,
+        /// Time that the program computes between its calls of MPI.
+        compute: Computes = default(&Computes::SHAPE, "none"),
+        /// What CPU time on this host is multiplied with: 2 for a simulated core of half its speed.
+        compute_factor: Billionths = default(&RATIO, "1"),
+        /// Where `measured` writes the CPU time between calls (nowhere, where it is left out), and `recorded` reads it.
+        compute_file: Option<String> = optional(&Shape::Text(4_000)),
+    }
+}
+
+form::words! {
+    /// Time that a program computes between its calls of MPI.
+    pub enum Computes {
+        /// computation takes no time
+        None = "none",
+        /// the CPU time that each process uses on this host; no two runs are the same
+        Measured = "measured",
+        /// the CPU time in the file that a measured run has written; two runs are the same
+        Recorded = "recorded",
     }
 }
 
@@ -48,6 +67,14 @@ pub static KIND: Kind = Kind {
     processes: PER_NODE_PATH,
     read: |reading| {
         let form = ExecForm::read(reading.node);
+        if form.compute == Computes::Recorded && form.compute_file.is_none() {
+            reading.refuse(
+                workload_field!(ExecForm, compute),
+                "there is no `compute_file`",
+                "the file that a run with `measured` has written",
+            );
+            return None;
+        }
         Some(Arc::new(Exec { form, choices: reading.choices.clone() }))
     },
 };
@@ -56,6 +83,15 @@ pub static KIND: Kind = Kind {
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
 
 impl ExecForm {
+    fn compute(&self) -> Compute {
+        let (factor, file) = (Factor(self.compute_factor.0), self.compute_file.as_ref());
+        match (self.compute, file.map(PathBuf::from)) {
+            (Computes::Measured, file) => Compute::Measured(factor, file),
+            (Computes::Recorded, Some(file)) => Compute::Recorded(factor, file),
+            (Computes::None | Computes::Recorded, _) => Compute::None,
+        }
+    }
+
     fn per_node(&self) -> u32 {
         self.processes_per_node.min(self.processes)
     }
@@ -122,7 +158,8 @@ impl Workload for Exec {
             placed.unwrap_or(call)
         };
         let node_of = |process| placement.node_of(process, nodes);
-        let job = Job::start(self.form.processes, &image, node_of, &Choose::new(choose));
+        let (choose, compute) = (Choose::new(choose), self.form.compute());
+        let job = Job::start(self.form.processes, &image, node_of, &choose, &compute);
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 
