@@ -246,6 +246,9 @@ pub(super) struct ExecArguments {
     /// Time of what the program computes: none, measured[=FACTOR] (CPU time here), or recorded=FILE (of a measured run)
     #[arg(long, value_name = "MODE", default_value = "none", value_parser = Computation::parse)]
     pub(super) compute: Computation,
+    /// Standard output of the ranks: labelled ([3] line), plain, or a folder for one file of each rank
+    #[arg(long, value_name = "labelled|plain|DIR", default_value = "labelled", value_parser = Printed::parse)]
+    pub(super) output: Printed,
     #[command(flatten)]
     pub(super) changes: Changes,
     /// Seed of all random streams
@@ -301,6 +304,28 @@ impl Computation {
                 Err("`recorded` needs the file of a measured run: recorded=FILE".to_owned())
             }
             _ => Err("none, measured, measured=FACTOR or recorded=FILE is needed".to_owned()),
+        }
+    }
+}
+
+/// What becomes of the standard output of ranks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Printed {
+    /// Each line behind its rank.
+    Labelled,
+    /// Each line as it is.
+    Plain,
+    /// Into a folder.
+    Folder(PathBuf),
+}
+
+impl Printed {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("labelled, plain or the name of a folder is needed".to_owned()),
+            "labelled" => Ok(Self::Labelled),
+            "plain" => Ok(Self::Plain),
+            folder => Ok(Self::Folder(folder.into())),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::args::{Computation, ExecArguments, RunArguments, Where};
+use super::args::{Computation, ExecArguments, Format, Printed, RunArguments, Where};
+use super::mpi_library;
 use super::run;
 use super::terminal::{Outcome, Terminal};
+use ::exec::output::Output;
 use serde_json::{Value, json};
 
 /// Runs a program on a machine, as the scenario that says the same.
@@ -58,6 +60,12 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
         trace: arguments.trace.clone(),
         sequence: arguments.sequence.clone(),
     };
+    let to_error = arguments.format != Format::Table;
+    mpi_library::print(match &arguments.output {
+        Printed::Labelled => Output::Lines { to_error, is_labelled: true },
+        Printed::Plain => Output::Lines { to_error, is_labelled: false },
+        Printed::Folder(folder) => Output::Folder(folder.clone()),
+    });
     run::here(terminal, &run)
 }
 

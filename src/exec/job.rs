@@ -10,6 +10,7 @@ use super::compute::{Compute, Computing, Recording};
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::mpi::{Client, Fault, Then};
+use super::output::Reports;
 use super::place::Place;
 use super::ranks::{Image, Rank, RankError, Request, ending};
 use ::mpi::operator::Side;
@@ -25,6 +26,8 @@ pub struct Job {
     failure: Mutex<Option<Failure>>,
     /// The program, and where a recording of its computation goes.
     records: Option<(Vec<String>, PathBuf)>,
+    /// Numbers in what the ranks print.
+    reports: Reports,
     /// Ranks that are not over.
     open: AtomicU32,
 }
@@ -127,16 +130,26 @@ impl Job {
             Compute::Measured(_, None) | Compute::None | Compute::Recorded(..) => None,
         };
         let open = AtomicU32::new(size);
-        Arc::new(Self { size, members, failure: Mutex::new(failure), records, open })
+        let (failure, reports) = (Mutex::new(failure), image.reports.clone());
+        Arc::new(Self { size, members, failure, records, reports, open })
     }
 
-    /// A rank is over; with the last one its computation is written down.
+    /// What was looked for in what the ranks have printed.
+    pub const fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
+    /// A rank is over; with the last one its computation is written down, and all metrics were printed.
     pub fn one_is_over(&self) {
         let is_last = self.open.fetch_sub(1, Ordering::Relaxed) == 1;
-        let Some((command, file)) = self.records.as_ref().filter(|_| is_last) else { return };
-        if self.failure().is_some() {
+        if !is_last || self.failure().is_some() {
             return;
         }
+        if let Some(pattern) = self.reports.missing() {
+            let what = format!("no rank has printed a line with a number that matches `{pattern}`");
+            self.fail(Failure { rank: 0, what, status: None });
+        }
+        let Some((command, file)) = &self.records else { return };
         let ranks = (0..self.size).map(|rank| self.member(rank).computing.take()).collect();
         if let Err(what) = Recording::new(command.clone(), ranks).write(file) {
             self.fail(Failure { rank: 0, what, status: None });

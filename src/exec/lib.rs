@@ -18,6 +18,7 @@ pub mod compute;
 pub mod exposed;
 pub mod job;
 pub mod mpi;
+pub mod output;
 pub mod place;
 pub mod program;
 pub mod ranks;

@@ -12,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
+use super::output::{Lines, Output, Reports};
 use super::wire;
 
 /// What to start.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Image {
     /// The program and its arguments.
     pub command: Vec<OsString>,
@@ -23,6 +24,10 @@ pub struct Image {
     pub environment: Vec<(OsString, OsString)>,
     /// The folder that has the MPI library.
     pub library: PathBuf,
+    /// Where its standard output goes.
+    pub output: Output,
+    /// Numbers in it that are metrics.
+    pub reports: Reports,
 }
 
 /// Why a rank's process is of no use any more, or never was.
@@ -39,6 +44,14 @@ pub enum RankError {
     /// The pipe cannot be read or written.
     #[error("rank {rank} cannot be reached: {error}")]
     Channel {
+        /// Which rank.
+        rank: u32,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// What it prints cannot be taken or passed on.
+    #[error("the output of rank {rank} cannot be printed: {error}")]
+    Output {
         /// Which rank.
         rank: u32,
         /// What the system says.
@@ -98,6 +111,8 @@ pub struct Rank {
     from: PipeReader,
     to: PipeWriter,
     memory: Option<File>,
+    /// What it prints, where the simulator passes it on.
+    lines: Option<Lines>,
     /// Frames that were not sent yet.
     answer: Vec<u8>,
 }
@@ -122,17 +137,21 @@ impl Rank {
         let (its_from, to) = io::pipe().map_err(failed)?;
         let inherit = |end: &dyn AsFd| fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()));
         inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
+        let (stdout, lines) =
+            image.output.of_rank(rank, &image.reports).map_err(|error| RankError::Output { rank, error })?;
         let child = Command::new(&program)
             .args(image.command.iter().skip(1))
             .envs(image.environment.iter().map(|(name, value)| (name, value)))
             .env(wire::CHANNEL, format!("{},{}", its_from.as_raw_fd(), its_to.as_raw_fd()))
             .env("LD_LIBRARY_PATH", library_path(&image.library))
             .env("PYTHONHASHSEED", "0")
+            .env("PYTHONUNBUFFERED", "1")
             .stdin(Stdio::null())
+            .stdout(stdout)
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        Ok(Self { number: rank, child, from, to, memory: None, answer: Vec::new() })
+        Ok(Self { number: rank, child, from, to, memory: None, lines, answer: Vec::new() })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -143,7 +162,9 @@ impl Rank {
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
         let mut bytes = [0_u8; wire::REQUEST_MOST];
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
+        self.print(Lines::print)?;
         if got == 0 {
+            self.print(Lines::end)?;
             return Ok(None);
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
@@ -154,6 +175,12 @@ impl Rank {
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
         Ok(Some(Request { function: half(0), cpu: word(8), words }))
+    }
+
+    /// Passes on what the process has printed.
+    fn print(&mut self, how: impl Fn(&mut Lines) -> io::Result<()>) -> Result<(), RankError> {
+        let printed = self.lines.as_mut().map_or(Ok(()), how);
+        printed.map_err(|error| RankError::Output { rank: self.number, error })
     }
 
     fn frame(&mut self, kind: u32, value: u64, bytes: &[u8]) {
@@ -315,6 +342,8 @@ impl Drop for Rank {
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.kill();
         }
+        // What a process has printed before it was ended; an error has no one left to act on it.
+        let _ = self.print(Lines::end);
     }
 }
 

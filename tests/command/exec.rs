@@ -192,8 +192,8 @@ fn each_family_of_functions_does_what_mpi_says() {
         if compiled(&scratch, text).is_none() {
             return;
         }
-        let words = ["exec", "-n", ranks, "--machine", "broadwell-edr", "--", "./program"];
-        let ran = run(&scratch, &words);
+        let words = ["exec", "-n", ranks, "--machine", "broadwell-edr", "--output", "plain"];
+        let ran = run(&scratch, &[&words[..], &["--", "./program"]].concat());
         assert_eq!(ran.exit, 0, "{name}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with(printed), "{name}: {}", ran.out);
     }
@@ -216,7 +216,7 @@ fn a_ping_pong_measures_what_the_scenario_does() {
     for size in ["0", "8", "4096", "20000", "1000000"] {
         for (nodes, between) in [("2", "nodes"), ("1", "cores")] {
             let mut words = vec!["exec", "-n", "2", "--machine", "broadwell-edr", "--nodes", nodes];
-            words.extend(["--out", "exec", "--", "./program", size, "20"]);
+            words.extend(["--out", "exec", "--output", "plain", "--", "./program", size, "20"]);
             let ran = run(&scratch, &words);
             assert_eq!(ran.exit, 0, "{}", ran.err);
             let measured = ran.out.lines().find_map(|line| line.strip_prefix("latency "));
@@ -255,7 +255,95 @@ fn a_scenario_runs_the_program_at_each_point() {
     scratch.write("swept.json", scenario);
     let ran = run(&scratch, &["run", "swept.json", "--out", "out"]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
-    assert_eq!(ran.out.matches("latency ").count(), 2, "{}", ran.out);
+    // Whose lines they are nothing would say: those of a sweep are not shown.
+    assert!(!ran.out.contains("latency "), "{}", ran.out);
+    let one = scenario.replace(r#", "coop_p2p""#, "");
+    scratch.write("one.json", &one);
+    let ran = run(&scratch, &["run", "one.json", "--out", "one"]);
+    assert!(ran.out.starts_with("[0] latency "), "{}", ran.out);
+    let wrong = one.replace(r#""processes": 2"#, r#""environment": ["A=b", "=c"], "processes": 2"#);
+    scratch.write("wrong.json", &wrong);
+    let ran = run(&scratch, &["run", "wrong.json", "--out", "one"]);
+    assert_eq!(ran.exit, 2, "{}", ran.err);
+    assert!(ran.err.contains("workload.environment"), "{}", ran.err);
+}
+
+/// Each rank computes as long as its number says, and prints what it has read and waited for.
+const COMPUTES: &str = include_str!("../programs/c/computes.c");
+
+/// The times that the program has printed, one line for each rank.
+fn times(ran: &Answer) -> Vec<&str> {
+    ran.out.lines().filter(|line| line.contains("] rank ")).collect()
+}
+
+#[test]
+fn a_recording_of_computation_gives_the_same_times_again() {
+    let scratch = Scratch::new("exec-compute");
+    if compiled(&scratch, COMPUTES).is_none() {
+        return;
+    }
+    let exec = |out: &str, compute: &str, more: &[&str]| {
+        let words = ["exec", "-n", "3", "--machine", "broadwell-edr", "--compute", compute];
+        let out = ["--out", out];
+        run(&scratch, &[&words[..], &out, more, &["--", "./program"]].concat())
+    };
+    let none = exec("none", "none", &[]);
+    assert_eq!(none.exit, 0, "{}{}", none.out, none.err);
+    let measured = exec("measured", "measured", &[]);
+    assert_eq!(measured.exit, 0, "{}{}", measured.out, measured.err);
+    let recorded = exec("recorded", "recorded=measured/compute.json", &[]);
+    assert_eq!(recorded.exit, 0, "{}{}", recorded.out, recorded.err);
+    assert_eq!(times(&measured), times(&recorded));
+    assert_eq!(times(&measured).len(), 3);
+    assert_ne!(times(&none), times(&recorded));
+    let time = |ran: &Answer| -> f64 {
+        let line = ran.out.lines().skip_while(|line| !line.starts_with("time (us)")).nth(1);
+        line.expect(&ran.out).trim().replace(',', "").parse().unwrap()
+    };
+    let slower = exec(
+        "slower",
+        "recorded=measured/compute.json",
+        &["--set", "workload.compute_factor=3"],
+    );
+    let ratio = time(&slower) / time(&recorded);
+    assert!((2.5..=3.0).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
+    // Another number of ranks has computed something else.
+    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--compute"];
+    let other = run(
+        &scratch,
+        &[&words[..], &["recorded=measured/compute.json", "--", "./program"]].concat(),
+    );
+    assert!(other.out.contains("measured/compute.json is of 3 ranks, not of 2"), "{}", other.out);
+    for wrong in ["recorded", "recorded=", "sometimes", "measured=fast"] {
+        assert_eq!(exec("wrong", wrong, &[]).exit, 2, "{wrong}");
+    }
+}
+
+/// Lines come in the order of simulated time, behind the rank, plain or into a folder.
+#[test]
+fn the_output_of_ranks_goes_where_the_user_says() {
+    let scratch = Scratch::new("exec-output");
+    if compiled(&scratch, COMPUTES).is_none() {
+        return;
+    }
+    let exec = |more: &[&str]| {
+        let words = ["exec", "-n", "2", "--machine", "broadwell-edr"];
+        run(&scratch, &[&words[..], more, &["--", "./program"]].concat())
+    };
+    let labelled = exec(&[]);
+    let mut ranks: Vec<&str> = times(&labelled).iter().map(|line| &line[..3]).collect();
+    ranks.sort_unstable();
+    assert_eq!(ranks, ["[0]", "[1]"], "{}", labelled.out);
+    assert!(labelled.out.contains("[1] a line without end\n"), "{}", labelled.out);
+    let plain = exec(&["--output", "plain"]);
+    assert_eq!(labelled.out.replace("[0] ", "").replace("[1] ", ""), plain.out);
+    let json = exec(&["--format", "json"]);
+    serde_json::from_str::<serde_json::Value>(&json.out).expect("standard output is the result");
+    assert!(json.err.contains("[1] a line without end"), "{}", json.err);
+    let folder = exec(&["--output", "said"]);
+    assert!(!folder.out.contains("a line"), "{}", folder.out);
+    let said = fs::read_to_string(scratch.path("said/rank-1.txt")).unwrap();
+    assert!(said.ends_with("a line without end"), "{said}");
 }
 
 #[test]

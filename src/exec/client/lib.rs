@@ -49,6 +49,8 @@ unsafe extern "C" {
     fn munmap(address: *mut c_void, length: usize) -> c_int;
     fn exit(status: c_int) -> !;
     fn _exit(status: c_int) -> !;
+    fn setvbuf(stream: *mut c_void, buffer: *mut c_char, mode: c_int, size: usize) -> c_int;
+    static stdout: *mut c_void;
 }
 
 const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
@@ -63,6 +65,9 @@ const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 /// Bytes of a path, with its end.
 const PATH: usize = 64;
+
+/// Line-buffered.
+const IOLBF: c_int = 1;
 
 const BUFFER: usize = 8192;
 
@@ -122,8 +127,8 @@ fn descriptors() -> Option<(c_int, c_int)> {
     Some((from.parse().ok()?, to.parse().ok()?))
 }
 
-/// Runs when the library is loaded: the process ends with the simulator, and its own children have no part in the
-/// channel.
+/// Runs when the library is loaded: the process ends with the simulator, its own children have no part in the
+/// channel, and a line that it prints leaves it when it ends.
 extern "C" fn loaded() {
     let Some((from, to)) = descriptors() else { return };
     // SAFETY: plain system calls on descriptors that are ours.
@@ -134,6 +139,7 @@ extern "C" fn loaded() {
         }
         fcntl(from, F_SETFD, FD_CLOEXEC);
         fcntl(to, F_SETFD, FD_CLOEXEC);
+        setvbuf(stdout, std::ptr::null_mut(), IOLBF, BUFFER);
     }
 }
 
