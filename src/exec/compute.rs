@@ -295,7 +295,7 @@ impl Recorded {
 }
 
 /// Whether programs call it as often as it takes until something has happened.
-const fn polls(function: Function) -> bool {
+pub(crate) const fn polls(function: Function) -> bool {
     use Function as F;
     matches!(
         function.base().0,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::choose::Choose;
-use super::compute::{Compute, Computing, Recording};
+use super::compute::{Compute, Computing, Recording, polls};
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::mpi::{Client, Fault, Then};
@@ -61,8 +61,34 @@ pub struct Member {
     pub computes: Option<u64>,
     /// The call to which the computation leads that is simulated now.
     pub computed: Option<Request>,
+    /// How far the process has come.
+    pub progress: Progress,
     /// Whether the process is asked no more.
     pub is_over: bool,
+}
+
+/// How far a process has come, as far as its calls show: the simulator takes a program that polls in a state in which
+/// it was before for one that polls for ever.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Progress {
+    /// Calls that are no polls; a process that reads the time does something else at another time.
+    calls: u64,
+    /// Polls since the last of them.
+    polls: u64,
+}
+
+/// Polls in a row, after which a process is taken for one that counts none of them: some seconds of simulation.
+const POLLS: u64 = 1_000_000;
+
+impl Progress {
+    /// The process calls a function.
+    pub fn calls(&mut self, function: Function) {
+        if polls(function) && function != Function::Wtime {
+            self.polls = (self.polls + 1).min(POLLS);
+        } else {
+            *self = Self { calls: self.calls + 1, polls: 0 };
+        }
+    }
 }
 
 /// A call of a process.
@@ -113,6 +139,7 @@ impl Job {
                 computing,
                 computes: None,
                 computed: None,
+                progress: Progress::default(),
                 is_over: false,
             }))
         };
@@ -253,5 +280,25 @@ impl ProcessMemory for JobMemory {
                 self.0.fail(Failure { rank: process.0, what, status: None });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_only_polls_comes_to_a_state_in_which_it_was() {
+        let after = |functions: &[Function]| {
+            let mut progress = Progress::default();
+            functions.iter().for_each(|function| progress.calls(*function));
+            progress
+        };
+        let [test, time, send] = [Function::Test, Function::Wtime, Function::Send];
+        assert_ne!(after(&[test]), after(&[test, test]));
+        assert_ne!(after(&[test, time]), after(&[test, time, test, time]));
+        assert_ne!(after(&[send, test]), after(&[send, test, send, test]));
+        let many = vec![test; usize::try_from(POLLS).expect("it is small")];
+        assert_eq!(after(&many), after(&[&many[..], &[test]].concat()));
     }
 }

@@ -104,6 +104,7 @@ impl RealProgram {
         let Some(function) = Function::ALL.get(request.function as usize).copied() else {
             return Err(member.place.process.nonsense().into());
         };
+        member.progress.calls(function);
         member.inside = Some(Inside { function, request, then: None });
         let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
         self.stepped(member, step)
@@ -202,5 +203,6 @@ impl Eq for RealProgram {}
 impl Hash for RealProgram {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.rank.hash(state);
+        self.job.member(self.rank).progress.hash(state);
     }
 }
