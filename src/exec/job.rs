@@ -9,6 +9,7 @@ use super::choose::Choose;
 use super::compute::{Compute, Computing, Recording, polls};
 use super::exposed::Exposed;
 use super::functions::Function;
+use super::host::OneCore;
 use super::mpi::{Client, Fault, Then};
 use super::output::Reports;
 use super::place::Place;
@@ -30,6 +31,8 @@ pub struct Job {
     reports: Reports,
     /// Ranks that are not over.
     open: AtomicU32,
+    /// The core of the simulator and the processes, where they run by turns.
+    _core: Option<OneCore>,
 }
 
 /// Why a job of real programs is over before its ranks have ended.
@@ -126,6 +129,9 @@ impl Job {
         choose: &Choose,
         compute: &Compute,
     ) -> Arc<Self> {
+        // With a recording they compute side by side.
+        let by_turns = !matches!(compute, Compute::Recorded(..));
+        let core = by_turns.then(OneCore::take).flatten();
         let exposed = Exposed::new(size);
         let start = |(rank, computing)| {
             let process = Rank::start(rank, image).map_err(|error| error.to_string())?;
@@ -158,7 +164,7 @@ impl Job {
         };
         let open = AtomicU32::new(size);
         let (failure, reports) = (Mutex::new(failure), image.reports.clone());
-        Arc::new(Self { size, members, failure, records, reports, open })
+        Arc::new(Self { size, members, failure, records, reports, open, _core: core })
     }
 
     /// What was looked for in what the ranks have printed.

@@ -16,6 +16,7 @@
 pub mod choose;
 pub mod compute;
 pub mod exposed;
+pub mod host;
 pub mod job;
 pub mod mpi;
 pub mod output;

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
+use super::host::with_equal_addresses;
 use super::output::{Lines, Output, Reports};
 use super::wire;
 
@@ -139,7 +140,8 @@ impl Rank {
         inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
         let (stdout, lines) =
             image.output.of_rank(rank, &image.reports).map_err(|error| RankError::Output { rank, error })?;
-        let child = Command::new(&program)
+        let mut command = Command::new(&program);
+        command
             .args(image.command.iter().skip(1))
             .envs(image.environment.iter().map(|(name, value)| (name, value)))
             .env(wire::CHANNEL, format!("{},{}", its_from.as_raw_fd(), its_to.as_raw_fd()))
@@ -148,9 +150,8 @@ impl Rank {
             .env("PYTHONUNBUFFERED", "1")
             .stdin(Stdio::null())
             .stdout(stdout)
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+            .process_group(0);
+        let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
         Ok(Self { number: rank, child, from, to, memory: None, lines, answer: Vec::new() })
     }
 
