@@ -22,8 +22,8 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
         return None;
     }
     scratch.write("program.c", text);
-    let answer =
-        run(scratch, &["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program"]);
+    let words = ["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program", "-lm"];
+    let answer = run(scratch, &words);
     assert_eq!(answer.exit, 0, "{}", answer.err);
     Some(())
 }
@@ -196,6 +196,72 @@ fn each_family_of_functions_does_what_mpi_says() {
         let ran = run(&scratch, &[&words[..], &["--", "./program"]].concat());
         assert_eq!(ran.exit, 0, "{name}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with(printed), "{name}: {}", ran.out);
+    }
+}
+
+/// The programs of `examples/programs`: text, arguments, and the result that they print.
+const EXAMPLES: [(&str, &[&str], &str); 4] = [
+    (
+        include_str!("../../examples/programs/jacobi.c"),
+        &["33", "4097", "10"],
+        // 34 / 2 x 4098 / 2, times the 20th power of the mean of cos(pi / 34) and cos(2 pi / 4098).
+        "sum of squares 33376.419218,",
+    ),
+    (
+        include_str!("../../examples/programs/work_queue.c"),
+        &["50000", "7"],
+        "5133 primes below 50000\n",
+    ),
+    (
+        include_str!("../../examples/programs/hash_table.c"),
+        &["60", "251"],
+        "240 words counted, 0 slots wrong\n",
+    ),
+    (
+        include_str!("../../examples/programs/transpose.c"),
+        &["124", "3"],
+        "trace 953250, 0 elements wrong\n",
+    ),
+];
+
+/// Machine, nodes, and a field that is set: what carries the messages has no part in the result.
+const CARRIERS: [(&str, &str, &str); 4] = [
+    ("broadwell-edr", "1", "mpi.rendezvous_intra=coop_load"),
+    ("broadwell-edr", "2", "mpi.rma.transport=rdma"),
+    ("knc-qdr", "2", "mpi.rendezvous=rget"),
+    ("knl-edr", "4", "mpi.collectives.preset=mpich-4"),
+];
+
+#[test]
+fn each_example_has_its_result_on_any_machine() {
+    for (text, arguments, printed) in EXAMPLES {
+        let scratch = Scratch::new(&format!("exec-example-{}", arguments[0]));
+        if compiled(&scratch, text).is_none() {
+            return;
+        }
+        for (machine, nodes, field) in CARRIERS {
+            let words = ["exec", "-n", "4", "--machine", machine, "--nodes", nodes, "--set", field];
+            let program = ["--out", "out", "--", "./program"];
+            let ran = run(&scratch, &[&words[..], &program, arguments].concat());
+            let place = format!("{machine}, {nodes} nodes, {field}: {}{}", ran.out, ran.err);
+            assert_eq!(ran.exit, 0, "{place}");
+            assert!(ran.out.starts_with(printed), "{place}");
+        }
+    }
+}
+
+/// The scenarios beside the programs are sound, those of Python included.
+#[test]
+fn the_scenarios_of_the_examples_are_valid() {
+    let scratch = Scratch::new("exec-example-scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/programs");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let scenarios: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|suffix| suffix == "json")).collect();
+    assert_eq!(scenarios.len(), 5, "{scenarios:?}");
+    for path in scenarios {
+        let answer = run(&scratch, &["validate", path.to_str().unwrap()]);
+        assert_eq!(answer.exit, 0, "{}{}", answer.out, answer.err);
     }
 }
 
