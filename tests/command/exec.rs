@@ -241,7 +241,7 @@ fn each_example_has_its_result_on_any_machine() {
         }
         for (machine, nodes, field) in CARRIERS {
             let words = ["exec", "-n", "4", "--machine", machine, "--nodes", nodes, "--set", field];
-            let program = ["--out", "out", "--", "./program"];
+            let program = ["--out", "out", "--output", "plain", "--", "./program"];
             let ran = run(&scratch, &[&words[..], &program, arguments].concat());
             let place = format!("{machine}, {nodes} nodes, {field}: {}{}", ran.out, ran.err);
             assert_eq!(ran.exit, 0, "{place}");
