@@ -181,19 +181,29 @@ impl Engine {
             start: Cell::new(0),
             end: Cell::new(0),
         };
-        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64]);
+        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64], 0);
         engine.is_timed.set(engine.answered() != 0);
-        engine.left_at.set(cpu_time());
+        engine.leaves();
         engine
     }
 
-    fn ask(&self, function: u32, words: &[u64]) {
+    /// CPU time that the program has used since it left the library, in nanoseconds.
+    fn computed(&self) -> u64 {
+        if !self.is_timed.get() {
+            return 0;
+        }
+        cpu_time().saturating_sub(self.left_at.get() + self.reading)
+    }
+
+    /// The program goes on.
+    fn leaves(&self) {
+        if self.is_timed.get() {
+            self.left_at.set(cpu_time());
+        }
+    }
+
+    fn ask(&self, function: u32, words: &[u64], cpu: u64) {
         let mut request = [0_u8; REQUEST_MOST];
-        let cpu = if self.is_timed.get() {
-            cpu_time().saturating_sub(self.left_at.get() + self.reading)
-        } else {
-            0
-        };
         request[..4].copy_from_slice(&function.to_ne_bytes());
         request[4..8].copy_from_slice(&(words.len() as u32).to_ne_bytes());
         request[8..16].copy_from_slice(&cpu.to_ne_bytes());
@@ -282,12 +292,7 @@ impl Engine {
             let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("8 bytes"));
             let (value, length) = (number(8), number(16) as usize);
             match u32::from_ne_bytes(head[..4].try_into().expect("4 bytes")) {
-                wire::RETURN => {
-                    if self.is_timed.get() {
-                        self.left_at.set(cpu_time());
-                    }
-                    return value;
-                }
+                wire::RETURN => return value,
                 wire::WRITE => self.take(value as *mut u8, length),
                 wire::READ => {
                     let wanted = self.word() as usize;
@@ -295,18 +300,19 @@ impl Engine {
                 }
                 wire::CALL => {
                     let words: [u64; 6] = std::array::from_fn(|_| self.word());
+                    self.leaves();
                     let result = call_back(value, words);
-                    self.ask(wire::RESULT, &[result]);
+                    self.ask(wire::RESULT, &[result], self.computed());
                 }
                 wire::ALLOCATE => {
                     let size = (value as usize).max(1).next_multiple_of(64);
                     // SAFETY: the size is a multiple of the alignment.
                     let address = unsafe { aligned_alloc(64, size) };
-                    self.ask(wire::RESULT, &[address.addr() as u64]);
+                    self.ask(wire::RESULT, &[address.addr() as u64], 0);
                 }
                 wire::MAP => {
                     let address = self.map(value as usize, length);
-                    self.ask(wire::RESULT, &[address as u64]);
+                    self.ask(wire::RESULT, &[address as u64], 0);
                 }
                 wire::UNMAP => {
                     let bytes = self.word() as usize;
@@ -362,12 +368,14 @@ fn call(function: u32, words: &[u64]) -> u64 {
         stop("two threads are inside MPI at once: MPI_THREAD_SERIALIZED is what MPI_Init_thread provides");
     }
     let engine = ENGINE.0.get_or_init(Engine::connect);
+    let cpu = engine.computed();
     // SAFETY: no arguments.
     if unsafe { getpid() } != engine.pid {
         stop("a process that a rank has forked calls MPI");
     }
-    engine.ask(function, words);
+    engine.ask(function, words, cpu);
     let value = engine.answered();
+    engine.leaves();
     if !is_nested {
         OWNER.store(0, Ordering::Release);
     }
