@@ -218,7 +218,8 @@ impl Computing {
     pub fn called(&mut self, ns: u64) -> Option<u64> {
         let Mode::Measured { factor, calls } = &mut self.mode else { return None };
         let last = calls.last_mut().filter(|_| self.counts)?;
-        last.1 = ns;
+        // Where MPI runs a function of the program's, it computes in pieces.
+        last.1 += ns;
         Some(factor.time(ns)).filter(|time| *time > 0)
     }
 

@@ -10,7 +10,7 @@ use super::compute::{Compute, Computing, Recording, polls};
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::host::OneCore;
-use super::mpi::{Client, Fault, Then};
+use super::mpi::{Back, Client, Fault, Then};
 use super::output::Reports;
 use super::place::Place;
 use super::ranks::{Image, Rank, RankError, Request, ending};
@@ -54,6 +54,8 @@ pub struct Member {
     pub place: Place,
     /// The call that the process is in, or its last one.
     pub inside: Option<Inside>,
+    /// The calls for which the process runs functions of its own, the innermost last, and what becomes of the results.
+    pub outer: Vec<(Inside, Back)>,
     /// The time in picoseconds, where the process has asked for it.
     pub time: Option<u64>,
     /// Whether the process is about to read the time.
@@ -140,6 +142,7 @@ impl Job {
                 client,
                 place: Place::new(process),
                 inside: None,
+                outer: Vec::new(),
                 time: None,
                 reads_clock: false,
                 computing,

@@ -101,12 +101,30 @@ impl RealProgram {
 
     /// What a call of the process leads to; `None` where the process goes on.
     fn called(&self, member: &mut Member, request: Request) -> Result<Option<Next<Call>>, Fault> {
+        if request.function == wire::RESULT {
+            return self.called_back(member, request);
+        }
         let Some(function) = Function::ALL.get(request.function as usize).copied() else {
             return Err(member.place.process.nonsense().into());
         };
         member.progress.calls(function);
         member.inside = Some(Inside { function, request, then: None });
         let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
+        self.stepped(member, step)
+    }
+
+    /// A function of the process's own has returned to the call that it was called for.
+    fn called_back(
+        &self,
+        member: &mut Member,
+        request: Request,
+    ) -> Result<Option<Next<Call>>, Fault> {
+        let Some((inside, back)) = member.outer.pop() else {
+            return Err(member.place.process.nonsense().into());
+        };
+        let mut asked = Asked::new(inside.function, inside.request, &mut member.place);
+        let step = member.client.called_back(back, &mut asked, request.word(0))?;
+        member.inside = Some(inside);
         self.stepped(member, step)
     }
 
@@ -130,6 +148,12 @@ impl RealProgram {
             Step::Calls(call, then) => {
                 inside.then = Some(then);
                 Some(Next::Call(call))
+            }
+            Step::CallsBack { function, words, back } => {
+                let inside = member.inside.take().expect("the process is in a call");
+                member.outer.push((inside, back));
+                member.place.process.call_back(function, words)?;
+                None
             }
             Step::Clock => {
                 member.reads_clock = true;

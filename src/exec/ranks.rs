@@ -68,6 +68,14 @@ pub enum RankError {
         /// What the system says.
         error: io::Error,
     },
+    /// A function of the program's that MPI runs within another call makes a call that takes time.
+    #[error("rank {rank} calls {function} in an operator or an error handler, where the simulator carries local functions only")]
+    InCallback {
+        /// Which rank.
+        rank: u32,
+        /// What it calls.
+        function: &'static str,
+    },
     /// What came is no request of this library's.
     #[error("rank {rank} writes what is no request into the channel of its MPI library")]
     Nonsense {
@@ -264,6 +272,11 @@ impl Rank {
     /// The error of a process that writes something else than it is asked for.
     pub const fn nonsense(&self) -> RankError {
         RankError::Nonsense { rank: self.number }
+    }
+
+    /// The error of a process that calls a function where that is not carried.
+    pub const fn not_in_callback(&self, function: &'static str) -> RankError {
+        RankError::InCallback { rank: self.number, function }
     }
 
     /// The error of a process that ends while it runs a function that MPI has called.

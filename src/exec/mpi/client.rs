@@ -25,6 +25,8 @@ use protocols::call::{Call, Reply};
 
 /// What becomes of the library's reply.
 pub type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send>;
+/// What becomes of what a function of the program returns.
+pub type Back = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send>;
 /// What comes of a call, or of a reply.
 pub type Answer = Result<Step, Fault>;
 
@@ -34,6 +36,15 @@ pub enum Step {
     Returns(u64),
     /// The library is called, and its reply goes on.
     Calls(Call, Then),
+    /// The process calls a function of its own, which may call MPI, and what it returns goes on.
+    CallsBack {
+        /// Its address.
+        function: u64,
+        /// Its arguments.
+        words: [u64; 6],
+        /// What becomes of its result.
+        back: Back,
+    },
     /// The function returns the time in seconds.
     Clock,
     /// The program is over, with the exit status that it asks for.
@@ -49,6 +60,21 @@ impl Step {
         Self::Calls(call, Box::new(then))
     }
 
+    /// The process calls a function of its own; errors are about the same object afterwards.
+    pub(super) fn calls_back(
+        client: &Client,
+        function: u64,
+        words: [u64; 6],
+        back: impl FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+    ) -> Self {
+        let on = client.errors.on;
+        let back = Box::new(move |client: &mut Client, asked: &mut Asked<'_>, result| {
+            client.errors.on = on;
+            back(client, asked, result)
+        });
+        Self::CallsBack { function, words, back }
+    }
+
     /// The library is called, and the function returns.
     pub(super) fn waits(call: Call) -> Self {
         Self::calls(call, |_, _, _| done())
@@ -60,6 +86,7 @@ impl Debug for Step {
         match self {
             Self::Returns(word) => write!(to, "returns {word}"),
             Self::Calls(call, _) => to.debug_tuple("Calls").field(call).finish(),
+            Self::CallsBack { function, .. } => write!(to, "calls the function at {function:#x}"),
             Self::Clock => to.write_str("returns the time"),
             Self::Aborts(status) => write!(to, "aborts with {status}"),
         }
@@ -186,7 +213,8 @@ impl Client {
         Ok(())
     }
 
-    /// The process runs a function of its own, and calls of MPI in it are answered; the result is what it returns.
+    /// The process runs a function of its own at once, and local calls of MPI in it are answered; the result is what
+    /// it returns.
     pub(super) fn call_back(
         &mut self,
         place: &mut Place,
@@ -212,20 +240,16 @@ impl Client {
         }
     }
 
-    /// A call from a function that MPI has called: of these the simulator carries what is local.
+    /// A call from a function that is run at once (an operator, an error handler): of these the simulator carries what
+    /// is local.
     fn asked_in_callback(&mut self, request: &Request, place: &mut Place) -> Result<u64, Fault> {
         let function = Function::ALL.get(request.function as usize).copied();
         let function = function.ok_or_else(|| place.process.nonsense())?;
         match (self.serve)(self, &mut Asked::new(function, *request, place))? {
             Step::Returns(word) => Ok(word),
-            Step::Aborts(status) => Err(Fault::new(
-                mpi5::ERR_OTHER,
-                format!("a function that MPI has called calls MPI_Abort with {status}"),
-            )),
-            Step::Calls(..) | Step::Clock => Err(Fault::not_carried(format!(
-                "the simulator does not carry {} in a function that MPI has called",
-                function.name()
-            ))),
+            Step::Aborts(_) | Step::Calls(..) | Step::CallsBack { .. } | Step::Clock => {
+                Err(place.process.not_in_callback(function.name()).into())
+            }
         }
     }
 }

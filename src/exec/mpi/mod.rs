@@ -35,5 +35,5 @@ mod status;
 mod table;
 
 pub use asked::Asked;
-pub use client::{Answer, Client, Step, Then};
+pub use client::{Answer, Back, Client, Step, Then};
 pub use fault::Fault;

@@ -3,13 +3,18 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
+use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::{Attributes, Key, Kind, Object, no_key};
 use crate::mpi::objects::comms::Comms;
 use crate::mpi::objects::errors::Errors;
 use crate::place::Place;
 use ::mpi::envelope::TAG_UB;
+
+/// What goes on when attributes are gone.
+type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>) -> Answer + Send>;
+/// What goes on when attributes are copied, or one could not be.
+type Copied = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
@@ -65,14 +70,15 @@ fn object(client: &mut Client, asked: &Asked<'_>, kind: Kind) -> Result<Object, 
 fn set_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
     let (object, number, value) = (object(client, asked, kind)?, asked.int(1), asked.word(2));
     let key = client.attributes.key(kind, number)?;
-    let old = client.attributes.value(object, number);
-    match old {
-        Some(old) => run_delete(client, asked.place, object, (number, key), old)?,
-        None if key.is_freed => return Err(no_key(number)),
-        None => {}
+    let set = move |client: &mut Client, _: &mut Asked<'_>| {
+        client.attributes.set(object, number, value);
+        done()
+    };
+    match client.attributes.value(object, number) {
+        Some(old) => run_delete(client, asked, (object, number, key), old, Box::new(set)),
+        None if key.is_freed => Err(no_key(number)),
+        None => set(client, asked),
     }
-    client.attributes.set(object, number, value);
-    done()
 }
 
 fn get_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
@@ -104,90 +110,118 @@ fn remove_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> A
         let why = format!("the object has no attribute under key {number}");
         return Err(Fault::new(mpi5::ERR_KEYVAL, why));
     }
-    delete_attribute(client, asked.place, object, number)?;
-    done()
+    delete_attribute(client, asked, object, number, Box::new(|_, _| done()))
 }
 
 /// An attribute goes, unless its delete function refuses.
 fn delete_attribute(
     client: &mut Client,
-    place: &mut Place,
+    asked: &mut Asked<'_>,
     object: Object,
     number: i32,
-) -> Result<(), Fault> {
-    if let Some((key, value)) =
-        client.attributes.known(number).zip(client.attributes.value(object, number))
-    {
-        run_delete(client, place, object, (number, key), value)?;
+    then: Then,
+) -> Answer {
+    let gone: Then = Box::new(move |client, asked| {
+        client.attributes.remove(object, number);
+        then(client, asked)
+    });
+    let known = client.attributes.known(number).zip(client.attributes.value(object, number));
+    match known {
+        Some((key, value)) => run_delete(client, asked, (object, number, key), value, gone),
+        None => gone(client, asked),
     }
-    client.attributes.remove(object, number);
-    Ok(())
 }
 
 /// An object is about to be freed: all its attributes go, the last set first.
 pub(super) fn delete_all(
     client: &mut Client,
-    place: &mut Place,
+    asked: &mut Asked<'_>,
     object: Object,
-) -> Result<(), Fault> {
-    while let Some((number, _)) = client.attributes.all(object).last().copied() {
-        delete_attribute(client, place, object, number)?;
+    then: Then,
+) -> Answer {
+    if let Some((number, _)) = client.attributes.all(object).last().copied() {
+        let rest: Then = Box::new(move |client, asked| delete_all(client, asked, object, then));
+        return delete_attribute(client, asked, object, number, rest);
     }
     if let (Kind::Win, handle) = object {
-        client.attributes.forget_window(place, handle);
+        client.attributes.forget_window(asked.place, handle);
     }
-    Ok(())
+    then(client, asked)
 }
 
 fn run_delete(
     client: &mut Client,
-    place: &mut Place,
-    (_, handle): Object,
-    (number, key): (i32, Key),
+    asked: &mut Asked<'_>,
+    (object, number, key): (Object, i32, Key),
     value: u64,
-) -> Result<(), Fault> {
+    then: Then,
+) -> Answer {
     // MPI_NULL_DELETE_FN is 0.
     if key.delete == 0 {
-        return Ok(());
+        return then(client, asked);
     }
-    let words = [handle, word(number), value, key.extra, 0, 0];
-    let result = client.call_back(place, key.delete, words)?;
-    refused(result, "the delete function of an attribute")
+    let words = [object.1, word(number), value, key.extra, 0, 0];
+    Ok(Step::calls_back(client, key.delete, words, move |client, asked, result| {
+        refused(result, "the delete function of an attribute")?;
+        then(client, asked)
+    }))
 }
 
-/// An object is a copy of another one: it gets the attributes that their copy functions let pass.
+/// An object is a copy of another one: it gets the attributes that their copy functions let pass. `then` learns
+/// whether one has refused.
 pub(super) fn copy(
     client: &mut Client,
-    place: &mut Place,
+    asked: &mut Asked<'_>,
     (kind, old): Object,
     new: u64,
-) -> Result<(), Fault> {
+    then: Copied,
+) -> Answer {
     let all = client.attributes.all((kind, old)).to_vec();
-    for (number, value) in all {
-        let key = client.attributes.key(kind, number)?;
-        if let Some(value) = run_copy(client, place, old, (number, key), value)? {
-            client.attributes.set((kind, new), number, value);
-        }
-    }
-    Ok(())
+    copy_rest(client, asked, (kind, old), new, all.into_iter(), then)
 }
 
-fn run_copy(
+fn copy_rest(
     client: &mut Client,
-    place: &mut Place,
-    old: u64,
-    (number, key): (i32, Key),
-    value: u64,
-) -> Result<Option<u64>, Fault> {
-    match key.copy {
-        mpi5::NULL_COPY_FN => return Ok(None),
-        mpi5::DUP_FN => return Ok(Some(value)),
-        _ => {}
+    asked: &mut Asked<'_>,
+    (kind, old): Object,
+    new: u64,
+    mut rest: std::vec::IntoIter<(i32, u64)>,
+    then: Copied,
+) -> Answer {
+    for (number, value) in rest.by_ref() {
+        let key = match client.attributes.key(kind, number) {
+            Ok(key) => key,
+            Err(fault) => return then(client, asked, Err(fault)),
+        };
+        match key.copy {
+            mpi5::NULL_COPY_FN => {}
+            mpi5::DUP_FN => client.attributes.set((kind, new), number, value),
+            function => {
+                // The function may call MPI, which may need such memory, too.
+                let room = asked.place.process.allocate(16)?;
+                asked.place.process.put(room, &[0; 16]);
+                let words = [old, word(number), key.extra, value, room, room + 8];
+                return Ok(Step::calls_back(client, function, words, move |client, asked, result| {
+                    let copied = copied_value(asked.place, room, result);
+                    asked.place.process.free(room);
+                    match copied {
+                        Ok(value) => {
+                            if let Some(value) = value {
+                                client.attributes.set((kind, new), number, value);
+                            }
+                            copy_rest(client, asked, (kind, old), new, rest, then)
+                        }
+                        Err(fault) => then(client, asked, Err(fault)),
+                    }
+                }));
+            }
+        }
     }
-    let room = place.room(16)?;
-    place.process.put(room, &[0; 16]);
-    let words = [old, word(number), key.extra, value, room, room + 8];
-    let result = client.call_back(place, key.copy, words)?;
+    then(client, asked, Ok(()))
+}
+
+/// What a copy function has left in memory: the value, where it lets the attribute pass.
+fn copied_value(place: &mut Place, room: u64, result: u64) -> Result<Option<u64>, Fault> {
     refused(result, "the copy function of an attribute")?;
     let mut bytes = [0; 16];
     place.process.read(room, &mut bytes)?;

@@ -167,16 +167,18 @@ fn dup(client: &mut Client, asked: &mut Asked<'_>, at: usize) -> Answer {
     let comm = client.comm(parent)?.number;
     let call = |new| CommCall::Dup { comm, new };
     makes(client, at, parent, call, move |client, asked, handle| {
-        let copied = attributes::copy(client, asked.place, (Kind::Comm, parent), handle);
-        if copied.is_err() {
-            asked.put_word(at, mpi5::COMM_NULL);
-        }
-        copied?;
-        client.topologies.inherit(handle, parent);
-        if at == 2 {
-            client.infos.hint(handle, asked.word(1))?;
-        }
-        done()
+        let settle = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+            if let Err(fault) = copied {
+                asked.put_word(at, mpi5::COMM_NULL);
+                return Err(fault);
+            }
+            client.topologies.inherit(handle, parent);
+            if at == 2 {
+                client.infos.hint(handle, asked.word(1))?;
+            }
+            done()
+        };
+        attributes::copy(client, asked, (Kind::Comm, parent), handle, Box::new(settle))
     })
 }
 
@@ -189,17 +191,20 @@ fn idup(client: &mut Client, asked: &mut Asked<'_>, at: usize) -> Answer {
     let handle = client.comms.add(Communicator { number: new, name: String::new(), ..old });
     client.errors.inherit(handle, parent);
     client.topologies.inherit(handle, parent);
-    if let Err(fault) = attributes::copy(client, asked.place, (Kind::Comm, parent), handle) {
-        asked.put_word(at, mpi5::COMM_NULL);
-        return Err(fault);
-    }
-    if at == 2 {
-        client.infos.hint(handle, asked.word(1))?;
-    }
-    asked.put_word(at, handle);
-    let request = client.requests.open(parent, false);
-    let call = Call::Communicators(CommCall::Idup { comm, new, request });
-    Ok(requests::begins(&mut client.requests, asked, at + 1, request, call, Vec::new()))
+    let begin = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+        if let Err(fault) = copied {
+            asked.put_word(at, mpi5::COMM_NULL);
+            return Err(fault);
+        }
+        if at == 2 {
+            client.infos.hint(handle, asked.word(1))?;
+        }
+        asked.put_word(at, handle);
+        let request = client.requests.open(parent, false);
+        let call = Call::Communicators(CommCall::Idup { comm, new, request });
+        Ok(requests::begins(&mut client.requests, asked, at + 1, request, call, Vec::new()))
+    };
+    attributes::copy(client, asked, (Kind::Comm, parent), handle, Box::new(begin))
 }
 
 fn split(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
@@ -313,15 +318,18 @@ fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
-    attributes::delete_all(client, asked.place, (Kind::Comm, handle))?;
-    Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, asked, _| {
-        client.comms.remove(handle);
-        client.errors.forget(handle);
-        client.infos.forget(handle);
-        client.topologies.forget(handle);
-        asked.put_word(0, mpi5::COMM_NULL);
-        done()
-    }))
+    let library = move |_: &mut Client, _: &mut Asked<'_>| {
+        let call = Call::Communicators(CommCall::Free { comm });
+        Ok(Step::calls(call, move |client, asked, _| {
+            client.comms.remove(handle);
+            client.errors.forget(handle);
+            client.infos.forget(handle);
+            client.topologies.forget(handle);
+            asked.put_word(0, mpi5::COMM_NULL);
+            done()
+        }))
+    };
+    attributes::delete_all(client, asked, (Kind::Comm, handle), Box::new(library))
 }
 
 /// A call that gives this rank no communicator.

@@ -73,13 +73,18 @@ fn initialize(client: &mut Client) -> Answer {
 }
 
 fn finalize(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    for comm in [mpi5::COMM_SELF, mpi5::COMM_WORLD] {
-        attributes::delete_all(client, asked.place, (Kind::Comm, comm))?;
-    }
-    Ok(Step::calls(Call::Finalize, |client, _, _| {
-        client.stage = Stage::After;
-        done()
-    }))
+    // MPI_COMM_SELF comes first: its delete functions may still use MPI.
+    let [first, second] = [mpi5::COMM_SELF, mpi5::COMM_WORLD].map(|comm| (Kind::Comm, comm));
+    let library = |_: &mut Client, _: &mut Asked<'_>| {
+        Ok(Step::calls(Call::Finalize, |client, _, _| {
+            client.stage = Stage::After;
+            done()
+        }))
+    };
+    let rest = move |client: &mut Client, asked: &mut Asked<'_>| {
+        attributes::delete_all(client, asked, second, Box::new(library))
+    };
+    attributes::delete_all(client, asked, first, Box::new(rest))
 }
 
 fn flag(asked: &mut Asked<'_>, value: bool) -> Answer {

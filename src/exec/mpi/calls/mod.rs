@@ -20,7 +20,7 @@ mod types;
 mod windows;
 
 use super::asked::Asked;
-use super::client::{Answer, Client, Stage, Then};
+use super::client::{Answer, Back, Client, Stage, Then};
 use super::fault::Fault;
 use super::objects::errors::On;
 use crate::choose::Choose;
@@ -79,6 +79,16 @@ impl Client {
     /// As [`Self::call`].
     pub fn replied(&mut self, then: Then, asked: &mut Asked<'_>, reply: Reply) -> Answer {
         let answer = then(self, asked, reply);
+        errors::handled(self, asked, answer)
+    }
+
+    /// What the result of a function of the program's means to the call that it was called for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`].
+    pub fn called_back(&mut self, back: Back, asked: &mut Asked<'_>, result: u64) -> Answer {
+        let answer = back(self, asked, result);
         errors::handled(self, asked, answer)
     }
 

@@ -62,10 +62,12 @@ fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     if client.types.contents(handle)?.is_none() {
         return Err(Fault::new(mpi5::ERR_TYPE, "a predefined datatype cannot be freed"));
     }
-    attributes::delete_all(client, asked.place, (Kind::Type, handle))?;
-    client.types.remove(handle);
-    asked.put_word(0, mpi5::DATATYPE_NULL);
-    done()
+    let remove = move |client: &mut Client, asked: &mut Asked<'_>| {
+        client.types.remove(handle);
+        asked.put_word(0, mpi5::DATATYPE_NULL);
+        done()
+    };
+    attributes::delete_all(client, asked, (Kind::Type, handle), Box::new(remove))
 }
 
 fn set_name(types: &mut Types, asked: &mut Asked<'_>) -> Answer {

@@ -222,22 +222,28 @@ fn shared_query(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
     let win = client.win(handle)?.number;
-    attributes::delete_all(client, asked.place, (Kind::Win, handle))?;
-    Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Free { win })), move |client, asked, _| {
-        let window = client.windows.remove(handle).expect("it was found");
-        client.errors.forget(handle);
-        client.infos.forget(handle);
-        for (_, held) in window.held {
-            held.end(asked.place)?;
-        }
-        if let Some((address, bytes)) = window.mapped {
-            asked.place.process.unmap(address, bytes);
-        } else if window.flavor == mpi5::WIN_FLAVOR_ALLOCATE {
-            asked.place.process.free(window.base);
-        }
-        asked.put_word(0, mpi5::WIN_NULL);
-        done()
-    }))
+    let library = move |_: &mut Client, _: &mut Asked<'_>| {
+        let call = Call::Rma(Arc::new(RmaCall::Free { win }));
+        Ok(Step::calls(call, move |client, asked, _| freed(client, asked, handle)))
+    };
+    attributes::delete_all(client, asked, (Kind::Win, handle), Box::new(library))
+}
+
+/// The library has freed a window: its memory goes, and what was kept of it.
+fn freed(client: &mut Client, asked: &mut Asked<'_>, handle: u64) -> Answer {
+    let window = client.windows.remove(handle).expect("it was found");
+    client.errors.forget(handle);
+    client.infos.forget(handle);
+    for (_, held) in window.held {
+        held.end(asked.place)?;
+    }
+    if let Some((address, bytes)) = window.mapped {
+        asked.place.process.unmap(address, bytes);
+    } else if window.flavor == mpi5::WIN_FLAVOR_ALLOCATE {
+        asked.place.process.free(window.base);
+    }
+    asked.put_word(0, mpi5::WIN_NULL);
+    done()
 }
 
 fn attach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {

@@ -58,13 +58,16 @@ fn dup(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     if is_committed {
         types.commit(handle)?;
     }
-    if let Err(fault) = attributes::copy(client, asked.place, (Kind::Type, old), handle) {
-        client.types.remove(handle);
-        asked.put_word(1, mpi5::DATATYPE_NULL);
-        return Err(fault);
-    }
-    asked.put_word(1, handle);
-    done()
+    let settle = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+        if let Err(fault) = copied {
+            client.types.remove(handle);
+            asked.put_word(1, mpi5::DATATYPE_NULL);
+            return Err(fault);
+        }
+        asked.put_word(1, handle);
+        done()
+    };
+    attributes::copy(client, asked, (Kind::Type, old), handle, Box::new(settle))
 }
 
 fn contiguous(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
