@@ -1,5 +1,5 @@
-//! The objects of MPI that a rank has, by kind: each kind keeps and changes its own state, and knows neither the rank nor
-//! the functions of MPI.
+//! The objects of MPI that a rank has, by kind: each kind keeps and changes its own state, and knows neither the rank
+//! nor the functions of MPI.
 
 pub(super) mod attributes;
 pub(super) mod comms;

@@ -155,8 +155,8 @@ impl Types {
         self.made.add(Made { tree, contents, is_committed: false, name })
     }
 
-    /// The type of the shortest numbers that do for such arguments of a constructor for Fortran; the same arguments
-    /// give the same one.
+    /// The datatype of these arguments of a constructor for Fortran: as the shortest named type that has such numbers.
+    /// The same arguments give the same one.
     pub(crate) fn like(&mut self, combiner: i32, integers: &[i64]) -> Option<u64> {
         let like = named::like(combiner, integers)?;
         let known = self.made.iter().find(|(_, made)| {
