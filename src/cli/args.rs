@@ -295,7 +295,8 @@ pub(super) enum Computation {
 
 impl Computation {
     fn parse(text: &str) -> Result<Self, String> {
-        let (mode, rest) = text.split_once('=').map_or((text, None), |(mode, rest)| (mode, Some(rest)));
+        let (mode, rest) =
+            text.split_once('=').map_or((text, None), |(mode, rest)| (mode, Some(rest)));
         match (mode, rest) {
             ("none", None) => Ok(Self::None),
             ("measured", factor) => Ok(Self::Measured(factor.unwrap_or("1").to_owned())),

@@ -196,7 +196,8 @@ impl Compute {
                     return Err(format!("{} is of {of} ranks, not of {ranks}", path.display()));
                 }
                 let file: Arc<Path> = Arc::from(path.as_path());
-                let calls = recording.calls().map_err(|why| format!("{}: {why}", file.display()))?;
+                let calls =
+                    recording.calls().map_err(|why| format!("{}: {why}", file.display()))?;
                 let one = |calls: Vec<Call>| {
                     let recorded =
                         Recorded { calls: calls.into(), next: 0, file: Arc::clone(&file) };
@@ -356,8 +357,10 @@ mod tests {
     fn a_recording_repeats_what_was_measured() {
         use Function as F;
         let factor = Factor(2_500_000_000);
-        let mut measured = Computing { mode: Mode::Measured { factor, calls: Vec::new() }, counts: false };
-        let program = [(F::Initialized, 7), (F::Init, 11), (F::Send, 0), (F::Wtime, 13), (F::Finalize, 17)];
+        let mut measured =
+            Computing { mode: Mode::Measured { factor, calls: Vec::new() }, counts: false };
+        let program =
+            [(F::Initialized, 7), (F::Init, 11), (F::Send, 0), (F::Wtime, 13), (F::Finalize, 17)];
         let times = program.map(|(function, ns)| {
             assert_eq!(measured.returns(function), Ok(None));
             measured.called(ns)

@@ -66,7 +66,9 @@ impl Reports {
             return;
         }
         let text = String::from_utf8_lossy(lines);
-        for (line, report) in text.lines().flat_map(|line| self.0.iter().map(move |one| (line, one))) {
+        for (line, report) in
+            text.lines().flat_map(|line| self.0.iter().map(move |one| (line, one)))
+        {
             let group = report.pattern.captures(line).and_then(|found| found.get(1));
             let number = group.map(|group| group.as_str().to_owned());
             if let Some(number) = number.filter(|number| as_printed_f64(number).is_some()) {

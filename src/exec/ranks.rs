@@ -69,7 +69,9 @@ pub enum RankError {
         error: io::Error,
     },
     /// A function of the program's that MPI runs within another call makes a call that takes time.
-    #[error("rank {rank} calls {function} in an operator or an error handler, where the simulator carries local functions only")]
+    #[error(
+        "rank {rank} calls {function} in an operator or an error handler, where the simulator carries local functions only"
+    )]
     InCallback {
         /// Which rank.
         rank: u32,
@@ -146,8 +148,10 @@ impl Rank {
         let (its_from, to) = io::pipe().map_err(failed)?;
         let inherit = |end: &dyn AsFd| fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()));
         inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
-        let (stdout, lines) =
-            image.output.of_rank(rank, &image.reports).map_err(|error| RankError::Output { rank, error })?;
+        let (stdout, lines) = image
+            .output
+            .of_rank(rank, &image.reports)
+            .map_err(|error| RankError::Output { rank, error })?;
         let mut command = Command::new(&program);
         command
             .args(image.command.iter().skip(1))

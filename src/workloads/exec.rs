@@ -69,8 +69,7 @@ impl Value for PrintedMetric {
     }
 }
 
-static PRINTS: Shape =
-    Shape::List { of: &Shape::Object(PrintedMetric::FIELDS), min: 0, max: 100 };
+static PRINTS: Shape = Shape::List { of: &Shape::Object(PrintedMetric::FIELDS), min: 0, max: 100 };
 
 impl PrintedMetric {
     /// The metric; each name and unit is made once in a run of mpisim.
@@ -114,7 +113,8 @@ pub static KIND: Kind = Kind {
     processes: PER_NODE_PATH,
     read: |reading| {
         let form = ExecForm::read(reading.node);
-        let is_variable = |one: &&String| one.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+        let is_variable =
+            |one: &&String| one.split_once('=').is_some_and(|(name, _)| !name.is_empty());
         if let Some(wrong) = form.environment.iter().find(|one| !is_variable(one)) {
             let found = quote(wrong);
             reading.refuse(workload_field!(ExecForm, environment), found, "NAME=value");

@@ -29,7 +29,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 7] = [
+const FAMILIES: [(&str, &str, &str, &str); 8] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -54,6 +54,20 @@ fetched, added to, counted: 0 1 4 0 1 -1 0 1 -1 0 1 -1
 got from the right: 0 0 0 1 0 0 2 0 0 3 0 0
 loaded and got from shared memory: 201 8 4 101 202 8 4 102 203 8 4 103 200 8 4 100
 attached by the right: 13 23 33 3
+",
+    ),
+    (
+        "callbacks",
+        include_str!("../programs/c/callbacks.c"),
+        "3",
+        "\
+copied, of 3 ranks
+copied, of 3 ranks
+deleted by 3 ranks: 0
+deleted by 3 ranks: 0
+finalize
+deleted by 1 ranks: 0
+deleted by 3 ranks: 0
 ",
     ),
     (
@@ -366,11 +380,8 @@ fn a_recording_of_computation_gives_the_same_times_again() {
         let line = ran.out.lines().skip_while(|line| !line.starts_with("time (us)")).nth(1);
         line.expect(&ran.out).trim().replace(',', "").parse().unwrap()
     };
-    let slower = exec(
-        "slower",
-        "recorded=measured/compute.json",
-        &["--set", "workload.compute_factor=3"],
-    );
+    let slower =
+        exec("slower", "recorded=measured/compute.json", &["--set", "workload.compute_factor=3"]);
     let ratio = time(&slower) / time(&recorded);
     assert!((2.5..=3.0).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
     // Another number of ranks has computed something else.
@@ -491,7 +502,18 @@ fn no_rank_outlives_the_simulator() {
     if compiled(&scratch, WRONG).is_none() {
         return;
     }
-    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--output", "plain", "--", "./program", "pause"];
+    let words = [
+        "exec",
+        "-n",
+        "2",
+        "--machine",
+        "broadwell-edr",
+        "--output",
+        "plain",
+        "--",
+        "./program",
+        "pause",
+    ];
     let mut command = scratch.command(&words);
     command.env("XDG_CACHE_HOME", scratch.path("cache")).stdout(Stdio::piped());
     let mut simulator = command.spawn().unwrap();

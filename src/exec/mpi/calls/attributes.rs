@@ -201,19 +201,24 @@ fn copy_rest(
                 let room = asked.place.process.allocate(16)?;
                 asked.place.process.put(room, &[0; 16]);
                 let words = [old, word(number), key.extra, value, room, room + 8];
-                return Ok(Step::calls_back(client, function, words, move |client, asked, result| {
-                    let copied = copied_value(asked.place, room, result);
-                    asked.place.process.free(room);
-                    match copied {
-                        Ok(value) => {
-                            if let Some(value) = value {
-                                client.attributes.set((kind, new), number, value);
+                return Ok(Step::calls_back(
+                    client,
+                    function,
+                    words,
+                    move |client, asked, result| {
+                        let copied = copied_value(asked.place, room, result);
+                        asked.place.process.free(room);
+                        match copied {
+                            Ok(value) => {
+                                if let Some(value) = value {
+                                    client.attributes.set((kind, new), number, value);
+                                }
+                                copy_rest(client, asked, (kind, old), new, rest, then)
                             }
-                            copy_rest(client, asked, (kind, old), new, rest, then)
+                            Err(fault) => then(client, asked, Err(fault)),
                         }
-                        Err(fault) => then(client, asked, Err(fault)),
-                    }
-                }));
+                    },
+                ));
             }
         }
     }
