@@ -243,6 +243,12 @@ pub(super) struct ExecArguments {
     /// Nodes; the ranks fill one after the other, as many on each
     #[arg(long, value_name = "N", default_value = "1")]
     pub(super) nodes: u32,
+    /// Time of what the program computes: none, measured[=FACTOR] (CPU time here), or recorded=FILE (of a measured run)
+    #[arg(long, value_name = "MODE", default_value = "none", value_parser = Computation::parse)]
+    pub(super) compute: Computation,
+    /// Standard output of the ranks: labelled ([3] line), plain, or a folder for one file of each rank
+    #[arg(long, value_name = "labelled|plain|DIR", default_value = "labelled", value_parser = Printed::parse)]
+    pub(super) output: Printed,
     #[command(flatten)]
     pub(super) changes: Changes,
     /// Seed of all random streams
@@ -274,6 +280,55 @@ pub(super) struct ExecArguments {
         value_name = "PROGRAM"
     )]
     pub(super) command: Vec<String>,
+}
+
+/// Time of what a program computes between its calls of MPI.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Computation {
+    /// None.
+    None,
+    /// The CPU time here, times a factor as a scenario has it.
+    Measured(String),
+    /// The CPU time of a measured run.
+    Recorded(PathBuf),
+}
+
+impl Computation {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (mode, rest) =
+            text.split_once('=').map_or((text, None), |(mode, rest)| (mode, Some(rest)));
+        match (mode, rest) {
+            ("none", None) => Ok(Self::None),
+            ("measured", factor) => Ok(Self::Measured(factor.unwrap_or("1").to_owned())),
+            ("recorded", Some(file)) if !file.is_empty() => Ok(Self::Recorded(file.into())),
+            ("recorded", _) => {
+                Err("`recorded` needs the file of a measured run: recorded=FILE".to_owned())
+            }
+            _ => Err("none, measured, measured=FACTOR or recorded=FILE is needed".to_owned()),
+        }
+    }
+}
+
+/// What becomes of the standard output of ranks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Printed {
+    /// Each line behind its rank.
+    Labelled,
+    /// Each line as it is.
+    Plain,
+    /// Into a folder.
+    Folder(PathBuf),
+}
+
+impl Printed {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("labelled, plain or the name of a folder is needed".to_owned()),
+            "labelled" => Ok(Self::Labelled),
+            "plain" => Ok(Self::Plain),
+            folder => Ok(Self::Folder(folder.into())),
+        }
+    }
 }
 
 fn what_if() -> String {

@@ -1,15 +1,20 @@
 //! `mpisim exec`: real MPI programs, run in the simulator.
 
-use super::args::{ExecArguments, RunArguments, Where};
+use std::path::Path;
+
+use super::args::{Computation, ExecArguments, Format, Printed, RunArguments, Where};
+use super::mpi_library;
 use super::run;
 use super::terminal::{Outcome, Terminal};
-use serde_json::json;
+use ::exec::output::Output;
+use serde_json::{Value, json};
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
-    let scenario = json!({
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(NAME));
+    let mut scenario = json!({
         "schema": 1,
         "title": title(&arguments.command),
         "machine": arguments.machine,
@@ -22,14 +27,27 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
             "processes_per_node": per_node,
         },
     });
+    let workload = &mut scenario["workload"];
+    match &arguments.compute {
+        Computation::None => {}
+        Computation::Measured(factor) => {
+            workload["compute"] = json!("measured");
+            workload["compute_factor"] = number(factor);
+            workload["compute_file"] = json!(out.join(RECORDING).display().to_string());
+        }
+        Computation::Recorded(file) => {
+            workload["compute"] = json!("recorded");
+            workload["compute_file"] = json!(file.display().to_string());
+        }
+    }
     let run = RunArguments {
-        scenario: "exec".to_owned(),
+        scenario: NAME.to_owned(),
         text: Some(scenario.to_string()),
         loggops: None,
         machine: None,
         changes: arguments.changes.clone(),
         seed: arguments.seed,
-        out: arguments.out.clone(),
+        out: Some(out),
         jobs: Some(1),
         resume: false,
         on: Where::Local,
@@ -42,7 +60,23 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
         trace: arguments.trace.clone(),
         sequence: arguments.sequence.clone(),
     };
+    let to_error = arguments.format != Format::Table;
+    mpi_library::print(match &arguments.output {
+        Printed::Labelled => Output::Lines { to_error, is_labelled: true },
+        Printed::Plain => Output::Lines { to_error, is_labelled: false },
+        Printed::Folder(folder) => Output::Folder(folder.clone()),
+    });
     run::here(terminal, &run)
+}
+
+/// The name of the scenario, and of the folder of its results.
+const NAME: &str = "exec";
+/// Where a measured run writes what it has computed, in the folder of its results.
+const RECORDING: &str = "compute.json";
+
+/// A number as a scenario has it; what is none is a text, which the scenario's form refuses.
+fn number(text: &str) -> Value {
+    serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| json!(text))
 }
 
 /// The command as a title.

@@ -10,8 +10,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::PoisonError;
 
-use super::terminal::{Failure, Outcome, Problem, print};
+use super::terminal::{self, Failure, Outcome, Problem};
+use ::exec::output::Output;
 use ::exec::{HEADER, LIBRARY};
 use form::codes;
 
@@ -43,7 +45,7 @@ pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
     words.push(format!("-L{}", folder.join("lib").display()));
     words.push("-lmpi_abi".to_owned());
     if show {
-        print(&format!("{}\n", words.join(" ")))?;
+        terminal::print(&format!("{}\n", words.join(" ")))?;
         return Ok(0);
     }
     // Nothing of ours is left to do: the compiler takes this process's place.
@@ -57,6 +59,11 @@ pub(super) fn provide() -> Result<(), Failure> {
     let folder = installed()?;
     workloads::exec::LIBRARY.get_or_init(|| folder.join("lib"));
     Ok(())
+}
+
+/// The output of ranks that start from now on goes there.
+pub(super) fn print(output: Output) {
+    *workloads::exec::OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = output;
 }
 
 /// The folder with header, library, `mpicc` and pkg-config file: written once, named by what is in it.

@@ -7,6 +7,7 @@ use super::args::{Changes, Format, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::goal;
+use super::mpi_library;
 use super::points::{jobs, progress, why_failed};
 use super::resolved;
 use super::scenario::{load, request};
@@ -14,12 +15,13 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::single::Single;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use ::exec::output::Output;
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
 use experiment::plan::{Addressing, Plan, Point, Request};
 use experiment::results::{PointResult, RunResult, Supposed};
 use experiment::run::{self, RunError, RunOptions};
-use experiment::schema::metrics;
+use experiment::schema::metrics_of;
 use experiment::store::{self, Mode, Opening, RunIdentity, Store, StoreError};
 use experiment::what_if::WhatIf;
 use form::codes;
@@ -71,8 +73,14 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
     let shown = single.map(Single::record).transpose()?;
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
+    if arguments.text.is_none() && plan.points.len() == 1 {
+        let to_error = arguments.format != Format::Table;
+        mpi_library::print(Output::Lines { to_error, is_labelled: true });
+    }
     interrupt.frees(store.lock());
     let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
+    // They run the same program again.
+    mpi_library::print(Output::Nothing);
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
@@ -109,7 +117,7 @@ fn program_status(arguments: &RunArguments, result: &RunResult) -> Option<u8> {
 
 /// Refuses columns that no point has.
 fn check_metrics(plan: &Plan, asked: &[String]) -> Result<(), Failure> {
-    let known: Vec<&str> = metrics(plan.points[0].kind(), plan.points[0].account)
+    let known: Vec<&str> = metrics_of(&*plan.points[0].workload, plan.points[0].account)
         .into_iter()
         .map(|metric| metric.name)
         .collect();

@@ -10,7 +10,7 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::claim::figures::{Curves, Figure, Messages, Stack};
 use experiment::plan::{self, Plan, Point};
 use experiment::results::ClaimRole;
-use experiment::schema::metrics;
+use experiment::schema::metrics_of;
 use form::codes;
 use hardware::topology::{Shape, Topology};
 use report::numbers::in_parentheses;
@@ -94,7 +94,7 @@ fn summary(plan: &Plan) -> String {
         let values: Vec<&str> = axis.values.iter().map(|value| value.text.as_str()).collect();
         line("axis", format!("{}: {}", axis.path, abridged(&values)));
     }
-    for metric in metrics(first.kind(), first.account) {
+    for metric in metrics_of(&*first.workload, first.account) {
         line("metric", format!("{} ({})", metric.name, metric.unit));
     }
     for figure in &plan.figures {

@@ -1,11 +1,17 @@
 //! The processes of a job, and what the simulator keeps of them.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::choose::Choose;
+use super::compute::{Compute, Computing, Recording, polls};
 use super::exposed::Exposed;
 use super::functions::Function;
-use super::mpi::{Client, Fault, Then};
+use super::host::OneCore;
+use super::mpi::{Back, Client, Fault, Then};
+use super::output::Reports;
 use super::place::Place;
 use super::ranks::{Image, Rank, RankError, Request, ending};
 use ::mpi::operator::Side;
@@ -19,6 +25,14 @@ pub struct Job {
     size: u32,
     members: Vec<Mutex<Member>>,
     failure: Mutex<Option<Failure>>,
+    /// The program, and where a recording of its computation goes.
+    records: Option<(Vec<String>, PathBuf)>,
+    /// Numbers in what the ranks print.
+    reports: Reports,
+    /// Ranks that are not over.
+    open: AtomicU32,
+    /// The core of the simulator and the processes, where they run by turns.
+    _core: Option<OneCore>,
 }
 
 /// Why a job of real programs is over before its ranks have ended.
@@ -40,12 +54,46 @@ pub struct Member {
     pub place: Place,
     /// The call that the process is in, or its last one.
     pub inside: Option<Inside>,
+    /// The calls for which the process runs functions of its own, the innermost last, and what becomes of the results.
+    pub outer: Vec<(Inside, Back)>,
     /// The time in picoseconds, where the process has asked for it.
     pub time: Option<u64>,
     /// Whether the process is about to read the time.
     pub reads_clock: bool,
+    /// What the process computes between its calls.
+    pub computing: Computing,
+    /// Picoseconds of computation that begin now.
+    pub computes: Option<u64>,
+    /// The call to which the computation leads that is simulated now.
+    pub computed: Option<Request>,
+    /// How far the process has come.
+    pub progress: Progress,
     /// Whether the process is asked no more.
     pub is_over: bool,
+}
+
+/// How far a process has come, as far as its calls show: the simulator takes a program that polls in a state in which
+/// it was before for one that polls for ever.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Progress {
+    /// Calls that are no polls; a process that reads the time does something else at another time.
+    calls: u64,
+    /// Polls since the last of them.
+    polls: u64,
+}
+
+/// Polls in a row, after which a process is taken for one that counts none of them: some seconds of simulation.
+const POLLS: u64 = 1_000_000;
+
+impl Progress {
+    /// The process calls a function.
+    pub fn calls(&mut self, function: Function) {
+        if polls(function) && function != Function::Wtime {
+            self.polls = (self.polls + 1).min(POLLS);
+        } else {
+            *self = Self { calls: self.calls + 1, polls: 0 };
+        }
+    }
 }
 
 /// A call of a process.
@@ -81,28 +129,67 @@ impl Job {
         image: &Image,
         node_of: impl Fn(u32) -> u32,
         choose: &Choose,
+        compute: &Compute,
     ) -> Arc<Self> {
+        // With a recording they compute side by side.
+        let by_turns = !matches!(compute, Compute::Recorded(..));
+        let core = by_turns.then(OneCore::take).flatten();
         let exposed = Exposed::new(size);
-        let start = |rank| {
-            let process = Rank::start(rank, image)?;
-            let place = Place::new(process);
+        let start = |(rank, computing)| {
+            let process = Rank::start(rank, image).map_err(|error| error.to_string())?;
             let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
             Ok(Mutex::new(Member {
                 client,
-                place,
+                place: Place::new(process),
                 inside: None,
+                outer: Vec::new(),
                 time: None,
                 reads_clock: false,
+                computing,
+                computes: None,
+                computed: None,
+                progress: Progress::default(),
                 is_over: false,
             }))
         };
-        let (members, failure) = match (0..size).map(start).collect::<Result<Vec<_>, RankError>>() {
+        let computing = compute.of_ranks(size);
+        let members = computing.and_then(|all| (0..size).zip(all).map(start).collect());
+        let (members, failure) = match members {
             Ok(members) => (members, None),
-            Err(error) => {
-                (Vec::new(), Some(Failure { rank: 0, what: error.to_string(), status: None }))
-            }
+            Err(what) => (Vec::new(), Some(Failure { rank: 0, what, status: None })),
         };
-        Arc::new(Self { size, members, failure: Mutex::new(failure) })
+        let records = match compute {
+            Compute::Measured(_, Some(file)) => {
+                let word = |word: &OsString| word.to_string_lossy().into_owned();
+                Some((image.command.iter().map(word).collect(), file.clone()))
+            }
+            Compute::Measured(_, None) | Compute::None | Compute::Recorded(..) => None,
+        };
+        let open = AtomicU32::new(size);
+        let (failure, reports) = (Mutex::new(failure), image.reports.clone());
+        Arc::new(Self { size, members, failure, records, reports, open, _core: core })
+    }
+
+    /// What was looked for in what the ranks have printed.
+    pub const fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
+    /// A rank is over; with the last one its computation is written down, and all metrics were printed.
+    pub fn one_is_over(&self) {
+        let is_last = self.open.fetch_sub(1, Ordering::Relaxed) == 1;
+        if !is_last || self.failure().is_some() {
+            return;
+        }
+        if let Some(pattern) = self.reports.missing() {
+            let what = format!("no rank has printed a line with a number that matches `{pattern}`");
+            self.fail(Failure { rank: 0, what, status: None });
+        }
+        let Some((command, file)) = &self.records else { return };
+        let ranks = (0..self.size).map(|rank| self.member(rank).computing.take()).collect();
+        if let Err(what) = Recording::new(command.clone(), ranks).write(file) {
+            self.fail(Failure { rank: 0, what, status: None });
+        }
     }
 
     /// How many ranks there are.
@@ -202,5 +289,25 @@ impl ProcessMemory for JobMemory {
                 self.0.fail(Failure { rank: process.0, what, status: None });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_only_polls_comes_to_a_state_in_which_it_was() {
+        let after = |functions: &[Function]| {
+            let mut progress = Progress::default();
+            functions.iter().for_each(|function| progress.calls(*function));
+            progress
+        };
+        let [test, time, send] = [Function::Test, Function::Wtime, Function::Send];
+        assert_ne!(after(&[test]), after(&[test, test]));
+        assert_ne!(after(&[test, time]), after(&[test, time, test, time]));
+        assert_ne!(after(&[send, test]), after(&[send, test, send, test]));
+        let many = vec![test; usize::try_from(POLLS).expect("it is small")];
+        assert_eq!(after(&many), after(&[&many[..], &[test]].concat()));
     }
 }

@@ -14,9 +14,12 @@
 //! | [`program`] | see how a process becomes the program of a rank |
 
 pub mod choose;
+pub mod compute;
 pub mod exposed;
+pub mod host;
 pub mod job;
 pub mod mpi;
+pub mod output;
 pub mod place;
 pub mod program;
 pub mod ranks;

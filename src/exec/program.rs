@@ -5,9 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::functions::Function;
+use super::functions::{ERR_OTHER, Function};
 use super::job::{Failure, Inside, Job, JobMemory, Member};
 use super::mpi::{Asked, Fault, Step};
+use super::ranks::Request;
 use super::wire;
 use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
@@ -58,19 +59,27 @@ impl RealProgram {
     }
 
     fn advanced(&self, member: &mut Member, reply: Option<Reply>) -> Result<Next<Call>, Fault> {
-        if let Some(time) = member.time.take() {
-            member.place.process.answer(seconds(time).to_bits())?;
+        let mut next = if let Some(time) = member.time.take() {
+            self.returns(member, seconds(time).to_bits())?
         } else if let Some(reply) = reply
             && let Member { client, place, inside: Some(inside), .. } = member
             && let Some(then) = inside.then.take()
         {
             let mut asked = Asked::new(inside.function, inside.request, place);
             let step = client.replied(then, &mut asked, reply)?;
-            if let Some(next) = self.stepped(member, step)? {
+            self.stepped(member, step)?
+        } else if let Some(request) = member.computed.take() {
+            self.called(member, request)?
+        } else {
+            None
+        };
+        loop {
+            if let Some(next) = next {
                 return Ok(next);
             }
-        }
-        loop {
+            if let Some(time) = member.computes.take() {
+                return Ok(Next::Compute(time));
+            }
             let Some(request) = member.place.process.request()? else {
                 self.job.ended(member, self.rank);
                 return Ok(over(member));
@@ -79,34 +88,72 @@ impl RealProgram {
                 if request.word(0) != wire::VERSION {
                     return Err(member.place.process.nonsense().into());
                 }
-                member.place.process.answer(0)?;
+                member.place.process.answer(u64::from(member.computing.is_measured()))?;
                 continue;
             }
-            let Some(function) = Function::ALL.get(request.function as usize).copied() else {
-                return Err(member.place.process.nonsense().into());
-            };
-            member.inside = Some(Inside { function, request, then: None });
-            let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
-            if let Some(next) = self.stepped(member, step)? {
-                return Ok(next);
+            if let Some(time) = member.computing.called(request.cpu) {
+                member.computed = Some(request);
+                return Ok(Next::Compute(time));
             }
+            next = self.called(member, request)?;
         }
+    }
+
+    /// What a call of the process leads to; `None` where the process goes on.
+    fn called(&self, member: &mut Member, request: Request) -> Result<Option<Next<Call>>, Fault> {
+        if request.function == wire::RESULT {
+            return self.called_back(member, request);
+        }
+        let Some(function) = Function::ALL.get(request.function as usize).copied() else {
+            return Err(member.place.process.nonsense().into());
+        };
+        member.progress.calls(function);
+        member.inside = Some(Inside { function, request, then: None });
+        let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
+        self.stepped(member, step)
+    }
+
+    /// A function of the process's own has returned to the call that it was called for.
+    fn called_back(
+        &self,
+        member: &mut Member,
+        request: Request,
+    ) -> Result<Option<Next<Call>>, Fault> {
+        let Some((inside, back)) = member.outer.pop() else {
+            return Err(member.place.process.nonsense().into());
+        };
+        let mut asked = Asked::new(inside.function, inside.request, &mut member.place);
+        let step = member.client.called_back(back, &mut asked, request.word(0))?;
+        member.inside = Some(inside);
+        self.stepped(member, step)
+    }
+
+    /// The call returns this word, and the process computes.
+    fn returns(&self, member: &mut Member, word: u64) -> Result<Option<Next<Call>>, Fault> {
+        let function = member.inside.as_ref().expect("the process is in a call").function;
+        let computes = member.computing.returns(function);
+        member.computes = computes.map_err(|why| Fault::Error { class: ERR_OTHER, why })?;
+        member.place.process.answer(word)?;
+        let begins = matches!(function, Function::Init | Function::Init_thread);
+        let ends = function == Function::Finalize;
+        let mark = if begins { Some(START) } else { ends.then_some(END) };
+        Ok(mark.map(Next::Mark))
     }
 
     /// What a step of the call leads to; `None` where the process goes on.
     fn stepped(&self, member: &mut Member, step: Step) -> Result<Option<Next<Call>>, Fault> {
         let inside = member.inside.as_mut().expect("the process is in a call");
         Ok(match step {
-            Step::Returns(value) => {
-                let begins = matches!(inside.function, Function::Init | Function::Init_thread);
-                let ends = inside.function == Function::Finalize;
-                let mark = if begins { Some(START) } else { ends.then_some(END) };
-                member.place.process.answer(value)?;
-                mark.map(Next::Mark)
-            }
+            Step::Returns(word) => self.returns(member, word)?,
             Step::Calls(call, then) => {
                 inside.then = Some(then);
                 Some(Next::Call(call))
+            }
+            Step::CallsBack { function, words, back } => {
+                let inside = member.inside.take().expect("the process is in a call");
+                member.outer.push((inside, back));
+                member.place.process.call_back(function, words)?;
+                None
             }
             Step::Clock => {
                 member.reads_clock = true;
@@ -145,7 +192,13 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for RealProgram {
         if std::mem::take(&mut member.reads_clock) {
             return Next::Clock;
         }
-        self.advance(&mut member, reply)
+        let next = self.advance(&mut member, reply);
+        let is_over = member.is_over;
+        drop(member);
+        if is_over {
+            self.job.one_is_over();
+        }
+        next
     }
 
     fn loaded(&mut self, value: u64) {
@@ -174,5 +227,6 @@ impl Eq for RealProgram {}
 impl Hash for RealProgram {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.rank.hash(state);
+        self.job.member(self.rank).progress.hash(state);
     }
 }

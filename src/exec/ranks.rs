@@ -12,10 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
+use super::host::with_equal_addresses;
+use super::output::{Lines, Output, Reports};
 use super::wire;
 
 /// What to start.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Image {
     /// The program and its arguments.
     pub command: Vec<OsString>,
@@ -23,6 +25,10 @@ pub struct Image {
     pub environment: Vec<(OsString, OsString)>,
     /// The folder that has the MPI library.
     pub library: PathBuf,
+    /// Where its standard output goes.
+    pub output: Output,
+    /// Numbers in it that are metrics.
+    pub reports: Reports,
 }
 
 /// Why a rank's process is of no use any more, or never was.
@@ -44,6 +50,14 @@ pub enum RankError {
         /// What the system says.
         error: io::Error,
     },
+    /// What it prints cannot be taken or passed on.
+    #[error("the output of rank {rank} cannot be printed: {error}")]
+    Output {
+        /// Which rank.
+        rank: u32,
+        /// What the system says.
+        error: io::Error,
+    },
     /// Its memory cannot be read or written.
     #[error("memory of rank {rank} at {address:#x} cannot be reached: {error}")]
     Memory {
@@ -53,6 +67,16 @@ pub enum RankError {
         address: u64,
         /// What the system says.
         error: io::Error,
+    },
+    /// A function of the program's that MPI runs within another call makes a call that takes time.
+    #[error(
+        "rank {rank} calls {function} in an operator or an error handler, where the simulator carries local functions only"
+    )]
+    InCallback {
+        /// Which rank.
+        rank: u32,
+        /// What it calls.
+        function: &'static str,
     },
     /// What came is no request of this library's.
     #[error("rank {rank} writes what is no request into the channel of its MPI library")]
@@ -98,6 +122,8 @@ pub struct Rank {
     from: PipeReader,
     to: PipeWriter,
     memory: Option<File>,
+    /// What it prints, where the simulator passes it on.
+    lines: Option<Lines>,
     /// Frames that were not sent yet.
     answer: Vec<u8>,
 }
@@ -122,17 +148,23 @@ impl Rank {
         let (its_from, to) = io::pipe().map_err(failed)?;
         let inherit = |end: &dyn AsFd| fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()));
         inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
-        let child = Command::new(&program)
+        let (stdout, lines) = image
+            .output
+            .of_rank(rank, &image.reports)
+            .map_err(|error| RankError::Output { rank, error })?;
+        let mut command = Command::new(&program);
+        command
             .args(image.command.iter().skip(1))
             .envs(image.environment.iter().map(|(name, value)| (name, value)))
             .env(wire::CHANNEL, format!("{},{}", its_from.as_raw_fd(), its_to.as_raw_fd()))
             .env("LD_LIBRARY_PATH", library_path(&image.library))
             .env("PYTHONHASHSEED", "0")
+            .env("PYTHONUNBUFFERED", "1")
             .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
-        Ok(Self { number: rank, child, from, to, memory: None, answer: Vec::new() })
+            .stdout(stdout)
+            .process_group(0);
+        let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
+        Ok(Self { number: rank, child, from, to, memory: None, lines, answer: Vec::new() })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -143,7 +175,9 @@ impl Rank {
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
         let mut bytes = [0_u8; wire::REQUEST_MOST];
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
+        self.print(Lines::print)?;
         if got == 0 {
+            self.print(Lines::end)?;
             return Ok(None);
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
@@ -154,6 +188,12 @@ impl Rank {
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
         Ok(Some(Request { function: half(0), cpu: word(8), words }))
+    }
+
+    /// Passes on what the process has printed.
+    fn print(&mut self, how: impl Fn(&mut Lines) -> io::Result<()>) -> Result<(), RankError> {
+        let printed = self.lines.as_mut().map_or(Ok(()), how);
+        printed.map_err(|error| RankError::Output { rank: self.number, error })
     }
 
     fn frame(&mut self, kind: u32, value: u64, bytes: &[u8]) {
@@ -238,6 +278,11 @@ impl Rank {
         RankError::Nonsense { rank: self.number }
     }
 
+    /// The error of a process that calls a function where that is not carried.
+    pub const fn not_in_callback(&self, function: &'static str) -> RankError {
+        RankError::InCallback { rank: self.number, function }
+    }
+
     /// The error of a process that ends while it runs a function that MPI has called.
     pub fn ended_in_callback(&self) -> RankError {
         self.broken(io::ErrorKind::UnexpectedEof.into())
@@ -315,6 +360,8 @@ impl Drop for Rank {
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.kill();
         }
+        // What a process has printed before it was ended; an error has no one left to act on it.
+        let _ = self.print(Lines::end);
     }
 }
 

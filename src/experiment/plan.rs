@@ -11,7 +11,7 @@ use super::claim::figures::Measures;
 use super::library::{self, Library};
 use super::model_file::Models;
 use super::overrides::{self, Spelling};
-use super::schema::{SCENARIO, SCHEMA, metrics};
+use super::schema::{SCENARIO, SCHEMA, metrics, metrics_of};
 use super::sweep::{self, Sweep};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
@@ -87,7 +87,11 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let schedules = schedules(points.as_deref().unwrap_or_default());
     let workload = Measures::read(&tree, &sweep);
     let account = tree.flag("account").unwrap_or(false);
-    let metrics = metrics(&workload.kind, account);
+    let first = points.as_ref().and_then(|points| points.first());
+    let metrics = first.map_or_else(
+        || metrics(&workload.kind, account),
+        |point| metrics_of(&*point.workload, account),
+    );
     let mut binder = Binder { diagnostics, sweep: &sweep, metrics, workload, folder };
     let narrowed = !narrowed.is_empty();
     let figures = binder.figures(&tree, narrowed);

@@ -12,6 +12,7 @@ use claims::{CLAIM, POINT};
 use form::fields::{LONG, LONGEST, SIZE, SOURCE, TITLE, bytes, time};
 use form::shape::export;
 use form::shape::{Field, Need, Shape, default, optional, required, variant};
+use workloads::kind::{Kind, Workload};
 use workloads::metric::MetricSpec;
 use workloads::statements;
 
@@ -408,7 +409,19 @@ pub fn legend(name: &str) -> Option<&'static str> {
 /// The metrics of a workload kind, the main one first, then those of its account.
 pub fn metrics(kind: &str, account: bool) -> Vec<&'static MetricSpec> {
     let Some(kind) = workloads::kind_named(kind) else { return vec![&TIME] };
-    let mut all: Vec<_> = kind.metrics.iter().collect();
+    with_account(kind, kind.metrics.iter().collect(), account)
+}
+
+/// The metrics of a workload, the main one first, then those of its account.
+pub fn metrics_of(workload: &dyn Workload, account: bool) -> Vec<&'static MetricSpec> {
+    with_account(workload.kind(), workload.metrics(), account)
+}
+
+fn with_account(
+    kind: &'static Kind,
+    mut all: Vec<&'static MetricSpec>,
+    account: bool,
+) -> Vec<&'static MetricSpec> {
     if account {
         all.extend(ACCOUNT.iter().chain(kind.account));
     }

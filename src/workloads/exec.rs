@@ -4,25 +4,30 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::application::{PER_NODE, PER_NODE_PATH};
 use super::collectives::Choices;
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
-use super::metric::{Measured, TIME};
+use super::metric::{Measured, MetricSpec, TIME};
 use super::ranks::Ranks;
 use ::exec::choose::Choose;
+use ::exec::compute::{Compute, Factor};
 use ::exec::job::Job;
+use ::exec::output::{Output, Reports, as_printed_f64};
 use ::exec::program::RealProgram;
 use ::exec::ranks::Image;
-use form::fields::POSITIVE;
+use form::diagnostic::quote;
+use form::fields::{POSITIVE, RATIO};
+use form::json::Node;
 use form::shape::Shape;
-use form::typed::{Object as _, required};
+use form::typed::{Billionths, Object, Value, default, optional, required};
 use form::workload_field;
 use mpi::envelope::Rank;
 use mpi::group::Group;
 use protocols::collectives::Collective;
+use regex_lite::Regex;
 use runtime::loggops::schedule::Schedule;
 
 form::object! {
@@ -33,10 +38,70 @@ form::object! {
         /// Ranks of `MPI_COMM_WORLD`.
         processes: u32 = required(&POSITIVE, "4"),
         processes_per_node: u32 = PER_NODE,
+        /// Variables of its environment beside those of the simulator, as `NAME=value`.
+        environment: Vec<String> = default(&ENVIRONMENT, "[]"),
+        /// Numbers in what the program prints, as metrics beside the time.
+        prints: Vec<PrintedMetric> = default(&PRINTS, "[]"),
+        /// Time that the program computes between its calls of MPI.
+        compute: Computes = default(&Computes::SHAPE, "none"),
+        /// What CPU time on this host is multiplied with: 2 for a simulated core of half its speed.
+        compute_factor: Billionths = default(&RATIO, "1"),
+        /// Where `measured` writes the CPU time between calls (nowhere, where it is left out), and `recorded` reads it.
+        compute_file: Option<String> = optional(&Shape::Text(4_000)),
+    }
+}
+
+form::object! {
+    /// A number that the program prints: that in the last line that matches, by simulated time.
+    pub struct PrintedMetric {
+        /// The name of the metric.
+        name: String = required(&Shape::Name, "\"latency\""),
+        /// Its unit, for figures.
+        unit: String = default(&Shape::Text(20), ""),
+        /// A regular expression; its first group is the number.
+        pattern: String = required(&Shape::Text(1_000), "\"latency ([0-9.]+)\""),
+    }
+}
+
+impl Value for PrintedMetric {
+    fn read(node: &Node) -> Self {
+        <Self as Object>::read(node)
+    }
+}
+
+static PRINTS: Shape = Shape::List { of: &Shape::Object(PrintedMetric::FIELDS), min: 0, max: 100 };
+
+impl PrintedMetric {
+    /// The metric; each name and unit is made once in a run of mpisim.
+    fn spec(&self) -> &'static MetricSpec {
+        static KNOWN: Mutex<Vec<&'static MetricSpec>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |one: &&&MetricSpec| one.name == self.name && one.unit == self.unit;
+        if let Some(spec) = known.iter().find(same) {
+            return spec;
+        }
+        let text = |text: &String| -> &'static str { String::leak(text.clone()) };
+        let spec = Box::leak(Box::new(MetricSpec::number(text(&self.name), text(&self.unit))));
+        known.push(spec);
+        spec
+    }
+}
+
+form::words! {
+    /// Time that a program computes between its calls of MPI.
+    pub enum Computes {
+        /// computation takes no time
+        None = "none",
+        /// the CPU time that each process uses on this host; no two runs are the same
+        Measured = "measured",
+        /// the CPU time in the file that a measured run has written; two runs are the same
+        Recorded = "recorded",
     }
 }
 
 static COMMAND: Shape = Shape::List { of: &Shape::Text(4_000), min: 1, max: 1_000 };
+
+static ENVIRONMENT: Shape = Shape::List { of: &Shape::Text(4_000), min: 0, max: 1_000 };
 
 /// A real program.
 pub static KIND: Kind = Kind {
@@ -48,14 +113,46 @@ pub static KIND: Kind = Kind {
     processes: PER_NODE_PATH,
     read: |reading| {
         let form = ExecForm::read(reading.node);
-        Some(Arc::new(Exec { form, choices: reading.choices.clone() }))
+        let is_variable =
+            |one: &&String| one.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+        if let Some(wrong) = form.environment.iter().find(|one| !is_variable(one)) {
+            let found = quote(wrong);
+            reading.refuse(workload_field!(ExecForm, environment), found, "NAME=value");
+            return None;
+        }
+        if form.compute == Computes::Recorded && form.compute_file.is_none() {
+            reading.refuse(
+                workload_field!(ExecForm, compute),
+                "there is no `compute_file`",
+                "the file that a run with `measured` has written",
+            );
+            return None;
+        }
+        let reports = reports(&form, reading)?;
+        Some(Arc::new(Exec { form, reports, choices: reading.choices.clone() }))
     },
 };
 
 /// The folder that has the MPI library, where programs find it.
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+/// Where the output of ranks goes whose processes start from now on.
+pub static OUTPUT: Mutex<Output> = Mutex::new(Output::Nothing);
 
 impl ExecForm {
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let all = self.environment.iter().filter_map(|one| one.split_once('='));
+        all.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn compute(&self) -> Compute {
+        let (factor, file) = (Factor(self.compute_factor.0), self.compute_file.as_ref());
+        match (self.compute, file.map(PathBuf::from)) {
+            (Computes::Measured, file) => Compute::Measured(factor, file),
+            (Computes::Recorded, Some(file)) => Compute::Recorded(factor, file),
+            (Computes::None | Computes::Recorded, _) => Compute::None,
+        }
+    }
+
     fn per_node(&self) -> u32 {
         self.processes_per_node.min(self.processes)
     }
@@ -65,7 +162,36 @@ impl ExecForm {
 #[derive(Debug)]
 struct Exec {
     form: ExecForm,
+    reports: Vec<Regex>,
     choices: Choices,
+}
+
+/// The patterns of the metrics that the program prints.
+fn reports(form: &ExecForm, reading: &mut Reading<'_>) -> Option<Vec<Regex>> {
+    let mut all = Vec::new();
+    for (at, metric) in form.prints.iter().enumerate() {
+        let path = |key: &str| format!("{}[{at}].{key}", workload_field!(ExecForm, prints));
+        let is_taken = metric.name == TIME.name
+            || form.prints[..at].iter().any(|other| other.name == metric.name);
+        if is_taken {
+            let found = format!("there is another metric `{}`", metric.name);
+            reading.refuse(path("name"), found, "a name of its own");
+            return None;
+        }
+        match Regex::new(&metric.pattern) {
+            Ok(pattern) if pattern.captures_len() > 1 => all.push(pattern),
+            Ok(_) => {
+                let found = "a pattern without a group";
+                reading.refuse(path("pattern"), found, "the number in round brackets");
+                return None;
+            }
+            Err(error) => {
+                reading.refuse(path("pattern"), error.to_string(), "a regular expression");
+                return None;
+            }
+        }
+    }
+    Some(all)
 }
 
 impl Workload for Exec {
@@ -108,8 +234,10 @@ impl Workload for Exec {
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
         let image = Image {
             command: self.form.command.iter().map(OsString::from).collect(),
-            environment: Vec::new(),
+            environment: self.form.environment(),
             library: LIBRARY.get().cloned().unwrap_or_default(),
+            output: OUTPUT.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            reports: Reports::new(self.reports.iter().cloned()),
         };
         let (choices, placement, nodes) = (self.choices.clone(), ranks.placement, ranks.nodes);
         let choose = move |call: Collective, group: &Group| {
@@ -122,9 +250,23 @@ impl Workload for Exec {
             placed.unwrap_or(call)
         };
         let node_of = |process| placement.node_of(process, nodes);
-        let job = Job::start(self.form.processes, &image, node_of, &Choose::new(choose));
+        let (choose, compute) = (Choose::new(choose), self.form.compute());
+        let job = Job::start(self.form.processes, &image, node_of, &choose, &compute);
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 
-    fn measure(&self, _: &mut Measured<'_>) {}
+    fn metrics(&self) -> Vec<&'static MetricSpec> {
+        self.form.prints.iter().map(PrintedMetric::spec).chain(KIND.metrics).collect()
+    }
+
+    fn measure(&self, measured: &mut Measured<'_>) {
+        let programs = measured.programs;
+        let Some(AnyProgram::Real(program)) = programs.first() else { return };
+        for (metric, number) in self.form.prints.iter().zip(program.job().reports().numbers()) {
+            // A number that is missing has failed the run.
+            if let Some(value) = number.as_deref().and_then(as_printed_f64) {
+                measured.add(*metric.spec(), value);
+            }
+        }
+    }
 }

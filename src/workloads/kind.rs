@@ -259,6 +259,11 @@ pub trait Workload: Any + Debug + Send + Sync {
     /// Its kind.
     fn kind(&self) -> &'static Kind;
 
+    /// What it measures, the main metric first; the measured time is the last.
+    fn metrics(&self) -> Vec<&'static MetricSpec> {
+        self.kind().metrics.iter().collect()
+    }
+
     /// The most endpoints of a process, where they are no threads.
     fn endpoints(&self) -> Option<u16> {
         None

@@ -16,7 +16,7 @@ use std::process::Command;
 use crate::binary::{Answer, Scratch};
 
 /// Beginnings of commands that end with another status than 0.
-const EXITS: [(&str, i32); 9] = [
+const EXITS: [(&str, i32); 10] = [
     ("mpisim run scenarios/examples/allreduce_knc.json --set limits.memory", 5),
     ("mpisim explore race.json", 1),
     ("mpisim explore pool.json", 1),
@@ -26,6 +26,7 @@ const EXITS: [(&str, i32); 9] = [
     ("mpisim check scenarios/a --models changed", 1),
     ("mpisim diff examples/ping_pong_broadwell", 1),
     ("mpisim diff intra.json", 1),
+    ("mpisim diff examples/programs/jacobi.json", 1),
 ];
 
 /// Commands that take more than seconds in a debug build: `.ci/run documented` runs their blocks.
@@ -37,12 +38,14 @@ const SLOW: [&str; 4] = [
 ];
 
 /// Commands that are not run, and why.
-const EXCLUDED: [(&str, &str); 7] = [
+const EXCLUDED: [(&str, &str); 9] = [
     ("cargo test", "the tests are what runs here"),
     ("cargo bench", "a benchmark measures the machine that it runs on"),
     ("cargo install", "it builds the program that runs here"),
     (".ci/", "it runs these tests"),
     ("python3", "nothing here needs Python, but who draws a trace for a document"),
+    ("MPICC=", "it builds mpi4py, for minutes"),
+    ("mpisim exec -n 4 --machine broadwell-edr -- python3", "it needs mpi4py"),
     ("valgrind", "a tool that a clone does not have"),
     ("mpisim check --save-baseline main", "minutes; `.ci/run figures` compares all baselines"),
 ];
@@ -150,7 +153,7 @@ fn check_documents(name: &str, chosen: fn(&Block) -> bool) -> usize {
 fn clone_for(name: &str, document: &Path) -> Scratch {
     let document = document.display().to_string().replace(['/', '.'], "-");
     let scratch = Scratch::new(&format!("documented-{name}-{document}"));
-    for folder in ["scenarios", "models", "traces", "tests/vectors"] {
+    for folder in ["scenarios", "models", "traces", "tests/vectors", "examples"] {
         copy_folder(&Path::new(ROOT).join(folder), &scratch.path(folder));
     }
     scratch

@@ -22,14 +22,14 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
         return None;
     }
     scratch.write("program.c", text);
-    let answer =
-        run(scratch, &["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program"]);
+    let words = ["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program", "-lm"];
+    let answer = run(scratch, &words);
     assert_eq!(answer.exit, 0, "{}", answer.err);
     Some(())
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 7] = [
+const FAMILIES: [(&str, &str, &str, &str); 8] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -54,6 +54,20 @@ fetched, added to, counted: 0 1 4 0 1 -1 0 1 -1 0 1 -1
 got from the right: 0 0 0 1 0 0 2 0 0 3 0 0
 loaded and got from shared memory: 201 8 4 101 202 8 4 102 203 8 4 103 200 8 4 100
 attached by the right: 13 23 33 3
+",
+    ),
+    (
+        "callbacks",
+        include_str!("../programs/c/callbacks.c"),
+        "3",
+        "\
+copied, of 3 ranks
+copied, of 3 ranks
+deleted by 3 ranks: 0
+deleted by 3 ranks: 0
+finalize
+deleted by 1 ranks: 0
+deleted by 3 ranks: 0
 ",
     ),
     (
@@ -192,10 +206,76 @@ fn each_family_of_functions_does_what_mpi_says() {
         if compiled(&scratch, text).is_none() {
             return;
         }
-        let words = ["exec", "-n", ranks, "--machine", "broadwell-edr", "--", "./program"];
-        let ran = run(&scratch, &words);
+        let words = ["exec", "-n", ranks, "--machine", "broadwell-edr", "--output", "plain"];
+        let ran = run(&scratch, &[&words[..], &["--", "./program"]].concat());
         assert_eq!(ran.exit, 0, "{name}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with(printed), "{name}: {}", ran.out);
+    }
+}
+
+/// The programs of `examples/programs`: text, arguments, and the result that they print.
+const EXAMPLES: [(&str, &[&str], &str); 4] = [
+    (
+        include_str!("../../examples/programs/jacobi.c"),
+        &["33", "4097", "10"],
+        // 34 / 2 x 4098 / 2, times the 20th power of the mean of cos(pi / 34) and cos(2 pi / 4098).
+        "sum of squares 33376.419218,",
+    ),
+    (
+        include_str!("../../examples/programs/work_queue.c"),
+        &["50000", "7"],
+        "5133 primes below 50000\n",
+    ),
+    (
+        include_str!("../../examples/programs/hash_table.c"),
+        &["60", "251"],
+        "240 words counted, 0 slots wrong\n",
+    ),
+    (
+        include_str!("../../examples/programs/transpose.c"),
+        &["124", "3"],
+        "trace 953250, 0 elements wrong\n",
+    ),
+];
+
+/// Machine, nodes, and a field that is set: what carries the messages has no part in the result.
+const CARRIERS: [(&str, &str, &str); 4] = [
+    ("broadwell-edr", "1", "mpi.rendezvous_intra=coop_load"),
+    ("broadwell-edr", "2", "mpi.rma.transport=rdma"),
+    ("knc-qdr", "2", "mpi.rendezvous=rget"),
+    ("knl-edr", "4", "mpi.collectives.preset=mpich-4"),
+];
+
+#[test]
+fn each_example_has_its_result_on_any_machine() {
+    for (text, arguments, printed) in EXAMPLES {
+        let scratch = Scratch::new(&format!("exec-example-{}", arguments[0]));
+        if compiled(&scratch, text).is_none() {
+            return;
+        }
+        for (machine, nodes, field) in CARRIERS {
+            let words = ["exec", "-n", "4", "--machine", machine, "--nodes", nodes, "--set", field];
+            let program = ["--out", "out", "--output", "plain", "--", "./program"];
+            let ran = run(&scratch, &[&words[..], &program, arguments].concat());
+            let place = format!("{machine}, {nodes} nodes, {field}: {}{}", ran.out, ran.err);
+            assert_eq!(ran.exit, 0, "{place}");
+            assert!(ran.out.starts_with(printed), "{place}");
+        }
+    }
+}
+
+/// The scenarios beside the programs are sound, those of Python included.
+#[test]
+fn the_scenarios_of_the_examples_are_valid() {
+    let scratch = Scratch::new("exec-example-scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/programs");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let scenarios: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|suffix| suffix == "json")).collect();
+    assert_eq!(scenarios.len(), 5, "{scenarios:?}");
+    for path in scenarios {
+        let answer = run(&scratch, &["validate", path.to_str().unwrap()]);
+        assert_eq!(answer.exit, 0, "{}{}", answer.out, answer.err);
     }
 }
 
@@ -216,7 +296,7 @@ fn a_ping_pong_measures_what_the_scenario_does() {
     for size in ["0", "8", "4096", "20000", "1000000"] {
         for (nodes, between) in [("2", "nodes"), ("1", "cores")] {
             let mut words = vec!["exec", "-n", "2", "--machine", "broadwell-edr", "--nodes", nodes];
-            words.extend(["--out", "exec", "--", "./program", size, "20"]);
+            words.extend(["--out", "exec", "--output", "plain", "--", "./program", size, "20"]);
             let ran = run(&scratch, &words);
             assert_eq!(ran.exit, 0, "{}", ran.err);
             let measured = ran.out.lines().find_map(|line| line.strip_prefix("latency "));
@@ -255,7 +335,92 @@ fn a_scenario_runs_the_program_at_each_point() {
     scratch.write("swept.json", scenario);
     let ran = run(&scratch, &["run", "swept.json", "--out", "out"]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
-    assert_eq!(ran.out.matches("latency ").count(), 2, "{}", ran.out);
+    // Whose lines they are nothing would say: those of a sweep are not shown.
+    assert!(!ran.out.contains("latency "), "{}", ran.out);
+    let one = scenario.replace(r#", "coop_p2p""#, "");
+    scratch.write("one.json", &one);
+    let ran = run(&scratch, &["run", "one.json", "--out", "one"]);
+    assert!(ran.out.starts_with("[0] latency "), "{}", ran.out);
+    let wrong = one.replace(r#""processes": 2"#, r#""environment": ["A=b", "=c"], "processes": 2"#);
+    scratch.write("wrong.json", &wrong);
+    let ran = run(&scratch, &["run", "wrong.json", "--out", "one"]);
+    assert_eq!(ran.exit, 2, "{}", ran.err);
+    assert!(ran.err.contains("workload.environment"), "{}", ran.err);
+}
+
+/// Each rank computes as long as its number says, and prints what it has read and waited for.
+const COMPUTES: &str = include_str!("../programs/c/computes.c");
+
+/// The times that the program has printed, one line for each rank.
+fn times(ran: &Answer) -> Vec<&str> {
+    ran.out.lines().filter(|line| line.contains("] rank ")).collect()
+}
+
+#[test]
+fn a_recording_of_computation_gives_the_same_times_again() {
+    let scratch = Scratch::new("exec-compute");
+    if compiled(&scratch, COMPUTES).is_none() {
+        return;
+    }
+    let exec = |out: &str, compute: &str, more: &[&str]| {
+        let words = ["exec", "-n", "3", "--machine", "broadwell-edr", "--compute", compute];
+        let out = ["--out", out];
+        run(&scratch, &[&words[..], &out, more, &["--", "./program"]].concat())
+    };
+    let none = exec("none", "none", &[]);
+    assert_eq!(none.exit, 0, "{}{}", none.out, none.err);
+    let measured = exec("measured", "measured", &[]);
+    assert_eq!(measured.exit, 0, "{}{}", measured.out, measured.err);
+    let recorded = exec("recorded", "recorded=measured/compute.json", &[]);
+    assert_eq!(recorded.exit, 0, "{}{}", recorded.out, recorded.err);
+    assert_eq!(times(&measured), times(&recorded));
+    assert_eq!(times(&measured).len(), 3);
+    assert_ne!(times(&none), times(&recorded));
+    let time = |ran: &Answer| -> f64 {
+        let line = ran.out.lines().skip_while(|line| !line.starts_with("time (us)")).nth(1);
+        line.expect(&ran.out).trim().replace(',', "").parse().unwrap()
+    };
+    let slower =
+        exec("slower", "recorded=measured/compute.json", &["--set", "workload.compute_factor=3"]);
+    let ratio = time(&slower) / time(&recorded);
+    assert!((2.5..=3.0).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
+    // Another number of ranks has computed something else.
+    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--compute"];
+    let other = run(
+        &scratch,
+        &[&words[..], &["recorded=measured/compute.json", "--", "./program"]].concat(),
+    );
+    assert!(other.out.contains("measured/compute.json is of 3 ranks, not of 2"), "{}", other.out);
+    for wrong in ["recorded", "recorded=", "sometimes", "measured=fast"] {
+        assert_eq!(exec("wrong", wrong, &[]).exit, 2, "{wrong}");
+    }
+}
+
+/// Lines come in the order of simulated time, behind the rank, plain or into a folder.
+#[test]
+fn the_output_of_ranks_goes_where_the_user_says() {
+    let scratch = Scratch::new("exec-output");
+    if compiled(&scratch, COMPUTES).is_none() {
+        return;
+    }
+    let exec = |more: &[&str]| {
+        let words = ["exec", "-n", "2", "--machine", "broadwell-edr"];
+        run(&scratch, &[&words[..], more, &["--", "./program"]].concat())
+    };
+    let labelled = exec(&[]);
+    let mut ranks: Vec<&str> = times(&labelled).iter().map(|line| &line[..3]).collect();
+    ranks.sort_unstable();
+    assert_eq!(ranks, ["[0]", "[1]"], "{}", labelled.out);
+    assert!(labelled.out.contains("[1] a line without end\n"), "{}", labelled.out);
+    let plain = exec(&["--output", "plain"]);
+    assert_eq!(labelled.out.replace("[0] ", "").replace("[1] ", ""), plain.out);
+    let json = exec(&["--format", "json"]);
+    serde_json::from_str::<serde_json::Value>(&json.out).expect("standard output is the result");
+    assert!(json.err.contains("[1] a line without end"), "{}", json.err);
+    let folder = exec(&["--output", "said"]);
+    assert!(!folder.out.contains("a line"), "{}", folder.out);
+    let said = fs::read_to_string(scratch.path("said/rank-1.txt")).unwrap();
+    assert!(said.ends_with("a line without end"), "{said}");
 }
 
 #[test]
@@ -315,8 +480,11 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     }
     let words =
         ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "out", "--", "./program"];
-    let fine = run(&scratch, &[&words[..], &["fine"]].concat());
-    assert_eq!(fine.exit, 0, "{}", fine.err);
+    // Many calls that find nothing are no deadlock where the program ends them.
+    for fine in ["fine", "probes"] {
+        let ran = run(&scratch, &[&words[..], &[fine]].concat());
+        assert_eq!(ran.exit, 0, "{fine}: {}{}", ran.out, ran.err);
+    }
     for (how, exit, said) in SAID {
         let ran = run(&scratch, &[&words[..], &[how]].concat());
         assert_eq!(ran.exit, i32::from(exit), "{how}: {}", ran.out);
@@ -334,7 +502,18 @@ fn no_rank_outlives_the_simulator() {
     if compiled(&scratch, WRONG).is_none() {
         return;
     }
-    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./program", "pause"];
+    let words = [
+        "exec",
+        "-n",
+        "2",
+        "--machine",
+        "broadwell-edr",
+        "--output",
+        "plain",
+        "--",
+        "./program",
+        "pause",
+    ];
     let mut command = scratch.command(&words);
     command.env("XDG_CACHE_HOME", scratch.path("cache")).stdout(Stdio::piped());
     let mut simulator = command.spawn().unwrap();

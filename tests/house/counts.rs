@@ -22,8 +22,7 @@ use super::architecture::sources;
 const SHOWN: usize = 10;
 
 /// Circles of more than two files, by the first of them: the list may become shorter.
-const CIRCLES: &[(&str, usize)] =
-    &[("exec/mpi/asked.rs", 18), ("protocols/xios_ep/library/between.rs", 9)];
+const CIRCLES: &[(&str, usize)] = &[("protocols/xios_ep/library/between.rs", 9)];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
 const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 
@@ -31,11 +30,8 @@ const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 const MOST_FILES: usize = 4;
 
 /// Types whose functions stand in more files, by the file of the type: the list may become shorter.
-const SPREAD: &[(&str, usize)] = &[
-    ("exec/mpi/mod.rs Client", 27),
-    ("protocols/xios_ep/library/thread.rs Endpoint", 9),
-    ("runtime/untimed.rs World", 12),
-];
+const SPREAD: &[(&str, usize)] =
+    &[("protocols/xios_ep/library/thread.rs Endpoint", 9), ("runtime/untimed.rs World", 12)];
 
 /// A file as a module.
 struct Module {

@@ -220,7 +220,7 @@ class Mpisim:
     def command(self, test, binary, scratch):
         nodes = max(min(self.nodes, test["processes"]), -(-test["processes"] // CORES))
         machine = ["--machine", "broadwell-edr", "--nodes", nodes]
-        return [self.program, "exec", "-n", test["processes"], *machine, "--out", scratch / "results", "--", binary]
+        return [self.program, "exec", "-n", test["processes"], *machine, "--out", scratch / "results", "--output", "plain", "--", binary]
 
     def environment(self, seconds):
         return {}

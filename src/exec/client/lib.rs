@@ -49,6 +49,8 @@ unsafe extern "C" {
     fn munmap(address: *mut c_void, length: usize) -> c_int;
     fn exit(status: c_int) -> !;
     fn _exit(status: c_int) -> !;
+    fn setvbuf(stream: *mut c_void, buffer: *mut c_char, mode: c_int, size: usize) -> c_int;
+    static stdout: *mut c_void;
 }
 
 const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
@@ -64,6 +66,9 @@ const MAP_SHARED: c_int = 1;
 /// Bytes of a path, with its end.
 const PATH: usize = 64;
 
+/// Line-buffered.
+const IOLBF: c_int = 1;
+
 const BUFFER: usize = 8192;
 
 /// The way to the simulator. A callback may call MPI while an answer is carried out: all state is in cells.
@@ -75,6 +80,8 @@ struct Engine {
     is_timed: Cell<bool>,
     /// CPU time of this thread at the end of the last call, in nanoseconds.
     left_at: Cell<u64>,
+    /// What two readings of it that follow one another lie apart.
+    reading: u64,
     /// What came and is not taken yet lies from `start` to `end`.
     buffer: UnsafeCell<[u8; BUFFER]>,
     start: Cell<usize>,
@@ -120,8 +127,8 @@ fn descriptors() -> Option<(c_int, c_int)> {
     Some((from.parse().ok()?, to.parse().ok()?))
 }
 
-/// Runs when the library is loaded: the process ends with the simulator, and its own children have no part in the
-/// channel.
+/// Runs when the library is loaded: the process ends with the simulator, its own children have no part in the
+/// channel, and a line that it prints leaves it when it ends.
 extern "C" fn loaded() {
     let Some((from, to)) = descriptors() else { return };
     // SAFETY: plain system calls on descriptors that are ours.
@@ -132,6 +139,7 @@ extern "C" fn loaded() {
         }
         fcntl(from, F_SETFD, FD_CLOEXEC);
         fcntl(to, F_SETFD, FD_CLOEXEC);
+        setvbuf(stdout, std::ptr::null_mut(), IOLBF, BUFFER);
     }
 }
 
@@ -144,6 +152,15 @@ fn cpu_time() -> u64 {
     // SAFETY: `now` is ours.
     unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
     now.seconds as u64 * 1_000_000_000 + now.nanoseconds as u64
+}
+
+/// The least of some differences of two readings: the cost of one.
+fn time_of_a_reading() -> u64 {
+    let once = |_| {
+        let before = cpu_time();
+        cpu_time() - before
+    };
+    (0..16).map(once).min().unwrap_or(0)
 }
 
 impl Engine {
@@ -159,18 +176,34 @@ impl Engine {
             pid,
             is_timed: Cell::new(false),
             left_at: Cell::new(0),
+            reading: time_of_a_reading(),
             buffer: UnsafeCell::new([0; BUFFER]),
             start: Cell::new(0),
             end: Cell::new(0),
         };
-        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64]);
+        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64], 0);
         engine.is_timed.set(engine.answered() != 0);
+        engine.leaves();
         engine
     }
 
-    fn ask(&self, function: u32, words: &[u64]) {
+    /// CPU time that the program has used since it left the library, in nanoseconds.
+    fn computed(&self) -> u64 {
+        if !self.is_timed.get() {
+            return 0;
+        }
+        cpu_time().saturating_sub(self.left_at.get() + self.reading)
+    }
+
+    /// The program goes on.
+    fn leaves(&self) {
+        if self.is_timed.get() {
+            self.left_at.set(cpu_time());
+        }
+    }
+
+    fn ask(&self, function: u32, words: &[u64], cpu: u64) {
         let mut request = [0_u8; REQUEST_MOST];
-        let cpu = if self.is_timed.get() { cpu_time().saturating_sub(self.left_at.get()) } else { 0 };
         request[..4].copy_from_slice(&function.to_ne_bytes());
         request[4..8].copy_from_slice(&(words.len() as u32).to_ne_bytes());
         request[8..16].copy_from_slice(&cpu.to_ne_bytes());
@@ -259,12 +292,7 @@ impl Engine {
             let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("8 bytes"));
             let (value, length) = (number(8), number(16) as usize);
             match u32::from_ne_bytes(head[..4].try_into().expect("4 bytes")) {
-                wire::RETURN => {
-                    if self.is_timed.get() {
-                        self.left_at.set(cpu_time());
-                    }
-                    return value;
-                }
+                wire::RETURN => return value,
                 wire::WRITE => self.take(value as *mut u8, length),
                 wire::READ => {
                     let wanted = self.word() as usize;
@@ -272,18 +300,19 @@ impl Engine {
                 }
                 wire::CALL => {
                     let words: [u64; 6] = std::array::from_fn(|_| self.word());
+                    self.leaves();
                     let result = call_back(value, words);
-                    self.ask(wire::RESULT, &[result]);
+                    self.ask(wire::RESULT, &[result], self.computed());
                 }
                 wire::ALLOCATE => {
                     let size = (value as usize).max(1).next_multiple_of(64);
                     // SAFETY: the size is a multiple of the alignment.
                     let address = unsafe { aligned_alloc(64, size) };
-                    self.ask(wire::RESULT, &[address.addr() as u64]);
+                    self.ask(wire::RESULT, &[address.addr() as u64], 0);
                 }
                 wire::MAP => {
                     let address = self.map(value as usize, length);
-                    self.ask(wire::RESULT, &[address as u64]);
+                    self.ask(wire::RESULT, &[address as u64], 0);
                 }
                 wire::UNMAP => {
                     let bytes = self.word() as usize;
@@ -339,12 +368,14 @@ fn call(function: u32, words: &[u64]) -> u64 {
         stop("two threads are inside MPI at once: MPI_THREAD_SERIALIZED is what MPI_Init_thread provides");
     }
     let engine = ENGINE.0.get_or_init(Engine::connect);
+    let cpu = engine.computed();
     // SAFETY: no arguments.
     if unsafe { getpid() } != engine.pid {
         stop("a process that a rank has forked calls MPI");
     }
-    engine.ask(function, words);
+    engine.ask(function, words, cpu);
     let value = engine.answered();
+    engine.leaves();
     if !is_nested {
         OWNER.store(0, Ordering::Release);
     }

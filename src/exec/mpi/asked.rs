@@ -1,6 +1,6 @@
 //! A call of a process: the arguments of its function, and the memory behind its pointers.
 
-use super::{Answer, Fault, Step};
+use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
 use crate::ranks::Request;
@@ -241,14 +241,4 @@ impl<'a> Asked<'a> {
 /// Numbers in words.
 pub(super) fn listed<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// The function returns `MPI_SUCCESS`.
-///
-/// # Errors
-///
-/// None.
-#[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
-pub(super) const fn done() -> Answer {
-    Ok(Step::Returns(0))
 }

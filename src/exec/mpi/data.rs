@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Client, Fault, mpi5};
+use super::fault::Fault;
+use crate::functions as mpi5;
 use crate::place::Place;
 use crate::ranks::RankError;
 use ::mpi::datatype::Datatype;
@@ -44,14 +45,6 @@ pub(super) struct Held {
 /// Elements further away from their address than this have a buffer that begins at their first byte: of absolute
 /// addresses, that of `MPI_BOTTOM`, the whole memory would be one buffer.
 const FAR: u64 = 1 << 20;
-
-impl Client {
-    /// The data of these arguments.
-    pub(super) fn data(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
-        let tree = self.types.committed(datatype)?;
-        elements(address, count, tree)
-    }
-}
 
 /// `count` elements of a datatype at an address.
 pub(super) fn elements(address: u64, count: u64, tree: &Datatype) -> Result<Data, Fault> {

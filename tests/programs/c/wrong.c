@@ -22,6 +22,10 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(how, "deadlock")) MPI_Recv(&number, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(how, "rank")) MPI_Send(&number, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "probes")) {
+        for (int probe = 0; probe < 20000; probe++)
+            MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &number, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "missing")) {
         MPI_File file;
         MPI_File_open(MPI_COMM_WORLD, "x", 0, MPI_INFO_NULL, &file);

@@ -1,0 +1,278 @@
+//! Attributes: words that a program keeps with a communicator, a datatype or a window, and functions that run when the
+//! object is copied or freed.
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::attributes::{Attributes, Key, Kind, Object, no_key};
+use crate::mpi::objects::comms::Comms;
+use crate::mpi::objects::errors::Errors;
+use crate::place::Place;
+use ::mpi::envelope::TAG_UB;
+
+/// What goes on when attributes are gone.
+type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>) -> Answer + Send>;
+/// What goes on when attributes are copied, or one could not be.
+type Copied = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Comm_create_keyval | F::Keyval_create => {
+            create_key(&mut client.attributes, asked, Kind::Comm)
+        }
+        F::Type_create_keyval => create_key(&mut client.attributes, asked, Kind::Type),
+        F::Win_create_keyval => create_key(&mut client.attributes, asked, Kind::Win),
+        F::Comm_free_keyval | F::Keyval_free => free_key(&mut client.attributes, asked, Kind::Comm),
+        F::Type_free_keyval => free_key(&mut client.attributes, asked, Kind::Type),
+        F::Win_free_keyval => free_key(&mut client.attributes, asked, Kind::Win),
+        F::Comm_set_attr | F::Attr_put => set_attribute(client, asked, Kind::Comm),
+        F::Type_set_attr => set_attribute(client, asked, Kind::Type),
+        F::Win_set_attr => set_attribute(client, asked, Kind::Win),
+        F::Comm_get_attr | F::Attr_get => get_attribute(client, asked, Kind::Comm),
+        F::Type_get_attr => get_attribute(client, asked, Kind::Type),
+        F::Win_get_attr => get_attribute(client, asked, Kind::Win),
+        F::Comm_delete_attr | F::Attr_delete => remove_attribute(client, asked, Kind::Comm),
+        F::Type_delete_attr => remove_attribute(client, asked, Kind::Type),
+        F::Win_delete_attr => remove_attribute(client, asked, Kind::Win),
+        _ => return None,
+    })
+}
+
+fn create_key(attributes: &mut Attributes, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let functions = [0, 1].map(|at| asked.word(at));
+    let number = attributes.create(kind, functions, asked.word(3));
+    asked.put_int(2, number);
+    done()
+}
+
+fn free_key(attributes: &mut Attributes, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let address = asked.word(0);
+    let bytes = asked.bytes(address, 4)?;
+    attributes.free(kind, i32::from_ne_bytes(std::array::from_fn(|at| bytes[at])))?;
+    asked.put_int(0, mpi5::KEYVAL_INVALID);
+    done()
+}
+
+/// The object that argument 0 names.
+fn object(client: &mut Client, asked: &Asked<'_>, kind: Kind) -> Result<Object, Fault> {
+    let handle = asked.word(0);
+    match kind {
+        Kind::Comm => drop(client.comm(handle)?),
+        Kind::Type => drop(client.types.tree(handle)?),
+        Kind::Win => drop(client.win(handle)?),
+    }
+    Ok((kind, handle))
+}
+
+fn set_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number, value) = (object(client, asked, kind)?, asked.int(1), asked.word(2));
+    let key = client.attributes.key(kind, number)?;
+    let set = move |client: &mut Client, _: &mut Asked<'_>| {
+        client.attributes.set(object, number, value);
+        done()
+    };
+    match client.attributes.value(object, number) {
+        Some(old) => run_delete(client, asked, (object, number, key), old, Box::new(set)),
+        None if key.is_freed => Err(no_key(number)),
+        None => set(client, asked),
+    }
+}
+
+fn get_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number) = (object(client, asked, kind)?, asked.int(1));
+    let value = match kind {
+        Kind::Comm if predefined_value(&client.errors, &client.comms, number).is_some() => {
+            let value = |key| predefined_value(&client.errors, &client.comms, key);
+            Some(client.attributes.predefined(asked.place, number, value)?)
+        }
+        Kind::Win if (mpi5::WIN_BASE..=mpi5::WIN_MODEL).contains(&number) => {
+            Some(predefined_of_window(client, asked.place, object.1, number)?)
+        }
+        Kind::Comm | Kind::Type | Kind::Win => {
+            client.attributes.key(kind, number)?;
+            client.attributes.value(object, number)
+        }
+    };
+    if let Some(value) = value {
+        asked.put_word(2, value);
+    }
+    asked.put_flag(3, value.is_some());
+    done()
+}
+
+fn remove_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number) = (object(client, asked, kind)?, asked.int(1));
+    client.attributes.key(kind, number)?;
+    if client.attributes.value(object, number).is_none() {
+        let why = format!("the object has no attribute under key {number}");
+        return Err(Fault::new(mpi5::ERR_KEYVAL, why));
+    }
+    delete_attribute(client, asked, object, number, Box::new(|_, _| done()))
+}
+
+/// An attribute goes, unless its delete function refuses.
+fn delete_attribute(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    object: Object,
+    number: i32,
+    then: Then,
+) -> Answer {
+    let gone: Then = Box::new(move |client, asked| {
+        client.attributes.remove(object, number);
+        then(client, asked)
+    });
+    let known = client.attributes.known(number).zip(client.attributes.value(object, number));
+    match known {
+        Some((key, value)) => run_delete(client, asked, (object, number, key), value, gone),
+        None => gone(client, asked),
+    }
+}
+
+/// An object is about to be freed: all its attributes go, the last set first.
+pub(super) fn delete_all(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    object: Object,
+    then: Then,
+) -> Answer {
+    if let Some((number, _)) = client.attributes.all(object).last().copied() {
+        let rest: Then = Box::new(move |client, asked| delete_all(client, asked, object, then));
+        return delete_attribute(client, asked, object, number, rest);
+    }
+    if let (Kind::Win, handle) = object {
+        client.attributes.forget_window(asked.place, handle);
+    }
+    then(client, asked)
+}
+
+fn run_delete(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    (object, number, key): (Object, i32, Key),
+    value: u64,
+    then: Then,
+) -> Answer {
+    // MPI_NULL_DELETE_FN is 0.
+    if key.delete == 0 {
+        return then(client, asked);
+    }
+    let words = [object.1, word(number), value, key.extra, 0, 0];
+    Ok(Step::calls_back(client, key.delete, words, move |client, asked, result| {
+        refused(result, "the delete function of an attribute")?;
+        then(client, asked)
+    }))
+}
+
+/// An object is a copy of another one: it gets the attributes that their copy functions let pass. `then` learns
+/// whether one has refused.
+pub(super) fn copy(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    (kind, old): Object,
+    new: u64,
+    then: Copied,
+) -> Answer {
+    let all = client.attributes.all((kind, old)).to_vec();
+    copy_rest(client, asked, (kind, old), new, all.into_iter(), then)
+}
+
+fn copy_rest(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    (kind, old): Object,
+    new: u64,
+    mut rest: std::vec::IntoIter<(i32, u64)>,
+    then: Copied,
+) -> Answer {
+    for (number, value) in rest.by_ref() {
+        let key = match client.attributes.key(kind, number) {
+            Ok(key) => key,
+            Err(fault) => return then(client, asked, Err(fault)),
+        };
+        match key.copy {
+            mpi5::NULL_COPY_FN => {}
+            mpi5::DUP_FN => client.attributes.set((kind, new), number, value),
+            function => {
+                // The function may call MPI, which may need such memory, too.
+                let room = asked.place.process.allocate(16)?;
+                asked.place.process.put(room, &[0; 16]);
+                let words = [old, word(number), key.extra, value, room, room + 8];
+                return Ok(Step::calls_back(
+                    client,
+                    function,
+                    words,
+                    move |client, asked, result| {
+                        let copied = copied_value(asked.place, room, result);
+                        asked.place.process.free(room);
+                        match copied {
+                            Ok(value) => {
+                                if let Some(value) = value {
+                                    client.attributes.set((kind, new), number, value);
+                                }
+                                copy_rest(client, asked, (kind, old), new, rest, then)
+                            }
+                            Err(fault) => then(client, asked, Err(fault)),
+                        }
+                    },
+                ));
+            }
+        }
+    }
+    then(client, asked, Ok(()))
+}
+
+/// What a copy function has left in memory: the value, where it lets the attribute pass.
+fn copied_value(place: &mut Place, room: u64, result: u64) -> Result<Option<u64>, Fault> {
+    refused(result, "the copy function of an attribute")?;
+    let mut bytes = [0; 16];
+    place.process.read(room, &mut bytes)?;
+    let copied = u64::from_ne_bytes(std::array::from_fn(|at| bytes[at]));
+    let is_copied = bytes[8..12] != [0; 4];
+    Ok(is_copied.then_some(copied))
+}
+
+/// The value of a predefined attribute.
+fn predefined_value(errors: &Errors, comms: &Comms, key: i32) -> Option<i32> {
+    Some(match key {
+        mpi5::TAG_UB => TAG_UB,
+        mpi5::IO => mpi5::ANY_SOURCE,
+        mpi5::HOST => mpi5::PROC_NULL,
+        mpi5::WTIME_IS_GLOBAL => 1,
+        mpi5::APPNUM => 0,
+        mpi5::LASTUSEDCODE => errors.last_code(),
+        mpi5::UNIVERSE_SIZE => comms.universe().cast_signed(),
+        _ => return None,
+    })
+}
+
+/// What a predefined attribute of a window says: where it begins, or where the process has its size and so on.
+fn predefined_of_window(
+    client: &mut Client,
+    place: &mut Place,
+    handle: u64,
+    key: i32,
+) -> Result<u64, Fault> {
+    let window = client.win(handle)?;
+    if key == mpi5::WIN_BASE {
+        return Ok(window.base);
+    }
+    let says = (window.bytes, window.unit, window.flavor);
+    client.attributes.predefined_of_window(place, (handle, key), says)
+}
+
+fn word(int: i32) -> u64 {
+    i64::from(int).cast_unsigned()
+}
+
+/// The error that a function of the program returns is that of the function of MPI.
+#[allow(clippy::cast_possible_truncation, reason = "an int is the low half of its word")]
+fn refused(result: u64, who: &str) -> Result<(), Fault> {
+    match result.cast_signed() as i32 {
+        mpi5::SUCCESS => Ok(()),
+        code => Err(Fault::new(code, format!("{who} returns error {code}"))),
+    }
+}

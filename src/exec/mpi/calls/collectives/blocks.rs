@@ -1,0 +1,155 @@
+//! A buffer with a block for each rank.
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::data::{Data, Held, elements};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::types::Types;
+use protocols::collectives::{Block, Blocks};
+use protocols::space::{Region, Space};
+
+/// The buffer, its blocks, and what is held for it.
+pub(super) struct Part {
+    pub(super) region: Region,
+    pub(super) blocks: Blocks,
+    pub(super) held: Option<Held>,
+}
+
+impl Part {
+    /// Its buffer and its blocks; what is held for it is handed on.
+    pub(super) fn taken(self, all: &mut Vec<Held>) -> (Region, Blocks) {
+        all.extend(self.held);
+        (self.region, self.blocks)
+    }
+}
+
+/// A count: 0 or more.
+pub(super) fn natural(count: i64) -> Result<u64, Fault> {
+    u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
+}
+
+/// As many elements of a datatype for each of so many ranks, one after the other.
+pub(super) fn equal(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    [address, count, datatype]: [usize; 3],
+    ranks: u32,
+    rw: (bool, bool),
+) -> Result<Part, Fault> {
+    let (address, count, datatype) =
+        (asked.word(address), asked.count(count)?, asked.word(datatype));
+    let data = types.data(address, count * u64::from(ranks), datatype)?;
+    let length = types.tree(datatype)?.size() * count;
+    let (buffer, held) = data.in_one_piece(asked.place, rw)?;
+    let region = Region::new(Space::User(buffer.id), buffer.bytes);
+    Ok(Part { region, blocks: Blocks::Equal(length), held })
+}
+
+/// For each of so many ranks its own number of elements, at its own displacement.
+pub(super) fn listed(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    [address, counts, displacements, datatype]: [usize; 4],
+    ranks: u32,
+    rw: (bool, bool),
+) -> Result<Part, Fault> {
+    let (first, ranks) = (asked.word(address), ranks as usize);
+    let counts = asked.counts(counts, ranks)?;
+    let displacements = asked.counts(displacements, ranks)?;
+    let tree = types.committed(asked.word(datatype))?;
+    let mut parts = Vec::with_capacity(ranks);
+    for (count, displacement) in counts.into_iter().zip(displacements) {
+        let at = first.wrapping_add_signed(displacement.wrapping_mul(tree.extent()));
+        parts.push(elements(at, natural(count)?, tree)?);
+    }
+    Ok(part(asked, parts, rw)?)
+}
+
+/// For each of so many ranks its own number of elements of its own datatype, at its own displacement in bytes.
+pub(super) fn of_types(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    [address, counts, displacements, datatypes]: [usize; 4],
+    ranks: u32,
+    rw: (bool, bool),
+) -> Result<Part, Fault> {
+    let displacements = asked.counts(displacements, ranks as usize)?;
+    of_types_from(types, asked, [address, counts, datatypes], displacements, rw)
+}
+
+/// As [`of_types`], with displacements that are addresses in all forms of the function.
+pub(super) fn of_types_at(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    [address, counts, displacements, datatypes]: [usize; 4],
+    ranks: u32,
+    rw: (bool, bool),
+) -> Result<Part, Fault> {
+    let displacements = asked.longs(displacements, ranks as usize)?;
+    of_types_from(types, asked, [address, counts, datatypes], displacements, rw)
+}
+
+fn of_types_from(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    [address, counts, datatypes]: [usize; 3],
+    displacements: Vec<i64>,
+    rw: (bool, bool),
+) -> Result<Part, Fault> {
+    let (first, ranks) = (asked.word(address), displacements.len());
+    let counts = asked.counts(counts, ranks)?;
+    let datatypes = asked.words(datatypes, ranks)?;
+    let mut parts = Vec::with_capacity(ranks);
+    for ((count, displacement), datatype) in counts.into_iter().zip(displacements).zip(datatypes) {
+        let at = first.wrapping_add_signed(displacement);
+        parts.push(match natural(count)? {
+            0 => Data::Plain { address: at, bytes: 0 },
+            count => elements(at, count, types.committed(datatype)?)?,
+        });
+    }
+    Ok(part(asked, parts, rw)?)
+}
+
+/// One buffer of these parts: the program's own, where each is one run of bytes.
+fn part(
+    asked: &mut Asked<'_>,
+    parts: Vec<Data>,
+    (is_read, is_written): (bool, bool),
+) -> Result<Part, crate::ranks::RankError> {
+    let plain: Option<Vec<(u64, u64)>> = parts
+        .iter()
+        .map(|part| match part {
+            Data::Plain { address, bytes } => Some((*address, *bytes)),
+            Data::Pieces { .. } => None,
+        })
+        .collect();
+    if let Some(plain) = plain {
+        let with_data = || plain.iter().filter(|(_, bytes)| *bytes > 0);
+        let first = with_data().map(|(address, _)| *address).min().unwrap_or_default();
+        let end = with_data().map(|(address, bytes)| address + bytes).max().unwrap_or_default();
+        let block = |(address, len): &(u64, u64)| match *len {
+            0 => Block::default(),
+            len => Block { offset: address - first, len },
+        };
+        let blocks = Blocks::List(plain.iter().map(block).collect());
+        let buffer = asked.place.buffer(first, end - first);
+        let region = Region::new(Space::User(buffer.id), buffer.bytes);
+        return Ok(Part { region, blocks, held: None });
+    }
+    let lengths: Vec<u64> = parts.iter().map(Data::bytes).collect();
+    let blocks = Blocks::packed(&lengths);
+    let total = lengths.iter().sum();
+    let mut at = 0;
+    let mut places = Vec::with_capacity(parts.len());
+    for part in parts {
+        let bytes = part.bytes();
+        places.push((at, part));
+        at += bytes;
+    }
+    let wanted = |wanted: bool| if wanted { places.clone() } else { Vec::new() };
+    let buffer = asked.place.hold(total);
+    let held = Held { buffer, goes: wanted(is_written), comes: wanted(is_read) };
+    held.fill(asked.place)?;
+    let region = Region::new(Space::User(buffer.id), total);
+    Ok(Part { region, blocks, held: Some(held) })
+}

@@ -1,0 +1,148 @@
+//! Errors: what becomes of them, and the handlers that programs give to objects.
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::errors::Errors;
+
+/// What becomes of an error: that of its object's handler.
+pub(super) fn handled(client: &mut Client, asked: &mut Asked<'_>, answer: Answer) -> Answer {
+    match answer {
+        Err(Fault::Error { class, why }) => raise(client, asked, class, why),
+        other => other,
+    }
+}
+
+fn raise(client: &mut Client, asked: &mut Asked<'_>, class: i32, why: String) -> Answer {
+    let object = client.errors.object();
+    let handler = client.errors.handler(object);
+    let function = client.errors.function(handler);
+    if handler != mpi5::ERRORS_RETURN && function.is_none() {
+        return Err(Fault::Error { class, why });
+    }
+    note_refusal(client, asked, class, &why);
+    if let Some(function) = function {
+        call_handler(client, asked, function, object, class)?;
+    }
+    Ok(Step::Returns(i64::from(class).cast_unsigned()))
+}
+
+/// What the simulator does not carry the program may take for an error of its own: its end shall name it.
+fn note_refusal(client: &mut Client, asked: &Asked<'_>, class: i32, why: &str) {
+    if class == mpi5::ERR_UNSUPPORTED_OPERATION && client.refusal.is_none() {
+        client.refusal = Some(format!("{}: {why}", asked.function.name()));
+    }
+}
+
+/// The process runs an error handler, on an object and a code that it can change.
+fn call_handler(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    function: u64,
+    object: u64,
+    code: i32,
+) -> Result<(), Fault> {
+    let room = asked.place.room(16)?;
+    asked.place.process.put(room, &object.to_ne_bytes());
+    asked.place.process.put(room + 8, &code.to_ne_bytes());
+    client.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Comm_create_errhandler
+        | F::Session_create_errhandler
+        | F::Win_create_errhandler
+        | F::File_create_errhandler => {
+            let handler = client.errors.add_handler(asked.word(0));
+            asked.put_word(1, handler);
+            done()
+        }
+        F::Errhandler_free => {
+            // Objects that have it go on having it: the function stays known.
+            asked.put_word(0, mpi5::ERRHANDLER_NULL);
+            done()
+        }
+        F::Comm_set_errhandler | F::Session_set_errhandler | F::Win_set_errhandler => {
+            object(client, asked).and_then(|()| set_handler(&mut client.errors, asked))
+        }
+        F::Comm_get_errhandler | F::Session_get_errhandler | F::Win_get_errhandler => {
+            object(client, asked).and_then(|()| get_handler(&client.errors, asked))
+        }
+        F::Comm_call_errhandler | F::Session_call_errhandler | F::Win_call_errhandler => {
+            object(client, asked).and_then(|()| called_handler(client, asked))
+        }
+        F::Error_class => {
+            asked.put_int(1, client.errors.class(asked.int(0)));
+            done()
+        }
+        F::Error_string => {
+            let text = client.errors.text(asked.int(0));
+            asked.put_text(1, &text, 512);
+            done()
+        }
+        F::Add_error_class => {
+            let class = client.errors.add(None);
+            asked.put_int(0, class);
+            done()
+        }
+        F::Add_error_code => {
+            let code = client.errors.add(Some(asked.int(0)));
+            asked.put_int(1, code);
+            done()
+        }
+        F::Add_error_string => asked.text(1).and_then(|text| {
+            client.errors.set_text(asked.int(0), text)?;
+            done()
+        }),
+        F::Remove_error_class | F::Remove_error_code => {
+            client.errors.remove(asked.int(0)).and_then(|()| done())
+        }
+        F::Remove_error_string => {
+            client.errors.set_text(asked.int(0), String::new()).and_then(|()| done())
+        }
+        _ => return None,
+    })
+}
+
+/// The object that argument 0 names: errors are about it from now on.
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+fn object(client: &mut Client, asked: &Asked<'_>) -> Result<(), Fault> {
+    use mpi5::Function as F;
+    let handle = asked.word(0);
+    match asked.function {
+        F::Session_set_errhandler | F::Session_get_errhandler | F::Session_call_errhandler => {
+            client.session(handle)
+        }
+        F::Win_set_errhandler | F::Win_get_errhandler | F::Win_call_errhandler => {
+            client.win(handle).map(drop)
+        }
+        _ => client.comm(handle).map(drop),
+    }
+}
+
+fn set_handler(errors: &mut Errors, asked: &Asked<'_>) -> Answer {
+    errors.set_handler(asked.word(0), asked.word(1))?;
+    done()
+}
+
+fn get_handler(errors: &Errors, asked: &mut Asked<'_>) -> Answer {
+    asked.put_word(1, errors.handler(asked.word(0)));
+    done()
+}
+
+fn called_handler(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (object, code) = (asked.word(0), asked.int(1));
+    let handler = client.errors.handler(object);
+    if handler == mpi5::ERRORS_RETURN {
+        return done();
+    }
+    let Some(function) = client.errors.function(handler) else {
+        return Err(Fault::new(code, client.errors.text(code)));
+    };
+    call_handler(client, asked, function, object, code)?;
+    done()
+}

@@ -1,0 +1,117 @@
+//! Operators of reductions, and what functions of the program do to elements.
+
+use crate::functions as mpi5;
+use crate::mpi::arithmetic::{self, predefined};
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, done};
+use crate::mpi::data::elements;
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::operators::{Foreign, Made, Operators};
+use crate::place::Place;
+use ::mpi::datatype::Datatype as Tree;
+use ::mpi::operator::Side;
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Op_create => create(&mut client.operators, asked, false),
+        F::Op_create_c => create(&mut client.operators, asked, true),
+        F::Op_commutative => {
+            let handle = asked.word(0);
+            let made = client.operators.get(handle).map(|made| made.commutes);
+            match made.or_else(|| predefined(handle).map(|_| true)) {
+                Some(commutes) => {
+                    asked.put_flag(1, commutes);
+                    done()
+                }
+                None => Err(Fault::new(mpi5::ERR_OP, "it is no operator")),
+            }
+        }
+        F::Op_free => asked.at(0).and_then(|handle| {
+            client.operators.free(handle)?;
+            asked.put_word(0, mpi5::OP_NULL);
+            done()
+        }),
+        F::Reduce_local => reduce_local(client, asked),
+        _ => return None,
+    })
+}
+
+fn create(operators: &mut Operators, asked: &mut Asked<'_>, is_large: bool) -> Answer {
+    let (function, commutes) = (asked.word(0), asked.int(1) != 0);
+    let handle = operators.add(Made { function, commutes, is_large });
+    asked.put_word(2, handle);
+    done()
+}
+
+fn reduce_local(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (count, datatype) = (asked.count(2)?, asked.word(3));
+    let reduction = client.operators.reduction(&client.types, asked.word(4), datatype)?;
+    let [from, into] = [0, 1].map(|at| client.types.data(asked.word(at), count, datatype));
+    let (from, into) = (from?, into?);
+    let lower = from.gather(asked.place)?;
+    let mut result = into.gather(asked.place)?;
+    match reduction.of_a_program() {
+        Some(number) => combine(client, asked.place, number, (&lower, &mut result), Side::Before)?,
+        None => reduction.combine(&lower, &mut result, Side::Before),
+    }
+    into.scatter(asked.place, &result)?;
+    done()
+}
+
+/// Combines elements by an operator that the library does not have.
+pub(super) fn combine(
+    client: &mut Client,
+    place: &mut Place,
+    number: u16,
+    (from, into): (&[u8], &mut [u8]),
+    side: Side,
+) -> Result<(), Fault> {
+    match client.operators.foreign(number) {
+        Foreign::Known { operator, on } => {
+            arithmetic::combine(operator, on, from, into, side);
+            Ok(())
+        }
+        Foreign::Function { made, datatype, tree } => {
+            apply(client, place, made, (datatype, &tree), (from, into), side)
+        }
+    }
+}
+
+/// The process runs a function of its own on elements: `inout = in ∘ inout`, in its own memory.
+fn apply(
+    client: &mut Client,
+    place: &mut Place,
+    made: Made,
+    (datatype, tree): (u64, &Tree),
+    (from, into): (&[u8], &mut [u8]),
+    side: Side,
+) -> Result<(), Fault> {
+    let count = if tree.size() == 0 { 0 } else { into.len() as u64 / tree.size() };
+    let (lowest, highest) = tree
+        .span(count)
+        .map_err(|error| Fault::new(mpi5::ERR_COUNT, format!("elements without end: {error}")))?;
+    let extent = highest.abs_diff(lowest).next_multiple_of(64);
+    let room = place.room(2 * extent + 64)?;
+    // The first 64 bytes have the length and the datatype.
+    let first = (room + 64).wrapping_add_signed(-lowest);
+    let second = first + extent;
+    let (low, high) = match side {
+        Side::Before => (from, &*into),
+        Side::After => (&*into, from),
+    };
+    elements(first, count, tree)?.scatter(place, low)?;
+    let result = elements(second, count, tree)?;
+    result.scatter(place, high)?;
+    if made.is_large {
+        place.process.put(room, &count.to_ne_bytes());
+    } else {
+        let count = i32::try_from(count).expect("an int counts the elements");
+        place.process.put(room, &count.to_ne_bytes());
+    }
+    place.process.put(room + 8, &datatype.to_ne_bytes());
+    client.call_back(place, made.function, [first, second, room, room + 8, 0, 0])?;
+    into.copy_from_slice(&result.gather(place)?);
+    Ok(())
+}

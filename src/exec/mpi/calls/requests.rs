@@ -1,0 +1,339 @@
+//! What waits for requests, starts them and frees them.
+
+mod active;
+mod looking;
+
+use std::sync::Arc;
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::data::Held;
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::requests::{Open, Requests};
+use crate::mpi::status;
+use active::{Active, active, array, place, request};
+use protocols::arguments::Outcome;
+use protocols::asked::{Asked as Asks, OfRequest};
+use protocols::call::{Call, Reply};
+use protocols::contract::Handle;
+
+/// An operation begins with its request; `at` is the argument that gets it.
+pub(super) fn begins(
+    requests: &mut Requests,
+    asked: &mut Asked<'_>,
+    at: usize,
+    request: Handle,
+    call: Call,
+    held: Vec<Held>,
+) -> Step {
+    requests.of_mut(request).held = held;
+    asked.put_word(at, Requests::handle(request));
+    Step::waits(call)
+}
+
+/// A persistent operation is prepared.
+pub(super) fn prepares(
+    requests: &mut Requests,
+    asked: &mut Asked<'_>,
+    at: usize,
+    request: Handle,
+    call: Call,
+    held: Vec<Held>,
+) -> Step {
+    let call = Arc::new(call);
+    let open = requests.of_mut(request);
+    open.held = held;
+    open.prepared = Some(Arc::clone(&call));
+    open.is_active = false;
+    asked.put_word(at, Requests::handle(request));
+    Step::waits(Call::Prepare(call))
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Wait => wait(client, asked),
+        F::Test => test(client, asked),
+        F::Waitall => wait_all(client, asked),
+        F::Testall => test_all(client, asked),
+        F::Waitany => wait_any(client, asked),
+        F::Testany => test_any(client, asked),
+        F::Waitsome => some(client, asked, Asks::WaitSome),
+        F::Testsome => some(client, asked, Asks::TestSome),
+        F::Request_get_status => get_status(client, asked),
+        F::Request_free => free(client, asked),
+        F::Start => {
+            let address = asked.word(0);
+            start(client, asked, vec![address])
+        }
+        F::Startall => asked.length(0).and_then(|length| {
+            let array = asked.word(1);
+            start(client, asked, (0..length as u64).map(|at| array + 8 * at).collect())
+        }),
+        F::Cancel => cancel(client, asked),
+        _ => return looking::call(client, asked),
+    })
+}
+
+/// One operation has ended: its status, and its error.
+fn one_over(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    variable: u64,
+    request: Handle,
+    status: u64,
+    outcome: Outcome,
+) -> Answer {
+    client.errors.about(client.requests.of(request).comm);
+    client.requests.end(asked.place, variable, request)?;
+    status::put(asked, status, Some(outcome));
+    status::truncated(outcome)?;
+    done()
+}
+
+fn wait(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (variable, status) = (asked.word(0), asked.word(1));
+    let handle = asked.at(0)?;
+    let Some(request) = active(client, handle)? else {
+        status::put(asked, status, None);
+        return done();
+    };
+    Ok(Step::calls(Call::Wait { request }, move |client, asked, reply| {
+        let Reply::Outcome(outcome) = reply else { return done() };
+        one_over(client, asked, variable, request, status, outcome)
+    }))
+}
+
+fn test(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (variable, status) = (asked.word(0), asked.word(2));
+    let handle = asked.at(0)?;
+    let Some(request) = active(client, handle)? else {
+        status::put(asked, status, None);
+        asked.put_flag(1, true);
+        return done();
+    };
+    Ok(Step::calls(Call::Test { request }, move |client, asked, reply| {
+        let Reply::Tested(outcome) = reply else { return done() };
+        asked.put_flag(1, outcome.is_some());
+        match outcome {
+            Some(outcome) => one_over(client, asked, variable, request, status, outcome),
+            None => done(),
+        }
+    }))
+}
+
+fn get_status(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let Some(request) = active(client, asked.word(0))? else {
+        let status = asked.word(2);
+        status::put(asked, status, None);
+        asked.put_flag(1, true);
+        return done();
+    };
+    let does = OfRequest::GetStatus;
+    Ok(Step::calls(Call::OfRequest { does, request }, |_, asked, reply| {
+        let Reply::Tested(outcome) = reply else { return done() };
+        asked.put_flag(1, outcome.is_some());
+        if outcome.is_some() {
+            let status = asked.word(2);
+            status::put(asked, status, outcome);
+        }
+        done()
+    }))
+}
+
+fn wait_all(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let active = array(client, asked, 0)?;
+    if active.entries.is_empty() {
+        return all_over(client, asked, &active, &[], 2);
+    }
+    let call = Call::WaitAll { requests: active.set(), statuses: true };
+    Ok(Step::calls(call, move |client, asked, reply| {
+        let Reply::All(outcomes) = reply else { return done() };
+        all_over(client, asked, &active, &outcomes, 2)
+    }))
+}
+
+fn test_all(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let active = array(client, asked, 0)?;
+    if active.entries.is_empty() {
+        asked.put_flag(2, true);
+        return all_over(client, asked, &active, &[], 3);
+    }
+    Ok(Step::calls(Call::TestAll { requests: active.set() }, move |client, asked, reply| {
+        let Reply::AllTested(outcomes) = reply else { return done() };
+        asked.put_flag(2, outcomes.is_some());
+        match outcomes {
+            Some(outcomes) => all_over(client, asked, &active, &outcomes, 3),
+            None => done(),
+        }
+    }))
+}
+
+/// All operations of an array have ended; argument `statuses` is the array for their statuses.
+fn all_over(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    active: &Active,
+    outcomes: &[Outcome],
+    statuses: usize,
+) -> Answer {
+    let statuses = asked.word(statuses);
+    let mut of_place = vec![None; active.length];
+    let mut blamed = None;
+    for ((at, request), outcome) in active.entries.iter().zip(outcomes) {
+        of_place[*at] = Some(*outcome);
+        if status::error(Some(*outcome)) != mpi5::SUCCESS {
+            blamed.get_or_insert(client.requests.of(*request).comm);
+        }
+        client.requests.end(asked.place, active.variable(*at), *request)?;
+    }
+    for (at, outcome) in of_place.into_iter().enumerate() {
+        let to = status::of_array(statuses, at);
+        status::put(asked, to, outcome);
+        if blamed.is_some() {
+            status::put_error(asked, to, status::error(outcome));
+        }
+    }
+    in_status(client, blamed)
+}
+
+fn wait_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let active = array(client, asked, 0)?;
+    let status = asked.word(3);
+    if active.entries.is_empty() {
+        status::put(asked, status, None);
+        asked.put_int(2, mpi5::UNDEFINED);
+        return done();
+    }
+    Ok(Step::calls(Call::WaitAny { requests: active.set() }, move |client, asked, reply| {
+        let Reply::Any { index, outcome } = reply else { return done() };
+        let (at, request) = active.entries[index as usize];
+        asked.put_int(2, place(at));
+        one_over(client, asked, active.variable(at), request, status, outcome)
+    }))
+}
+
+fn test_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let active = array(client, asked, 0)?;
+    let status = asked.word(4);
+    if active.entries.is_empty() {
+        status::put(asked, status, None);
+        asked.put_int(2, mpi5::UNDEFINED);
+        asked.put_flag(3, true);
+        return done();
+    }
+    let call = Call::Ask { asks: Asks::TestAny, requests: active.set() };
+    Ok(Step::calls(call, move |client, asked, reply| {
+        let Reply::AnyTested(found) = reply else { return done() };
+        asked.put_flag(3, found.is_some());
+        let Some((index, outcome)) = found else {
+            asked.put_int(2, mpi5::UNDEFINED);
+            return done();
+        };
+        let (at, request) = active.entries[index as usize];
+        asked.put_int(2, place(at));
+        one_over(client, asked, active.variable(at), request, status, outcome)
+    }))
+}
+
+fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
+    let active = array(client, asked, 0)?;
+    if active.entries.is_empty() {
+        asked.put_int(2, mpi5::UNDEFINED);
+        return done();
+    }
+    let call = Call::Ask { asks, requests: active.set() };
+    Ok(Step::calls(call, move |client, asked, reply| {
+        let Reply::Some(ended) = reply else { return done() };
+        let statuses = asked.word(4);
+        asked.put_int(2, place(ended.len()));
+        let mut blamed = None;
+        for (index, outcome) in &ended {
+            if status::error(Some(*outcome)) != mpi5::SUCCESS {
+                let request = active.entries[*index as usize].1;
+                blamed.get_or_insert(client.requests.of(request).comm);
+            }
+        }
+        let mut places = Vec::new();
+        for (number, (index, outcome)) in ended.iter().enumerate() {
+            let (at, request) = active.entries[*index as usize];
+            places.push(place(at));
+            client.requests.end(asked.place, active.variable(at), request)?;
+            let to = status::of_array(statuses, number);
+            status::put(asked, to, Some(*outcome));
+            if blamed.is_some() {
+                status::put_error(asked, to, status::error(Some(*outcome)));
+            }
+        }
+        asked.put_ints(3, places);
+        in_status(client, blamed)
+    }))
+}
+
+fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let handle = asked.at(0)?;
+    let Some(request) = request(client, handle)? else {
+        return Err(Fault::new(mpi5::ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed"));
+    };
+    asked.put_word(0, mpi5::REQUEST_NULL);
+    let open = client.requests.of(request);
+    let is_collective =
+        open.prepared.as_deref().is_some_and(|call| matches!(call, Call::Icollective { .. }));
+    let (is_active, is_idle) = (open.is_active, !open.is_active && !is_collective);
+    if is_active && !open.held.is_empty() {
+        return Err(Fault::not_carried(
+            "the simulator does not carry the freeing of a request whose buffer lies in pieces",
+        ));
+    }
+    for held in client.requests.free(request).held {
+        asked.place.release(held.buffer);
+    }
+    if is_idle {
+        return done();
+    }
+    Ok(Step::waits(Call::OfRequest { does: OfRequest::Free, request }))
+}
+
+fn cancel(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let handle = asked.at(0)?;
+    let Some(request) = active(client, handle)? else {
+        return Err(Fault::new(mpi5::ERR_REQUEST, "no operation of the request is under way"));
+    };
+    if client.requests.of(request).is_send {
+        return Err(Fault::not_carried("the simulator does not carry the cancelling of a send"));
+    }
+    Ok(Step::waits(Call::Cancel { request }))
+}
+
+/// The operations of these variables are started one after the other.
+fn start(client: &mut Client, asked: &mut Asked<'_>, mut variables: Vec<u64>) -> Answer {
+    if variables.is_empty() {
+        return done();
+    }
+    let handle = asked.word_at(variables.remove(0))?;
+    let prepared = request(client, handle)?.map(|request| (request, client.requests.of(request)));
+    let Some((request, Open { prepared: Some(call), is_active: false, held, .. })) = prepared
+    else {
+        return Err(Fault::new(
+            mpi5::ERR_REQUEST,
+            "the request is no persistent one, or its operation is under way",
+        ));
+    };
+    for held in held {
+        held.fill(asked.place)?;
+    }
+    let operation = Arc::clone(call);
+    client.requests.of_mut(request).is_active = true;
+    Ok(Step::calls(Call::Start { request, operation }, move |client, asked, _| {
+        start(client, asked, variables)
+    }))
+}
+
+/// The error of a call about several operations of which some have ended with one.
+fn in_status(client: &mut Client, blamed: Option<u64>) -> Answer {
+    let Some(comm) = blamed else { return done() };
+    client.errors.about(comm);
+    Err(Fault::new(mpi5::ERR_IN_STATUS, "a message is longer than its buffer"))
+}

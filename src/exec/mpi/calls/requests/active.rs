@@ -1,0 +1,71 @@
+//! The requests that a call names, where an operation is under way for them.
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::Client;
+use crate::mpi::fault::Fault;
+use protocols::arguments::Requests as Set;
+use protocols::contract::Handle;
+
+/// The requests of a call that an operation is under way for.
+pub(super) struct Active {
+    /// Where the array begins.
+    array: u64,
+    /// Entries of the array.
+    pub(super) length: usize,
+    /// Place in the array, and request.
+    pub(super) entries: Vec<(usize, Handle)>,
+}
+
+impl Active {
+    /// The requests.
+    pub(super) fn set(&self) -> Set {
+        Set::List(self.entries.iter().map(|(_, request)| *request).collect())
+    }
+
+    /// Where the process has the handle of an entry.
+    pub(super) const fn variable(&self, at: usize) -> u64 {
+        self.array + 8 * at as u64
+    }
+}
+
+/// A place in an array, or a number of such.
+pub(super) fn place(at: usize) -> i32 {
+    i32::try_from(at).expect("an int counts the entries of the array")
+}
+
+/// The request of a handle; `None` of `MPI_REQUEST_NULL`.
+pub(super) fn request(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
+    if handle == mpi5::REQUEST_NULL {
+        return Ok(None);
+    }
+    let Some(request) = client.requests.number(handle) else {
+        return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
+    };
+    client.errors.about(client.requests.of(request).comm);
+    Ok(Some(request))
+}
+
+/// The request of a handle, where its operation is under way.
+pub(super) fn active(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
+    let request = request(client, handle)?;
+    Ok(request.filter(|request| client.requests.of(*request).is_active))
+}
+
+/// The requests of an array whose length is argument `length`.
+pub(super) fn array(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    length: usize,
+) -> Result<Active, Fault> {
+    let array = asked.word(length + 1);
+    let length_of_array = asked.length(length)?;
+    let handles = asked.words(length + 1, length_of_array)?;
+    let mut entries = Vec::with_capacity(handles.len());
+    for (at, handle) in handles.into_iter().enumerate() {
+        if let Some(request) = active(client, handle)? {
+            entries.push((at, request));
+        }
+    }
+    Ok(Active { array, length: length_of_array, entries })
+}

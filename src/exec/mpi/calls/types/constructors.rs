@@ -1,0 +1,279 @@
+//! The constructors of datatypes.
+
+use super::super::attributes;
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, done};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::attributes::Kind;
+use crate::mpi::objects::types::{Contents, Part, Types};
+use ::mpi::datatype::{Datatype, DatatypeError, Order};
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    let types = &mut client.types;
+    Some(match asked.function {
+        F::Type_dup => dup(client, asked),
+        F::Type_contiguous => contiguous(types, asked),
+        F::Type_vector => vector(types, asked, mpi5::COMBINER_VECTOR),
+        F::Type_create_hvector => vector(types, asked, mpi5::COMBINER_HVECTOR),
+        F::Type_indexed => indexed(types, asked),
+        F::Type_create_hindexed => hindexed(types, asked),
+        F::Type_create_indexed_block => indexed_block(types, asked),
+        F::Type_create_hindexed_block => hindexed_block(types, asked),
+        F::Type_create_struct => structure(types, asked),
+        F::Type_create_subarray => subarray(types, asked),
+        F::Type_create_darray => darray(types, asked),
+        F::Type_create_resized => resized(types, asked),
+        _ => return None,
+    })
+}
+
+/// The datatype that an argument names, and what it is as a part.
+fn child(types: &Types, asked: &Asked<'_>, at: usize) -> Result<(Datatype, Part), Fault> {
+    let handle = asked.word(at);
+    Ok((types.tree(handle)?.clone(), types.part(handle)?))
+}
+
+/// A datatype is made, and argument `at` gets its handle.
+fn made(
+    types: &mut Types,
+    asked: &mut Asked<'_>,
+    at: usize,
+    tree: Result<Datatype, DatatypeError>,
+    contents: Contents,
+) -> Answer {
+    let handle = types.add(tree.map_err(wrong_type)?, contents);
+    asked.put_word(at, handle);
+    done()
+}
+
+fn dup(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let old = asked.word(0);
+    let types = &mut client.types;
+    let (tree, part) = child(types, asked, 0)?;
+    let is_committed = types.committed(old).is_ok();
+    let handle = types.add(tree, contents(mpi5::COMBINER_DUP, [], [], [part]));
+    if is_committed {
+        types.commit(handle)?;
+    }
+    let settle = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+        if let Err(fault) = copied {
+            client.types.remove(handle);
+            asked.put_word(1, mpi5::DATATYPE_NULL);
+            return Err(fault);
+        }
+        asked.put_word(1, handle);
+        done()
+    };
+    attributes::copy(client, asked, (Kind::Type, old), handle, Box::new(settle))
+}
+
+fn contiguous(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 1)?;
+    let count = asked.long(0);
+    let contents = contents(mpi5::COMBINER_CONTIGUOUS, [count], [], [part]);
+    made(types, asked, 2, Datatype::contiguous(count, &child), contents)
+}
+
+fn vector(types: &mut Types, asked: &mut Asked<'_>, combiner: i32) -> Answer {
+    let (child, part) = child(types, asked, 3)?;
+    let [count, length, stride] = [0, 1, 2].map(|at| asked.long(at));
+    if combiner == mpi5::COMBINER_VECTOR {
+        let contents = contents(combiner, [count, length, stride], [], [part]);
+        return made(types, asked, 4, Datatype::vector(count, length, stride, &child), contents);
+    }
+    let contents = contents(combiner, [count, length], [stride], [part]);
+    made(types, asked, 4, Datatype::hvector(count, length, stride, &child), contents)
+}
+
+fn indexed(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 3)?;
+    let count = asked.length(0)?;
+    let (lengths, places) = (asked.counts(1, count)?, asked.counts(2, count)?);
+    let integers = [asked.long(0)].into_iter().chain(lengths.clone()).chain(places.clone());
+    let contents = contents(mpi5::COMBINER_INDEXED, integers, [], [part]);
+    made(types, asked, 4, Datatype::indexed(&lengths, &places, &child), contents)
+}
+
+fn hindexed(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 3)?;
+    let count = asked.length(0)?;
+    let (lengths, places) = (asked.counts(1, count)?, asked.longs(2, count)?);
+    let integers = [asked.long(0)].into_iter().chain(lengths.clone());
+    let contents = contents(mpi5::COMBINER_HINDEXED, integers, places.clone(), [part]);
+    made(types, asked, 4, Datatype::hindexed(&lengths, &places, &child), contents)
+}
+
+fn indexed_block(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 3)?;
+    let (count, length) = (asked.length(0)?, asked.long(1));
+    let places = asked.counts(2, count)?;
+    let integers = [asked.long(0), length].into_iter().chain(places.clone());
+    let contents = contents(mpi5::COMBINER_INDEXED_BLOCK, integers, [], [part]);
+    made(types, asked, 4, Datatype::indexed_block(length, &places, &child), contents)
+}
+
+fn hindexed_block(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 3)?;
+    let (count, length) = (asked.length(0)?, asked.long(1));
+    let places = asked.longs(2, count)?;
+    let integers = [asked.long(0), length];
+    let contents = contents(mpi5::COMBINER_HINDEXED_BLOCK, integers, places.clone(), [part]);
+    made(types, asked, 4, Datatype::hindexed_block(length, &places, &child), contents)
+}
+
+fn structure(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let count = asked.length(0)?;
+    let (lengths, places) = (asked.counts(1, count)?, asked.longs(2, count)?);
+    let (mut children, mut parts) = (Vec::new(), Vec::new());
+    for handle in asked.words(3, count)? {
+        children.push(types.tree(handle)?.clone());
+        parts.push(types.part(handle)?);
+    }
+    let integers = [asked.long(0)].into_iter().chain(lengths.clone());
+    let contents = contents(mpi5::COMBINER_STRUCT, integers, places.clone(), parts);
+    made(types, asked, 4, Datatype::structure(&lengths, &places, &children), contents)
+}
+
+fn subarray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 5)?;
+    let dimensions = asked.length(0)?;
+    let sizes = asked.counts(1, dimensions)?;
+    let (parts, starts) = (asked.counts(2, dimensions)?, asked.counts(3, dimensions)?);
+    let order = order(asked.int(4))?;
+    let integers = [asked.long(0)]
+        .into_iter()
+        .chain(sizes.clone())
+        .chain(parts.clone())
+        .chain(starts.clone())
+        .chain([asked.long(4)]);
+    let contents = contents(mpi5::COMBINER_SUBARRAY, integers, [], [part]);
+    made(types, asked, 6, Datatype::subarray(&sizes, &parts, &starts, order, &child), contents)
+}
+
+fn resized(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 0)?;
+    let (lower, extent) = (asked.long(1), asked.long(2));
+    let contents = contents(mpi5::COMBINER_RESIZED, [], [lower, extent], [part]);
+    made(types, asked, 3, Datatype::resized(lower, extent, &child), contents)
+}
+
+fn darray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
+    let (child, part) = child(types, asked, 8)?;
+    let (size, rank, dimensions) = (asked.long(0), asked.long(1), asked.length(2)?);
+    let sizes = asked.counts(3, dimensions)?;
+    let longs = |ints: Vec<i32>| ints.into_iter().map(i64::from).collect::<Vec<_>>();
+    let distributions = longs(asked.ints(4, dimensions)?);
+    let arguments = longs(asked.ints(5, dimensions)?);
+    let grid = longs(asked.ints(6, dimensions)?);
+    let order = order(asked.int(7))?;
+    let integers = [size, rank, asked.long(2)]
+        .into_iter()
+        .chain(sizes.clone())
+        .chain(distributions.clone())
+        .chain(arguments.clone())
+        .chain(grid.clone())
+        .chain([asked.long(7)]);
+    let contents = contents(mpi5::COMBINER_DARRAY, integers, [], [part]);
+    if grid.iter().product::<i64>() != size || !(0..size).contains(&rank) {
+        let why = format!("a grid of other than {size} processes, or no rank {rank} in it");
+        return Err(Fault::new(mpi5::ERR_ARG, why));
+    }
+    let spread = Spread { sizes, distributions, arguments, grid, order };
+    let tree = spread.part_of(rank, &child)?;
+    made(types, asked, 9, Ok(tree), contents)
+}
+
+/// How an array is spread over a grid of processes.
+struct Spread {
+    sizes: Vec<i64>,
+    distributions: Vec<i64>,
+    arguments: Vec<i64>,
+    grid: Vec<i64>,
+    order: Order,
+}
+
+impl Spread {
+    /// The part of process `rank`. Source: MPI 4.0, Sec. 5.1.4.
+    fn part_of(&self, rank: i64, child: &Datatype) -> Result<Datatype, Fault> {
+        let mut places = vec![0; self.grid.len()];
+        let mut rest = rank;
+        for (place, extent) in places.iter_mut().zip(&self.grid).rev() {
+            (*place, rest) = (rest % extent, rest / extent);
+        }
+        let dimensions = 0..self.sizes.len();
+        let order: Vec<usize> = match self.order {
+            Order::Fortran => dimensions.collect(),
+            Order::C => dimensions.rev().collect(),
+        };
+        let mut tree = child.clone();
+        let mut below = child.extent();
+        for at in order {
+            tree = self.along(at, places[at], &tree, below)?;
+            below = below.checked_mul(self.sizes[at]).ok_or_else(|| {
+                Fault::new(mpi5::ERR_ARG, "the array has more bytes than an address can count")
+            })?;
+        }
+        Datatype::resized(0, below, &tree).map_err(wrong_type)
+    }
+
+    /// The part along one dimension, of elements that are `below` bytes apart.
+    fn along(&self, at: usize, place: i64, tree: &Datatype, below: i64) -> Result<Datatype, Fault> {
+        let (size, processes) = (self.sizes[at], self.grid[at]);
+        let which = i32::try_from(self.distributions[at]).unwrap_or(mpi5::UNDEFINED);
+        let is_default = self.arguments[at] == i64::from(mpi5::DISTRIBUTE_DFLT_DARG);
+        let block = match which {
+            mpi5::DISTRIBUTE_NONE => size,
+            mpi5::DISTRIBUTE_BLOCK if is_default => (size + processes - 1) / processes,
+            mpi5::DISTRIBUTE_CYCLIC if is_default => 1,
+            mpi5::DISTRIBUTE_BLOCK | mpi5::DISTRIBUTE_CYCLIC => self.arguments[at],
+            other => {
+                return Err(Fault::new(mpi5::ERR_ARG, format!("{other} is no distribution")));
+            }
+        };
+        if block < 1 || which == mpi5::DISTRIBUTE_BLOCK && block * processes < size {
+            let why = format!("blocks of {block} for {size} elements and {processes} processes");
+            return Err(Fault::new(mpi5::ERR_ARG, why));
+        }
+        let place = if which == mpi5::DISTRIBUTE_NONE { 0 } else { place };
+        let every = if which == mpi5::DISTRIBUTE_NONE { size } else { block * processes };
+        let (mut lengths, mut starts) = (Vec::new(), Vec::new());
+        let mut first = place * block;
+        while first < size {
+            lengths.push(block.min(size - first));
+            starts.push(first * below);
+            first += every;
+        }
+        // Elements of this dimension are `below` bytes apart, whatever their own extent is.
+        let one = Datatype::resized(0, below, tree).map_err(wrong_type)?;
+        Datatype::hindexed(&lengths, &starts, &one).map_err(wrong_type)
+    }
+}
+
+fn order(order: i32) -> Result<Order, Fault> {
+    match order {
+        mpi5::ORDER_C => Ok(Order::C),
+        mpi5::ORDER_FORTRAN => Ok(Order::Fortran),
+        other => Err(Fault::new(mpi5::ERR_ARG, format!("{other} is no order"))),
+    }
+}
+
+fn contents(
+    combiner: i32,
+    integers: impl IntoIterator<Item = i64>,
+    addresses: impl IntoIterator<Item = i64>,
+    types: impl IntoIterator<Item = Part>,
+) -> Contents {
+    Contents {
+        combiner,
+        integers: integers.into_iter().collect(),
+        addresses: addresses.into_iter().collect(),
+        types: types.into_iter().collect(),
+    }
+}
+
+fn wrong_type(error: DatatypeError) -> Fault {
+    Fault::new(mpi5::ERR_ARG, error.to_string())
+}

@@ -1,0 +1,392 @@
+//! Windows: memory of processes that others read and write.
+//!
+//! The library's operations reach blocks at equal distances. A target datatype that has others goes in several
+//! operations, one for each run of its bytes. What lies in pieces at the origin the simulator holds until the call that
+//! completes the operation.
+
+mod operations;
+
+use std::sync::Arc;
+
+use super::attributes;
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::attributes::Kind;
+use crate::mpi::objects::windows::Window;
+use ::mpi::envelope::Rank;
+use ::mpi::rma::synchronisation::RankSet;
+use protocols::call::{Call, Reply};
+use protocols::space::{Region, Space};
+use protocols::windows::call::{FenceAssert, Flavor, LockKind, RmaCall, Spacing, Win};
+
+/// The part of a window that a rank brings.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    base: u64,
+    bytes: i64,
+    unit: i64,
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Win_create => create(client, asked),
+        F::Win_allocate => allocate(client, asked),
+        F::Win_allocate_shared => allocate_shared(client, asked),
+        F::Win_create_dynamic => create_dynamic(client, asked),
+        F::Win_free => free(client, asked),
+        F::Win_attach => attach(client, asked),
+        F::Win_detach => detach(client, asked),
+        F::Win_shared_query => shared_query(client, asked),
+        F::Win_get_group => {
+            client.win(asked.word(0)).map(|window| Arc::clone(&window.group)).and_then(|group| {
+                let handle = client.groups.add(group);
+                asked.put_word(1, handle);
+                done()
+            })
+        }
+        F::Win_set_name => asked.text(1).and_then(|name| {
+            client.win(asked.word(0))?.name = name;
+            done()
+        }),
+        F::Win_get_name => {
+            client.win(asked.word(0)).map(|window| window.name.clone()).and_then(|name| {
+                asked.put_text(1, &name, 128);
+                done()
+            })
+        }
+        F::Win_fence => fence(client, asked),
+        F::Win_post => post_or_start(client, asked, |win, group| RmaCall::Post { win, group }),
+        F::Win_start => post_or_start(client, asked, |win, group| RmaCall::Start { win, group }),
+        F::Win_complete => synchronises(client, asked, 0, None, |win| RmaCall::Complete { win }),
+        F::Win_wait => synchronises(client, asked, 0, None, |win| RmaCall::Wait { win }),
+        F::Win_test => test(client, asked),
+        F::Win_lock => lock(client, asked),
+        F::Win_lock_all => {
+            let no_check = asked.int(0) & mpi5::MODE_NOCHECK != 0;
+            synchronises(client, asked, 1, None, |win| RmaCall::LockAll { win, no_check })
+        }
+        F::Win_unlock => targeted(client, asked, |win, target| RmaCall::Unlock { win, target }),
+        F::Win_unlock_all => synchronises(client, asked, 0, None, |win| RmaCall::UnlockAll { win }),
+        F::Win_flush => {
+            targeted(client, asked, |win, target| RmaCall::Flush { win, target, local: false })
+        }
+        F::Win_flush_local => {
+            targeted(client, asked, |win, target| RmaCall::Flush { win, target, local: true })
+        }
+        F::Win_flush_all => {
+            synchronises(client, asked, 0, None, |win| RmaCall::FlushAll { win, local: false })
+        }
+        F::Win_flush_local_all => {
+            synchronises(client, asked, 0, None, |win| RmaCall::FlushAll { win, local: true })
+        }
+        F::Win_sync => synchronises(client, asked, 0, None, |win| RmaCall::Sync { win }),
+        _ => return operations::call(client, asked),
+    })
+}
+
+/// The library makes a window over a communicator.
+fn makes(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    comm: u64,
+    (flavor, kind): (Flavor, i32),
+    part: Part,
+    settle: impl FnOnce(&mut Client, &mut Asked<'_>, Window) -> Answer + Send + 'static,
+) -> Answer {
+    let (comm, group) = {
+        let comm = client.comm(comm)?;
+        (comm.number, Arc::clone(&comm.group))
+    };
+    let Part { base, bytes, unit } = part;
+    let (Ok(size), Ok(units)) = (u64::try_from(bytes), u64::try_from(unit)) else {
+        return Err(Fault::new(mpi5::ERR_SIZE, format!("{bytes} bytes in units of {unit}")));
+    };
+    let memory = asked.place.buffer(base, size).id;
+    let win = client.windows.free();
+    let call = RmaCall::Create { win, comm, flavor, memory, bytes: size, unit: units.max(1) };
+    let window = Window {
+        number: win,
+        group,
+        flavor: kind,
+        base,
+        bytes,
+        unit,
+        mapped: None,
+        name: String::new(),
+        held: Vec::new(),
+    };
+    Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, asked, _| {
+        settle(client, asked, window)
+    }))
+}
+
+/// A window is there.
+fn made(client: &mut Client, asked: &mut Asked<'_>, at: usize, window: Window) -> Answer {
+    let handle = client.windows.add(window);
+    asked.put_word(at, handle);
+    done()
+}
+
+fn create(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let part = Part { base: asked.word(0), bytes: asked.long(1), unit: asked.long(2) };
+    let kind = (Flavor::Create, mpi5::WIN_FLAVOR_CREATE);
+    let comm = asked.word(4);
+    makes(client, asked, comm, kind, part, |client, asked, window| made(client, asked, 5, window))
+}
+
+fn allocate(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let bytes = asked.long(0);
+    let base = match u64::try_from(bytes) {
+        Ok(0) | Err(_) => 0,
+        Ok(bytes) => asked.place.process.allocate(bytes)?,
+    };
+    if base == 0 && bytes > 0 {
+        return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {bytes} bytes are left")));
+    }
+    let part = Part { base, bytes, unit: asked.long(1) };
+    let kind = (Flavor::Allocate, mpi5::WIN_FLAVOR_ALLOCATE);
+    let comm = asked.word(3);
+    makes(client, asked, comm, kind, part, |client, asked, window| {
+        asked.put_word(4, window.base);
+        made(client, asked, 5, window)
+    })
+}
+
+fn create_dynamic(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let part = Part { base: 0, bytes: 0, unit: 1 };
+    let kind = (Flavor::Dynamic, mpi5::WIN_FLAVOR_DYNAMIC);
+    let comm = asked.word(1);
+    makes(client, asked, comm, kind, part, |client, asked, window| made(client, asked, 2, window))
+}
+
+/// The library says where this rank's part lies, and how long all parts are together; then the process maps them.
+fn allocate_shared(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let part = Part { base: 0, bytes: asked.long(0), unit: asked.long(1) };
+    let kind = (Flavor::Shared(Spacing::Contiguous), mpi5::WIN_FLAVOR_SHARED);
+    let comm = asked.word(3);
+    makes(client, asked, comm, kind, part, |client, _, window| {
+        let me = window.group.rank(client.rank).expect("a rank is in its windows").0;
+        let (win, last) = (window.number, window.group.size() - 1);
+        Ok(query(win, me, move |_, _, own| {
+            Ok(query(win, last, move |client, asked, end| map(client, asked, window, own, end)))
+        }))
+    })
+}
+
+fn map(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    mut window: Window,
+    own: Region,
+    end: Region,
+) -> Answer {
+    let Space::Shared(name) = own.space else { unreachable!("a shared window is shared") };
+    let total = (end.offset + end.len).max(1);
+    let path = client.windows.exposed.share(name, total).map_err(|error| {
+        Fault::new(mpi5::ERR_NO_MEM, format!("the system shares no {total} bytes: {error}"))
+    })?;
+    let address = asked.place.process.map(&path, total)?;
+    if address == 0 {
+        return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {total} bytes can be mapped")));
+    }
+    asked.place.maps(name, address);
+    window.mapped = Some((address, total));
+    window.base = address + own.offset;
+    asked.put_word(4, window.base);
+    made(client, asked, 5, window)
+}
+
+fn shared_query(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let rank = asked.int(1);
+    let window = client.win(asked.word(0))?;
+    let (win, size) = (window.number, window.group.size());
+    let Some((address, _)) = window.mapped else {
+        return Err(Fault::new(mpi5::ERR_RMA_FLAVOR, "the window is not shared"));
+    };
+    if rank == mpi5::PROC_NULL {
+        // The first rank that has some memory.
+        return Ok(first_part(win, 0, size, address));
+    }
+    let target = window.target(rank)?;
+    Ok(query(win, target, move |client, asked, part| {
+        let unit = client.win(asked.word(0))?.unit;
+        tell_part(asked, part, unit, address);
+        done()
+    }))
+}
+
+fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let handle = asked.at(0)?;
+    let win = client.win(handle)?.number;
+    let library = move |_: &mut Client, _: &mut Asked<'_>| {
+        let call = Call::Rma(Arc::new(RmaCall::Free { win }));
+        Ok(Step::calls(call, move |client, asked, _| freed(client, asked, handle)))
+    };
+    attributes::delete_all(client, asked, (Kind::Win, handle), Box::new(library))
+}
+
+/// The library has freed a window: its memory goes, and what was kept of it.
+fn freed(client: &mut Client, asked: &mut Asked<'_>, handle: u64) -> Answer {
+    let window = client.windows.remove(handle).expect("it was found");
+    client.errors.forget(handle);
+    client.infos.forget(handle);
+    for (_, held) in window.held {
+        held.end(asked.place)?;
+    }
+    if let Some((address, bytes)) = window.mapped {
+        asked.place.process.unmap(address, bytes);
+    } else if window.flavor == mpi5::WIN_FLAVOR_ALLOCATE {
+        asked.place.process.free(window.base);
+    }
+    asked.put_word(0, mpi5::WIN_NULL);
+    done()
+}
+
+fn attach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let me = client.rank;
+    let (base, size) = (asked.word(1), asked.long(2));
+    let window = client.win(asked.word(0))?;
+    if window.flavor != mpi5::WIN_FLAVOR_DYNAMIC {
+        return Err(Fault::new(mpi5::ERR_RMA_FLAVOR, "the window is not a dynamic one"));
+    }
+    let win = window.number;
+    let Ok(bytes) = u64::try_from(size) else {
+        return Err(Fault::new(mpi5::ERR_SIZE, format!("{size} bytes")));
+    };
+    let memory = asked.place.buffer(base, bytes).id;
+    let call = RmaCall::Attach { win, memory, bytes };
+    Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, _, _| {
+        client.windows.exposed.attach(me, base, bytes, memory);
+        done()
+    }))
+}
+
+fn detach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let me = client.rank;
+    let base = asked.word(1);
+    let win = client.win(asked.word(0))?.number;
+    let Some(memory) = client.windows.exposed.detach(me, base) else {
+        return Err(Fault::new(mpi5::ERR_ARG, format!("nothing is attached at {base:#x}")));
+    };
+    Ok(Step::waits(Call::Rma(Arc::new(RmaCall::Detach { win, memory }))))
+}
+
+/// A synchronisation about a window, which is argument `at`; what is held for its operations to a target, or to
+/// all, goes where it belongs.
+fn synchronises(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    at: usize,
+    target: Option<u32>,
+    call: impl FnOnce(Win) -> RmaCall,
+) -> Answer {
+    let handle = asked.word(at);
+    let call = call(client.win(handle)?.number);
+    Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, asked, _| {
+        client.win(handle)?.complete(asked.place, target)?;
+        done()
+    }))
+}
+
+fn fence(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let asserted = asked.int(0);
+    let assert = FenceAssert {
+        no_precede: asserted & mpi5::MODE_NOPRECEDE != 0,
+        no_succeed: asserted & mpi5::MODE_NOSUCCEED != 0,
+    };
+    synchronises(client, asked, 1, None, |win| RmaCall::Fence { win, assert })
+}
+
+fn post_or_start(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    call: impl FnOnce(Win, RankSet) -> RmaCall,
+) -> Answer {
+    let group = client.groups.get(asked.word(0))?;
+    let window = client.win(asked.word(2))?;
+    let ranks = group.members().iter().map(|process| window.group.rank(*process));
+    let ranks = ranks.collect::<Option<Vec<Rank>>>().ok_or_else(|| {
+        Fault::new(mpi5::ERR_GROUP, "a process of the group is not in the window")
+    })?;
+    synchronises(client, asked, 2, None, |win| call(win, ranks.into_iter().collect()))
+}
+
+fn test(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let win = client.win(asked.word(0))?.number;
+    Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, asked, reply| {
+        asked.put_flag(1, matches!(reply, Reply::Flag(true)));
+        done()
+    }))
+}
+
+fn lock(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let kind = match asked.int(0) {
+        mpi5::LOCK_EXCLUSIVE => LockKind::Exclusive,
+        mpi5::LOCK_SHARED => LockKind::Shared,
+        other => {
+            return Err(Fault::new(mpi5::ERR_LOCKTYPE, format!("{other} is no kind of lock")));
+        }
+    };
+    let (rank, no_check) = (asked.int(1), asked.int(2) & mpi5::MODE_NOCHECK != 0);
+    let window = client.win(asked.word(3))?;
+    if rank == mpi5::PROC_NULL {
+        return done();
+    }
+    let target = window.target(rank)?;
+    synchronises(client, asked, 3, Some(target), |win| RmaCall::Lock {
+        win,
+        target,
+        kind,
+        no_check,
+    })
+}
+
+/// A synchronisation with one target.
+fn targeted(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    call: impl FnOnce(Win, u32) -> RmaCall,
+) -> Answer {
+    let rank = asked.int(0);
+    let window = client.win(asked.word(1))?;
+    if rank == mpi5::PROC_NULL {
+        return done();
+    }
+    let target = window.target(rank)?;
+    synchronises(client, asked, 1, Some(target), |win| call(win, target))
+}
+
+/// The library says where the part of a rank lies.
+fn query(
+    win: Win,
+    target: u32,
+    then: impl FnOnce(&mut Client, &mut Asked<'_>, Region) -> Answer + Send + 'static,
+) -> Step {
+    let call = Call::Rma(Arc::new(RmaCall::Query { win, target }));
+    Step::calls(call, move |client, asked, reply| {
+        let Reply::Part(part) = reply else { unreachable!("a query is answered with a part") };
+        then(client, asked, part)
+    })
+}
+
+/// The first part that has memory, from rank `from` on.
+fn first_part(win: Win, from: u32, size: u32, address: u64) -> Step {
+    query(win, from, move |client, asked, part| {
+        if part.len == 0 && from + 1 < size {
+            return Ok(first_part(win, from + 1, size, address));
+        }
+        let unit = client.win(asked.word(0))?.unit;
+        tell_part(asked, part, unit, address);
+        done()
+    })
+}
+
+fn tell_part(asked: &mut Asked<'_>, part: Region, unit: i64, address: u64) {
+    asked.put_long(2, part.len.cast_signed());
+    asked.put_count(3, Some(unit));
+    asked.put_word(4, if part.len == 0 { 0 } else { address + part.offset });
+}

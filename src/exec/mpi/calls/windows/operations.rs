@@ -1,0 +1,362 @@
+//! Operations on windows.
+
+use std::sync::Arc;
+
+use super::super::requests;
+use crate::functions as mpi5;
+use crate::mpi::arithmetic::{Element, predefined};
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::data::{Data, Held, elements};
+use crate::mpi::fault::Fault;
+use crate::mpi::objects::types::Types;
+use ::mpi::datatype::{Datatype, Rows};
+use ::mpi::operator::{Datatype as Number, Reduction};
+use ::mpi::rma::update::Effect;
+use protocols::arguments::Buffer;
+use protocols::call::Call;
+use protocols::contract::Handle;
+use protocols::space::{Region, Space};
+use protocols::windows::call::{At, Operation, RmaCall, Win, address};
+
+/// The blocks of an operation that is under way, and what becomes of each.
+struct Operate {
+    win: Win,
+    target: Option<u32>,
+    blocks: Vec<At>,
+    /// The effect of an accumulate; a put and a get have none.
+    effect: Option<Effect>,
+    origin: Option<Region>,
+    result: Option<Region>,
+}
+
+/// What all operations say of their target, in the order of MPI.
+#[derive(Clone, Copy)]
+struct Target {
+    rank: i32,
+    disp: i64,
+    count: u64,
+    datatype: u64,
+    win: u64,
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    Some(match asked.function {
+        F::Put => put_or_get(client, asked, true, None),
+        F::Get => put_or_get(client, asked, false, None),
+        F::Rput => put_or_get(client, asked, true, Some(8)),
+        F::Rget => put_or_get(client, asked, false, Some(8)),
+        F::Accumulate => accumulate(client, asked, None),
+        F::Raccumulate => accumulate(client, asked, Some(9)),
+        F::Get_accumulate => get_accumulate(client, asked, None),
+        F::Rget_accumulate => get_accumulate(client, asked, Some(12)),
+        F::Fetch_and_op => fetch_and_op(client, asked),
+        F::Compare_and_swap => compare_and_swap(client, asked),
+        _ => return None,
+    })
+}
+
+fn target(asked: &Asked<'_>, first: usize, win: usize) -> Result<Target, Fault> {
+    Ok(Target {
+        rank: asked.int(first),
+        disp: asked.long(first + 1),
+        count: asked.count(first + 2)?,
+        datatype: asked.word(first + 3),
+        win: asked.word(win),
+    })
+}
+
+fn put_or_get(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    is_put: bool,
+    request: Option<usize>,
+) -> Answer {
+    let to = target(asked, 3, 7)?;
+    client.win(to.win)?;
+    let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let (region, held) = held_region(asked, &data, (is_put, !is_put))?;
+    let blocks = blocks(client, to)?;
+    let (origin, result) = if is_put { (Some(region), None) } else { (None, Some(region)) };
+    operate(client, asked, to, blocks, (None, origin, result), held.into_iter().collect(), request)
+}
+
+fn accumulate(client: &mut Client, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
+    let to = target(asked, 3, 8)?;
+    client.win(to.win)?;
+    let effect = effect(&client.types, asked.word(7), to.datatype)?;
+    let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let (region, held) = held_region(asked, &data, (true, false))?;
+    let blocks = blocks(client, to)?;
+    let held = held.into_iter().collect();
+    operate(client, asked, to, blocks, (Some(effect), Some(region), None), held, request)
+}
+
+fn get_accumulate(client: &mut Client, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
+    let to = target(asked, 6, 11)?;
+    client.win(to.win)?;
+    let effect = effect(&client.types, asked.word(10), to.datatype)?;
+    let mut held = Vec::new();
+    let origin = if matches!(effect, Effect::NoOp(_)) {
+        None
+    } else {
+        let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+        let (region, kept) = held_region(asked, &data, (true, false))?;
+        held.extend(kept);
+        Some(region)
+    };
+    let data = client.types.data(asked.word(3), asked.count(4)?, asked.word(5))?;
+    let (result, kept) = held_region(asked, &data, (false, true))?;
+    held.extend(kept);
+    let blocks = blocks(client, to)?;
+    operate(client, asked, to, blocks, (Some(effect), origin, Some(result)), held, request)
+}
+
+fn fetch_and_op(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (datatype, win) = (asked.word(2), asked.word(6));
+    let to = Target { rank: asked.int(3), disp: asked.long(4), count: 1, datatype, win };
+    client.win(win)?;
+    let effect = effect(&client.types, asked.word(5), datatype)?;
+    let origin = match effect {
+        Effect::NoOp(_) => None,
+        Effect::Replace(_) | Effect::Reduce(_) | Effect::CompareAndSwap(_) => {
+            Some(element_at(&client.types, asked, 0, datatype)?)
+        }
+    };
+    let result = Some(element_at(&client.types, asked, 1, datatype)?);
+    let blocks = blocks(client, to)?;
+    operate(client, asked, to, blocks, (Some(effect), origin, result), Vec::new(), None)
+}
+
+fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    let (datatype, win) = (asked.word(3), asked.word(6));
+    let to = Target { rank: asked.int(4), disp: asked.long(5), count: 1, datatype, win };
+    client.win(win)?;
+    let tree = client.types.committed(datatype)?.clone();
+    let Some(Element::Number(number)) = client.types.element(datatype) else {
+        return Err(Fault::new(mpi5::ERR_TYPE, "the datatype cannot be compared and swapped"));
+    };
+    if !number.is_integer() {
+        return Err(Fault::new(mpi5::ERR_TYPE, "the datatype cannot be compared and swapped"));
+    }
+    // The operand of the library is the element that is compared, and then the new one.
+    let size = tree.size();
+    let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
+    let buffer = asked.place.hold(2 * size);
+    let held = Held { buffer, goes: Vec::new(), comes: vec![(0, compared), (size, new)] };
+    held.fill(asked.place)?;
+    let result = Some(element_at(&client.types, asked, 2, datatype)?);
+    let blocks = blocks(client, to)?;
+    let effect = Some(Effect::CompareAndSwap(number));
+    operate(client, asked, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
+}
+
+/// One element where an argument points.
+fn element_at(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    at: usize,
+    datatype: u64,
+) -> Result<Region, Fault> {
+    match elements(asked.word(at), 1, types.committed(datatype)?)? {
+        Data::Plain { address, bytes } => Ok(region(asked.place.buffer(address, bytes))),
+        Data::Pieces { .. } => {
+            Err(Fault::new(mpi5::ERR_TYPE, "an element of a named datatype is needed"))
+        }
+    }
+}
+
+/// What an operator does to the elements of a target.
+fn effect(types: &Types, operator: u64, datatype: u64) -> Result<Effect, Fault> {
+    let basic = types.basic(datatype);
+    let element = basic.and_then(|basic| types.element(basic));
+    let number = match element {
+        Some(Element::Number(number)) => number,
+        // What is only moved is moved as bytes.
+        Some(Element::Extended | Element::Complex(_) | Element::Bool | Element::Located(_))
+        | None => Number::Uint8,
+    };
+    match operator {
+        mpi5::REPLACE => return Ok(Effect::Replace(number)),
+        mpi5::NO_OP => return Ok(Effect::NoOp(number)),
+        _ => {}
+    }
+    let Some(known) = predefined(operator) else {
+        return Err(Fault::new(mpi5::ERR_OP, "accumulates take predefined operators"));
+    };
+    let is_number = matches!(element, Some(Element::Number(_)));
+    let reduction = Reduction::new(known, number).filter(|_| is_number);
+    reduction.map(Effect::Reduce).ok_or_else(|| {
+        Fault::new(
+            mpi5::ERR_OP,
+            format!("`{known}` on such elements of a window is not defined, or not carried"),
+        )
+    })
+}
+
+/// The blocks that the elements of a target take.
+fn blocks(client: &mut Client, to: Target) -> Result<Vec<At>, Fault> {
+    let tree = client.types.committed(to.datatype)?.clone();
+    let window = client.win(to.win)?;
+    if to.rank == mpi5::PROC_NULL {
+        return Ok(Vec::new());
+    }
+    let rank = window.target(to.rank)?;
+    let is_dynamic = window.flavor == mpi5::WIN_FLAVOR_DYNAMIC;
+    let process = window.group.members()[rank as usize];
+    let (disp, count) = (to.disp, to.count);
+    if disp < 0 && !is_dynamic {
+        return Err(Fault::new(mpi5::ERR_DISP, format!("a displacement of {disp}")));
+    }
+    let rows = rows_of(&tree, count)?;
+    rows.into_iter()
+        .map(|Rows { first, length, stride, count }| {
+            let blocks = u32::try_from(count)
+                .map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("{count} blocks")))?;
+            let stride = u64::try_from(stride).map_err(|_| {
+                Fault::not_carried("the simulator does not carry falling strides at a target")
+            })?;
+            if !is_dynamic {
+                let first = u64::try_from(first).map_err(|_| {
+                    Fault::new(mpi5::ERR_DISP, "the datatype begins before the displacement")
+                })?;
+                let disp = disp.cast_unsigned();
+                return Ok(At { disp, first, block: length, count: blocks, stride });
+            }
+            let start = disp.wrapping_add(first).cast_unsigned();
+            let span = stride * (count - 1) + length;
+            let found = client.windows.exposed.find(process, start, span);
+            let (memory, offset) = found.ok_or_else(|| {
+                let why = format!("rank {rank} has not attached {span} bytes at {start:#x}");
+                Fault::new(mpi5::ERR_RMA_RANGE, why)
+            })?;
+            let disp = address(memory, offset);
+            Ok(At { disp, first: 0, block: length, count: blocks, stride })
+        })
+        .collect()
+}
+
+fn operate(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    to: Target,
+    mut blocks: Vec<At>,
+    (effect, origin, result): (Option<Effect>, Option<Region>, Option<Region>),
+    held: Vec<Held>,
+    request: Option<usize>,
+) -> Answer {
+    let window = client.win(to.win)?;
+    let win = window.number;
+    let target = if to.rank == mpi5::PROC_NULL { None } else { Some(window.target(to.rank)?) };
+    if blocks.is_empty() {
+        for held in held {
+            asked.place.release(held.buffer);
+        }
+        if request.is_none() {
+            return done();
+        }
+        blocks.push(At::contiguous(0, 0));
+        let operate = Operate { win, target: None, blocks, effect, origin: None, result: None };
+        return requested(client, asked, to.win, &operate, Vec::new(), request);
+    }
+    if request.is_some() {
+        if blocks.len() > 1 {
+            return Err(Fault::not_carried(
+                "the simulator does not carry an operation with a request whose target lies in \
+                 blocks at different distances",
+            ));
+        }
+        let operate = Operate { win, target, blocks, effect, origin, result };
+        return requested(client, asked, to.win, &operate, held, request);
+    }
+    let of = target.unwrap_or_default();
+    client.win(to.win)?.held.extend(held.into_iter().map(|held| (of, held)));
+    blocks.reverse();
+    let step = Operate { win, target, blocks, effect, origin, result }.next(0);
+    Ok(step)
+}
+
+/// An operation with a request.
+fn requested(
+    client: &mut Client,
+    asked: &mut Asked<'_>,
+    win: u64,
+    operate: &Operate,
+    held: Vec<Held>,
+    request: Option<usize>,
+) -> Answer {
+    let Some(at) = request else { return done() };
+    let request = client.requests.open(win, false);
+    let call = operate.call(operate.blocks[0], 0, Some(request));
+    Ok(requests::begins(&mut client.requests, asked, at, request, call, held))
+}
+
+impl Operate {
+    /// The next block, whose bytes begin at `from` at the origin; the function returns after the last one.
+    fn next(mut self, from: u64) -> Step {
+        let Some(at) = self.blocks.pop() else { return Step::Returns(0) };
+        let call = self.call(at, from, None);
+        Step::calls(call, move |_, _, _| Ok(self.next(from + at.bytes())))
+    }
+
+    fn call(&self, at: At, from: u64, request: Option<Handle>) -> Call {
+        let Self { win, target, effect, origin, result, .. } = self;
+        let of_block = |region: Region| region.part(from, at.bytes());
+        let does = match (effect, origin, result) {
+            (None, Some(origin), _) => Operation::Put { origin: of_block(*origin) },
+            (None, None, Some(into)) => Operation::Get { into: of_block(*into) },
+            (Some(update), origin, result) => Operation::Update {
+                update: *update,
+                origin: match update {
+                    Effect::CompareAndSwap(_) => *origin,
+                    Effect::Replace(_) | Effect::NoOp(_) | Effect::Reduce(_) => {
+                        origin.map(of_block)
+                    }
+                },
+                result: result.map(of_block),
+            },
+            (None, None, None) => Operation::Put { origin: Region::new(Space::User(0), 0) },
+        };
+        let (win, target) = (*win, *target);
+        Call::Rma(Arc::new(RmaCall::Operate { win, target, at, does, request }))
+    }
+}
+
+/// Runs of equal length at equal distances that the elements of a target take, or one for each run.
+fn rows_of(tree: &Datatype, count: u64) -> Result<Vec<Rows>, Fault> {
+    let bytes = tree
+        .packed(count)
+        .map_err(|error| Fault::new(mpi5::ERR_COUNT, format!("data without end: {error}")))?;
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    if let Some(rows) = Rows::of(tree, count).filter(|rows| rows.count == 1 || rows.stride >= 0) {
+        return Ok(vec![Rows { stride: if rows.count == 1 { 0 } else { rows.stride }, ..rows }]);
+    }
+    let segments = tree
+        .segments_of(count, 0..bytes)
+        .map_err(|error| Fault::new(mpi5::ERR_TYPE, error.to_string()))?;
+    let row = |segment: ::mpi::datatype::Segment| Rows {
+        first: segment.offset,
+        length: segment.length,
+        stride: 0,
+        count: 1,
+    };
+    Ok(segments.map(row).collect())
+}
+
+/// Data as bytes one after the other.
+fn held_region(
+    asked: &mut Asked<'_>,
+    data: &Data,
+    rw: (bool, bool),
+) -> Result<(Region, Option<Held>), Fault> {
+    let (buffer, held) = data.in_one_piece(asked.place, rw)?;
+    Ok((region(buffer), held))
+}
+
+const fn region(buffer: Buffer) -> Region {
+    Region::new(Space::User(buffer.id), buffer.bytes)
+}

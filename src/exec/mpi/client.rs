@@ -1,0 +1,255 @@
+//! What MPI knows of a rank, and what comes of its calls.
+
+use std::fmt::{Debug, Formatter};
+
+use super::asked::Asked;
+use super::fault::Fault;
+use super::objects::attributes::Attributes;
+use super::objects::comms::{Comms, Communicator};
+use super::objects::errors::Errors;
+use super::objects::groups::Groups;
+use super::objects::infos::Infos;
+use super::objects::operators::Operators;
+use super::objects::requests::Requests;
+use super::objects::sessions::Sessions;
+use super::objects::topologies::Topologies;
+use super::objects::types::Types;
+use super::objects::windows::{Window, Windows};
+use crate::choose::Choose;
+use crate::exposed::Exposed;
+use crate::functions::{self as mpi5, Function};
+use crate::place::Place;
+use crate::ranks::Request;
+use crate::wire;
+use protocols::call::{Call, Reply};
+
+/// What becomes of the library's reply.
+pub type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send>;
+/// What becomes of what a function of the program returns.
+pub type Back = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send>;
+/// What comes of a call, or of a reply.
+pub type Answer = Result<Step, Fault>;
+
+/// What comes next.
+pub enum Step {
+    /// The function returns this word.
+    Returns(u64),
+    /// The library is called, and its reply goes on.
+    Calls(Call, Then),
+    /// The process calls a function of its own, which may call MPI, and what it returns goes on.
+    CallsBack {
+        /// Its address.
+        function: u64,
+        /// Its arguments.
+        words: [u64; 6],
+        /// What becomes of its result.
+        back: Back,
+    },
+    /// The function returns the time in seconds.
+    Clock,
+    /// The program is over, with the exit status that it asks for.
+    Aborts(i32),
+}
+
+impl Step {
+    /// The library is called.
+    pub(super) fn calls(
+        call: Call,
+        then: impl FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send + 'static,
+    ) -> Self {
+        Self::Calls(call, Box::new(then))
+    }
+
+    /// The process calls a function of its own; errors are about the same object afterwards.
+    pub(super) fn calls_back(
+        client: &Client,
+        function: u64,
+        words: [u64; 6],
+        back: impl FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+    ) -> Self {
+        let on = client.errors.on;
+        let back = Box::new(move |client: &mut Client, asked: &mut Asked<'_>, result| {
+            client.errors.on = on;
+            back(client, asked, result)
+        });
+        Self::CallsBack { function, words, back }
+    }
+
+    /// The library is called, and the function returns.
+    pub(super) fn waits(call: Call) -> Self {
+        Self::calls(call, |_, _, _| done())
+    }
+}
+
+impl Debug for Step {
+    fn fmt(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Returns(word) => write!(to, "returns {word}"),
+            Self::Calls(call, _) => to.debug_tuple("Calls").field(call).finish(),
+            Self::CallsBack { function, .. } => write!(to, "calls the function at {function:#x}"),
+            Self::Clock => to.write_str("returns the time"),
+            Self::Aborts(status) => write!(to, "aborts with {status}"),
+        }
+    }
+}
+
+/// The function returns `MPI_SUCCESS`.
+///
+/// # Errors
+///
+/// None.
+#[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
+pub(super) const fn done() -> Answer {
+    Ok(Step::Returns(0))
+}
+
+/// What MPI knows of one rank.
+#[derive(Debug)]
+pub struct Client {
+    /// What answers a call: functions of the program that MPI calls make some.
+    serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
+    pub(super) rank: u32,
+    pub(super) node: u32,
+    pub(super) stage: Stage,
+    /// The buffer that the program has attached for its messages: address and bytes.
+    pub(super) attached: Option<(u64, i64)>,
+    pub(super) comms: Comms,
+    pub(super) groups: Groups,
+    pub(super) types: Types,
+    pub(super) operators: Operators,
+    pub(super) requests: Requests,
+    pub(super) attributes: Attributes,
+    pub(super) infos: Infos,
+    pub(super) topologies: Topologies,
+    pub(super) sessions: Sessions,
+    /// How often the interface for tools is begun and not ended.
+    pub(super) tools: u32,
+    pub(super) windows: Windows,
+    pub(super) errors: Errors,
+    pub(super) choose: Choose,
+    /// The first function that was refused, and the program has gone on.
+    pub(super) refusal: Option<String>,
+}
+
+/// How far a rank is between `MPI_Init` and `MPI_Finalize`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stage {
+    Before,
+    Between,
+    After,
+}
+
+impl Client {
+    /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so;
+    /// `serve` answers its calls.
+    pub(super) fn served_by(
+        serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
+        (rank, size): (u32, u32),
+        node: u32,
+        exposed: &Exposed,
+        choose: Choose,
+    ) -> Self {
+        Self {
+            serve,
+            rank,
+            node,
+            stage: Stage::Before,
+            attached: None,
+            comms: Comms::new(rank, size),
+            groups: Groups::new(),
+            types: Types::new(),
+            operators: Operators::new(),
+            requests: Requests::new(),
+            attributes: Attributes::new(),
+            infos: Infos::new(size),
+            topologies: Topologies::new(),
+            sessions: Sessions::new(),
+            tools: 0,
+            windows: Windows::new(exposed),
+            errors: Errors::new(),
+            choose,
+            refusal: None,
+        }
+    }
+
+    /// The first function that was refused where the program has gone on: what follows may come of it.
+    pub fn refusal(&self) -> String {
+        let refused = self.refusal.as_ref();
+        refused.map_or_else(String::new, |refused| format!(" (it was refused before: {refused})"))
+    }
+
+    /// Whether the process owes no call of `MPI_Finalize`.
+    pub fn may_end(&self) -> bool {
+        self.stage != Stage::Between && !self.sessions.are_open()
+    }
+
+    /// The communicator of a handle: errors are about it from now on.
+    pub(super) fn comm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+        let comm = self.comms.get(handle)?;
+        self.errors.about(handle);
+        Ok(comm)
+    }
+
+    /// A communicator with one group.
+    pub(super) fn intracomm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+        let comm = self.comm(handle)?;
+        if comm.remote.is_some() {
+            return Err(Fault::new(mpi5::ERR_COMM, "it is an intercommunicator"));
+        }
+        Ok(comm)
+    }
+
+    /// The window of a handle: errors are about it from now on.
+    pub(super) fn win(&mut self, handle: u64) -> Result<&mut Window, Fault> {
+        let window = self.windows.get_mut(handle)?;
+        self.errors.about(handle);
+        Ok(window)
+    }
+
+    /// Whether a handle is that of a session: errors are about it from now on.
+    pub(super) fn session(&mut self, handle: u64) -> Result<(), Fault> {
+        self.sessions.check(handle)?;
+        self.errors.about(handle);
+        Ok(())
+    }
+
+    /// The process runs a function of its own at once, and local calls of MPI in it are answered; the result is what
+    /// it returns.
+    pub(super) fn call_back(
+        &mut self,
+        place: &mut Place,
+        function: u64,
+        words: [u64; 6],
+    ) -> Result<u64, Fault> {
+        place.process.call_back(function, words)?;
+        let on = self.errors.on;
+        let result = self.serve_callback(place);
+        self.errors.on = on;
+        result
+    }
+
+    fn serve_callback(&mut self, place: &mut Place) -> Result<u64, Fault> {
+        loop {
+            let request =
+                place.process.request()?.ok_or_else(|| place.process.ended_in_callback())?;
+            if request.function == wire::RESULT {
+                return Ok(request.word(0));
+            }
+            let answer = self.asked_in_callback(&request, place)?;
+            place.process.answer(answer)?;
+        }
+    }
+
+    /// A call from a function that is run at once (an operator, an error handler): of these the simulator carries what
+    /// is local.
+    fn asked_in_callback(&mut self, request: &Request, place: &mut Place) -> Result<u64, Fault> {
+        let function = Function::ALL.get(request.function as usize).copied();
+        let function = function.ok_or_else(|| place.process.nonsense())?;
+        match (self.serve)(self, &mut Asked::new(function, *request, place))? {
+            Step::Returns(word) => Ok(word),
+            Step::Aborts(_) | Step::Calls(..) | Step::CallsBack { .. } | Step::Clock => {
+                Err(place.process.not_in_callback(function.name()).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a function of MPI does not do what it is called for.
+
+use crate::functions as mpi5;
+use crate::ranks::RankError;
+
+/// Why a function does not do what it is called for.
+#[derive(Debug)]
+pub enum Fault {
+    /// An error of MPI.
+    Error {
+        /// Its class.
+        class: i32,
+        /// What is wrong.
+        why: String,
+    },
+    /// The process is of no use any more.
+    Lost(RankError),
+}
+
+impl Fault {
+    /// An error of this class.
+    pub(super) fn new(class: i32, why: impl Into<String>) -> Self {
+        Self::Error { class, why: why.into() }
+    }
+
+    /// What the simulator does not carry.
+    pub(super) fn not_carried(what: impl Into<String>) -> Self {
+        Self::new(mpi5::ERR_UNSUPPORTED_OPERATION, what)
+    }
+}
+
+impl From<RankError> for Fault {
+    fn from(error: RankError) -> Self {
+        Self::Lost(error)
+    }
+}

@@ -1,0 +1,132 @@
+//! Requests, by their handles, and what is held for their operations.
+//!
+//! A request of the program is one of the library's, of the same number. That of a persistent operation stays when
+//! the operation has ended; until it is started again it counts as `MPI_REQUEST_NULL` does.
+
+use std::sync::Arc;
+
+use crate::functions as mpi5;
+use crate::mpi::data::Held;
+use crate::mpi::fault::Fault;
+use crate::mpi::table::Table;
+use crate::place::Place;
+use protocols::call::Call;
+use protocols::contract::Handle;
+
+/// The open requests of a rank, and its matched messages.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    open: Table<Open>,
+    /// The communicator of each message that `MPI_Mprobe` has matched.
+    messages: Table<u64>,
+}
+
+/// A request that is open.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// The handle of the communicator or the window of its operation.
+    pub(crate) comm: u64,
+    pub(crate) is_send: bool,
+    /// The call of a persistent operation.
+    pub(crate) prepared: Option<Arc<Call>>,
+    /// Whether an operation is under way.
+    pub(crate) is_active: bool,
+    pub(crate) held: Vec<Held>,
+}
+
+/// Handles of messages are above those of requests, so that the library takes none for another.
+const MESSAGES: u32 = 1 << 24;
+
+impl Requests {
+    pub(crate) const fn new() -> Self {
+        Self { open: Table::new(2), messages: Table::new(3) }
+    }
+
+    /// A new request, of an operation over this communicator.
+    pub(crate) fn open(&mut self, comm: u64, is_send: bool) -> Handle {
+        let open = Open { comm, is_send, prepared: None, is_active: true, held: Vec::new() };
+        let handle = self.open.add(open);
+        self.number(handle).expect("it was added")
+    }
+
+    /// The request of a handle.
+    pub(crate) fn number(&self, handle: u64) -> Option<Handle> {
+        let number = self.open.number(handle)?;
+        Some(Handle(u32::try_from(number).expect("fewer than 2^32 requests")))
+    }
+
+    /// The program's handle of a request.
+    pub(crate) const fn handle(request: Handle) -> u64 {
+        Table::<Open>::handle_of(2, request.0 as u64)
+    }
+
+    /// A request that is open.
+    pub(crate) fn of(&self, request: Handle) -> &Open {
+        self.open.get(Self::handle(request)).expect("it is open")
+    }
+
+    /// A request that is open, to be changed.
+    pub(crate) fn of_mut(&mut self, request: Handle) -> &mut Open {
+        self.open.get_mut(Self::handle(request)).expect("it is open")
+    }
+
+    /// The operation of a request has ended: what was held for it goes where it belongs, and the request is gone, or
+    /// waits to be started again. The process has its handle at `variable`.
+    pub(crate) fn end(
+        &mut self,
+        place: &mut Place,
+        variable: u64,
+        request: Handle,
+    ) -> Result<(), Fault> {
+        let open = self.of_mut(request);
+        if open.prepared.is_some() {
+            open.is_active = false;
+            for held in &open.held {
+                held.empty(place)?;
+            }
+            return Ok(());
+        }
+        let open = self.open.remove(Self::handle(request)).expect("it is open");
+        place.process.put(variable, &mpi5::REQUEST_NULL.to_ne_bytes());
+        for held in open.held {
+            held.end(place)?;
+        }
+        Ok(())
+    }
+
+    /// The program frees a request. The library ends an operation that is under way by itself, and has its number
+    /// until then.
+    pub(crate) fn free(&mut self, request: Handle) -> Open {
+        let (handle, is_active) = (Self::handle(request), self.of(request).is_active);
+        let all = &mut self.open;
+        let open = if is_active { all.retire(handle) } else { all.remove(handle) };
+        open.expect("it is open")
+    }
+
+    /// A message is going to be matched.
+    pub(crate) fn open_message(&mut self, comm: u64) -> Handle {
+        let handle = self.messages.add(comm);
+        let number = self.messages.number(handle).expect("it was added");
+        Handle(MESSAGES + u32::try_from(number).expect("fewer than 2^24 messages"))
+    }
+
+    /// The program's handle of a message.
+    pub(crate) const fn message_handle(message: Handle) -> u64 {
+        Table::<u64>::handle_of(3, (message.0 - MESSAGES) as u64)
+    }
+
+    /// The message of a handle, and its communicator.
+    pub(crate) fn message(&self, handle: u64) -> Result<(u64, Handle), Fault> {
+        let Some((comm, number)) = self.messages.get(handle).zip(self.messages.number(handle))
+        else {
+            return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no message")));
+        };
+        let number = u32::try_from(number).expect("fewer than 2^24 messages");
+        Ok((*comm, Handle(MESSAGES + number)))
+    }
+
+    /// A message is received.
+    pub(crate) fn close_message(&mut self, message: Handle) {
+        self.messages.remove(Self::message_handle(message));
+    }
+}

@@ -1,0 +1,69 @@
+//! `MPI_Status`: source, tag and error; behind them whether the operation was cancelled, and its bytes.
+
+use super::asked::Asked;
+use super::fault::Fault;
+use crate::functions as mpi5;
+use protocols::arguments::{Outcome, Status};
+
+/// Bytes of an `MPI_Status`.
+const SIZE: u64 = 32;
+/// Where its error begins, whether it was cancelled, and its bytes; the source begins at 0 and the tag at 4.
+pub(super) const ERROR: u64 = 8;
+pub(super) const CANCELLED: u64 = 12;
+pub(super) const COUNT: u64 = 16;
+
+/// Status number `at` of an array; of none, none.
+pub(super) const fn of_array(statuses: u64, at: usize) -> u64 {
+    if statuses == 0 { 0 } else { statuses + SIZE * at as u64 }
+}
+
+/// The error of an operation that has ended.
+pub(super) const fn error(outcome: Option<Outcome>) -> i32 {
+    match outcome {
+        Some(Outcome::Truncated(_)) => mpi5::ERR_TRUNCATE,
+        Some(Outcome::Received(_) | Outcome::Cancelled | Outcome::Sent) | None => mpi5::SUCCESS,
+    }
+}
+
+/// The error of an operation that has ended with one.
+pub(super) fn truncated(outcome: Outcome) -> Result<(), Fault> {
+    if let Outcome::Truncated(status) = outcome {
+        let why = format!("the message is longer than the {} bytes of its buffer", status.count);
+        return Err(Fault::new(mpi5::ERR_TRUNCATE, why));
+    }
+    Ok(())
+}
+
+/// Writes a status, without its error; without an outcome the empty one.
+pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
+    if to == 0 {
+        return;
+    }
+    let (status, is_cancelled) = match outcome {
+        Some(Outcome::Received(status) | Outcome::Truncated(status)) => (Some(status), false),
+        Some(Outcome::Cancelled) => (None, true),
+        Some(Outcome::Sent) | None => (None, false),
+    };
+    let source = match status {
+        Some(Status { source: Some(rank), .. }) => rank.0.cast_signed(),
+        Some(Status { source: None, .. }) => mpi5::PROC_NULL,
+        None => mpi5::ANY_SOURCE,
+    };
+    let tag = status.and_then(|status| status.tag).unwrap_or(mpi5::ANY_TAG);
+    let count = status.map_or(0, |status| status.count);
+    let mut head = [0; 8];
+    head[..4].copy_from_slice(&source.to_ne_bytes());
+    head[4..].copy_from_slice(&tag.to_ne_bytes());
+    let mut rest = [0; 12];
+    rest[..4].copy_from_slice(&i32::from(is_cancelled).to_ne_bytes());
+    rest[4..].copy_from_slice(&count.to_ne_bytes());
+    asked.place.process.put(to, &head);
+    asked.place.process.put(to + CANCELLED, &rest);
+}
+
+/// Writes the error of a status.
+pub(super) fn put_error(asked: &mut Asked<'_>, to: u64, error: i32) {
+    if to != 0 {
+        asked.place.process.put(to + ERROR, &error.to_ne_bytes());
+    }
+}
