@@ -66,6 +66,10 @@ const SCHEMA: u32 = 1;
 
 impl Recording {
     /// What these ranks have computed.
+    ///
+    /// # Panics
+    ///
+    /// With 65,536 different functions: MPI has fewer.
     pub fn new(command: Vec<String>, ranks: Vec<Vec<Call>>) -> Self {
         let mut functions: Vec<String> = Vec::new();
         let mut number = |function: Function| {

@@ -192,11 +192,12 @@ impl Lines {
             To::File(file) => file.write_all(lines),
             To::Nothing => Ok(()),
         };
-        written.or_else(|error| match error.kind() {
-            // A reader that has gone wants no more of them.
-            io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(error),
-        })
+        // A reader that has gone wants no more of them.
+        written.or_else(
+            |error| {
+                if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+            },
+        )
     }
 }
 

@@ -60,7 +60,7 @@ impl RealProgram {
 
     fn advanced(&self, member: &mut Member, reply: Option<Reply>) -> Result<Next<Call>, Fault> {
         let mut next = if let Some(time) = member.time.take() {
-            self.returns(member, seconds(time).to_bits())?
+            returns(member, seconds(time).to_bits())?
         } else if let Some(reply) = reply
             && let Member { client, place, inside: Some(inside), .. } = member
             && let Some(then) = inside.then.take()
@@ -128,23 +128,11 @@ impl RealProgram {
         self.stepped(member, step)
     }
 
-    /// The call returns this word, and the process computes.
-    fn returns(&self, member: &mut Member, word: u64) -> Result<Option<Next<Call>>, Fault> {
-        let function = member.inside.as_ref().expect("the process is in a call").function;
-        let computes = member.computing.returns(function);
-        member.computes = computes.map_err(|why| Fault::Error { class: ERR_OTHER, why })?;
-        member.place.process.answer(word)?;
-        let begins = matches!(function, Function::Init | Function::Init_thread);
-        let ends = function == Function::Finalize;
-        let mark = if begins { Some(START) } else { ends.then_some(END) };
-        Ok(mark.map(Next::Mark))
-    }
-
     /// What a step of the call leads to; `None` where the process goes on.
     fn stepped(&self, member: &mut Member, step: Step) -> Result<Option<Next<Call>>, Fault> {
         let inside = member.inside.as_mut().expect("the process is in a call");
         Ok(match step {
-            Step::Returns(word) => self.returns(member, word)?,
+            Step::Returns(word) => returns(member, word)?,
             Step::Calls(call, then) => {
                 inside.then = Some(then);
                 Some(Next::Call(call))
@@ -167,6 +155,18 @@ impl RealProgram {
             }
         })
     }
+}
+
+/// The call returns this word, and the process computes.
+fn returns(member: &mut Member, word: u64) -> Result<Option<Next<Call>>, Fault> {
+    let function = member.inside.as_ref().expect("the process is in a call").function;
+    let computes = member.computing.returns(function);
+    member.computes = computes.map_err(|why| Fault::Error { class: ERR_OTHER, why })?;
+    member.place.process.answer(word)?;
+    let begins = matches!(function, Function::Init | Function::Init_thread);
+    let ends = function == Function::Finalize;
+    let mark = if begins { Some(START) } else { ends.then_some(END) };
+    Ok(mark.map(Next::Mark))
 }
 
 fn over(member: &mut Member) -> Next<Call> {

@@ -55,11 +55,6 @@ impl Job {
     pub(super) fn vci_of_window(&self, window: u32) -> Lane {
         self.vcis.of_number(self.begins_with() + window)
     }
-
-    /// The way to a process on VCIs of one number.
-    pub(super) fn on_vci(&self, peer: Process, vci: Lane) -> Route {
-        Route { peer, own: vci, remote: vci }
-    }
 }
 
 #[cfg(feature = "mutants")]
@@ -69,4 +64,9 @@ impl Job {
         let remote = self.vcis.of_number(u32::from(route.remote.0) + route.peer.0);
         Route { remote, ..route }
     }
+}
+
+/// The way to a process on VCIs of one number.
+pub(super) fn on_vci(peer: Process, vci: Lane) -> Route {
+    Route { peer, own: vci, remote: vci }
 }

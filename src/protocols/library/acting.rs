@@ -92,12 +92,6 @@ impl Acting {
         let call = call.begun();
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
         match call {
-            Call::Init
-            | Call::ReduceLocal(_)
-            | Call::AttachBuffer { .. }
-            | Call::FreeEndpoint { .. }
-            | Call::Attach { .. }
-            | Call::CreateEndpoints { .. } => Caller::Process,
             Call::Rma(call) if by_vci => match **call {
                 // Their words go over a communicator and over the window.
                 RmaCall::Create { comm, .. } => across(member(comm)),
@@ -126,10 +120,8 @@ impl Acting {
                     window(call.win()).map_or(Caller::Process, vci)
                 }
             },
-            Call::Rma(_) => Caller::Process,
             // They end with requests of any communicator.
             Call::Finalize | Call::DetachBuffer if by_vci => Caller::Several(Lane(0)),
-            Call::Finalize | Call::DetachBuffer => Caller::Process,
             Call::Communicators(of) if by_vci => match of {
                 // Its leaders talk in another communicator, too.
                 CommCall::Intercomm { .. } | CommCall::Couple { .. } => across(member(of.comm())),
@@ -148,7 +140,16 @@ impl Acting {
                 call.comm().map_or(Caller::Process, member)
             }
             Call::OfPartitions { request: handle, .. } if by_vci => request(Key::User(*handle)),
-            Call::Communicators(_)
+            Call::Init
+            | Call::Finalize
+            | Call::ReduceLocal(_)
+            | Call::AttachBuffer { .. }
+            | Call::DetachBuffer
+            | Call::FreeEndpoint { .. }
+            | Call::Attach { .. }
+            | Call::CreateEndpoints { .. }
+            | Call::Rma(_)
+            | Call::Communicators(_)
             | Call::Prepare(_)
             | Call::Start { .. }
             | Call::Partitioned(_)

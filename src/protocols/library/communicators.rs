@@ -26,6 +26,7 @@ use crate::call::{Call, Comm};
 use crate::collectives::Between;
 use crate::contract::Lane;
 use crate::rma::call::Win;
+use crate::vcis::on_vci;
 use mpi::communicator::{Communicator, Comparison};
 use mpi::envelope::{Context, Rank, Selection};
 use mpi::group::Group;
@@ -263,7 +264,7 @@ impl Communicators {
         if !site.job.vcis.are_several() {
             return Self::plain_route(site, peer);
         }
-        let route = site.job.on_vci(Process(peer), site.job.vci(context));
+        let route = on_vci(Process(peer), site.job.vci(context));
         #[cfg(feature = "mutants")]
         if site.job.has(crate::mutant::Mutant::HashesByRank) {
             return site.job.hashed_by_rank(route);

@@ -11,6 +11,7 @@ use crate::contract::{Action, Handle, Process, Region, Route, Space, Step, Threa
 use crate::job::Job;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use crate::vcis::on_vci;
 use crate::wire::{LibraryAction, Packet};
 use mpi::envelope::Context;
 use mpi::observation::{Observation, WindowFact};
@@ -139,7 +140,7 @@ impl<'a> Port<'a> {
                 Scope::Comm(context) => self.job.vci(Context(context)),
                 Scope::Window(window) => self.job.vci_of_window(window),
             };
-            self.job.on_vci(to, vci)
+            on_vci(to, vci)
         } else {
             Route::to(to)
         };
@@ -150,7 +151,7 @@ impl<'a> Port<'a> {
     fn route(&self, window: &Window, rank: u32) -> Route {
         let peer = window.members[rank as usize];
         if self.job.vcis.are_several() {
-            return self.job.on_vci(peer, self.job.vci_of_window(window.id));
+            return on_vci(peer, self.job.vci_of_window(window.id));
         }
         Route::to(peer)
     }
