@@ -278,6 +278,18 @@ impl ProcessMemory for JobMemory {
         self.noted(process, result);
     }
 
+    fn gather(&self, process: Process, space: Space, pieces: &[(u64, u64)], into: &mut [u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.gather(space, pieces, into);
+        self.noted(process, result);
+    }
+
+    fn scatter(&self, process: Process, space: Space, pieces: &[(u64, u64)], bytes: &[u8]) {
+        let process = space.root().unwrap_or(process);
+        let result = self.0.member(process.0).place.scatter(space, pieces, bytes);
+        self.noted(process, result);
+    }
+
     fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side) {
         let mut member = self.0.member(process.0);
         let Member { client, place, .. } = &mut *member;

@@ -170,4 +170,56 @@ impl Place {
         self.held_by(space)[start..start + bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
+
+    /// Where the program has pieces of a space.
+    fn pieces(&self, space: Space, pieces: &[(u64, u64)]) -> Option<Vec<(u64, u64)>> {
+        let start = self.located(space, 0)?;
+        Some(pieces.iter().map(|(at, length)| (start.wrapping_add(*at), *length)).collect())
+    }
+
+    /// Reads pieces of a space one after the other: offset and bytes of each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn gather(
+        &mut self,
+        space: Space,
+        pieces: &[(u64, u64)],
+        into: &mut [u8],
+    ) -> Result<(), RankError> {
+        if let Some(pieces) = self.pieces(space, pieces) {
+            return self.process.gather(&pieces, into);
+        }
+        let mut rest = into;
+        for (at, length) in pieces {
+            let (piece, after) = rest.split_at_mut(usize::try_from(*length).unwrap_or(usize::MAX));
+            self.read(space, *at, piece)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes to pieces of a space, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`].
+    pub(crate) fn scatter(
+        &mut self,
+        space: Space,
+        pieces: &[(u64, u64)],
+        bytes: &[u8],
+    ) -> Result<(), RankError> {
+        if let Some(pieces) = self.pieces(space, pieces) {
+            return self.process.scatter(&pieces, bytes);
+        }
+        let mut rest = bytes;
+        for (at, length) in pieces {
+            let (piece, after) = rest.split_at(usize::try_from(*length).unwrap_or(usize::MAX));
+            self.write(space, *at, piece)?;
+            rest = after;
+        }
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,6 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
+use nix::unistd::Pid;
 
 use super::host::with_equal_addresses;
 use super::output::{Lines, Output, Reports};
@@ -336,6 +338,58 @@ impl Rank {
         put.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
 
+    /// Reads pieces of the process's memory one after the other: address and bytes of each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn gather(&mut self, pieces: &[(u64, u64)], into: &mut [u8]) -> Result<(), RankError> {
+        let mut rest = into;
+        for pieces in pieces.chunks(PIECES) {
+            let (remote, length) = remote(pieces);
+            let (here, after) = rest.split_at_mut(length);
+            let read = process_vm_readv(self.pid(), &mut [IoSliceMut::new(here)], &remote);
+            if read != Ok(length) {
+                // The system does not allow it, or a piece is not there: one by one says which.
+                let mut here = here;
+                for (address, length) in pieces {
+                    let (piece, after) = here.split_at_mut(index(*length));
+                    self.read(*address, piece)?;
+                    here = after;
+                }
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes to pieces of the process's memory, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`].
+    pub fn scatter(&mut self, pieces: &[(u64, u64)], bytes: &[u8]) -> Result<(), RankError> {
+        let mut rest = bytes;
+        for pieces in pieces.chunks(PIECES) {
+            let (remote, length) = remote(pieces);
+            let (here, after) = rest.split_at(length);
+            if process_vm_writev(self.pid(), &[IoSlice::new(here)], &remote) != Ok(length) {
+                let mut here = here;
+                for (address, length) in pieces {
+                    let (piece, after) = here.split_at(index(*length));
+                    self.write(*address, piece)?;
+                    here = after;
+                }
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
     /// How the process ended, where it does within a second: it has closed the channel, and ends.
     pub fn wait_a_moment(&mut self) -> Option<ExitStatus> {
         for _ in 0..100 {
@@ -363,6 +417,21 @@ impl Drop for Rank {
         // What a process has printed before it was ended; an error has no one left to act on it.
         let _ = self.print(Lines::end);
     }
+}
+
+/// Pieces that one system call takes (`IOV_MAX`).
+const PIECES: usize = 1024;
+
+/// Pieces as the system has them, and their bytes.
+fn remote(pieces: &[(u64, u64)]) -> (Vec<RemoteIoVec>, usize) {
+    let one = |(base, len): &(u64, u64)| RemoteIoVec { base: index(*base), len: index(*len) };
+    let remote: Vec<RemoteIoVec> = pieces.iter().map(one).collect();
+    let length = remote.iter().map(|piece| piece.len).sum();
+    (remote, length)
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).expect("an address has 64 bits")
 }
 
 /// How a process ended, in words.

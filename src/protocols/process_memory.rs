@@ -17,6 +17,12 @@ pub trait ProcessMemory: Debug {
     /// Writes bytes into a process's memory, from byte `offset` of a space on.
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]);
 
+    /// Reads pieces of a space one after the other: offset and bytes of each.
+    fn gather(&self, process: Process, space: Space, pieces: &[(u64, u64)], into: &mut [u8]);
+
+    /// Writes bytes to pieces of a space, one after the other.
+    fn scatter(&self, process: Process, space: Space, pieces: &[(u64, u64)], bytes: &[u8]);
+
     /// Combines elements by operator number `number` of a process's program.
     fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side);
 }

@@ -195,13 +195,11 @@ impl Memories {
         if *task == Task::Pack {
             let bytes = match self.real_buffer(copy.data()) {
                 Some(real) => {
-                    let mut bytes = Vec::new();
                     let Region { space, offset, .. } = copy.data();
-                    for (at, length) in runs() {
-                        let start = bytes.len();
-                        bytes.resize(start + index(length), 0);
-                        real.read(process, space, offset + at, &mut bytes[start..]);
-                    }
+                    let pieces = Vec::from_iter(runs().map(|(at, length)| (offset + at, length)));
+                    let length = pieces.iter().map(|(_, length)| index(*length)).sum();
+                    let mut bytes = vec![0; length];
+                    real.gather(process, space, &pieces, &mut bytes);
                     bytes
                 }
                 None => self.memory(process, copy.data()).gather(copy.data(), runs()),
@@ -214,13 +212,9 @@ impl Memories {
             self.forget(process, packed.space);
         }
         if let Some(real) = self.real_buffer(copy.data()) {
-            let mut bytes = &bytes[..];
             let Region { space, offset, .. } = copy.data();
-            for (at, length) in runs() {
-                let (run, rest) = bytes.split_at(index(length));
-                real.write(process, space, offset + at, run);
-                bytes = rest;
-            }
+            let pieces = Vec::from_iter(runs().map(|(at, length)| (offset + at, length)));
+            real.scatter(process, space, &pieces, &bytes);
             return;
         }
         let grown = self.memory(process, copy.data()).scatter(copy.data(), runs(), &bytes);

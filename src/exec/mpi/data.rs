@@ -102,12 +102,8 @@ impl Data {
                 }
             }
             Self::Pieces { address, elements } => {
-                let mut rest = &mut bytes[..];
-                for (at, length) in elements.runs(0..elements.packed()) {
-                    let (run, after) = rest.split_at_mut(index(length));
-                    place.process.read(address.wrapping_add(at), run)?;
-                    rest = after;
-                }
+                let pieces = pieces(*address, elements, elements.packed());
+                place.process.gather(&pieces, &mut bytes)?;
             }
         }
         Ok(bytes)
@@ -122,13 +118,8 @@ impl Data {
         match self {
             Self::Plain { address, .. } => place.process.write(*address, bytes),
             Self::Pieces { address, elements } => {
-                let mut rest = bytes;
-                for (at, length) in elements.runs(0..bytes.len() as u64) {
-                    let (run, after) = rest.split_at(index(length));
-                    place.process.write(address.wrapping_add(at), run)?;
-                    rest = after;
-                }
-                Ok(())
+                let pieces = pieces(*address, elements, bytes.len() as u64);
+                place.process.scatter(&pieces, bytes)
             }
         }
     }
@@ -181,6 +172,11 @@ impl Held {
         place.release(self.buffer);
         Ok(())
     }
+}
+
+/// Addresses and lengths of the first bytes of elements.
+fn pieces(address: u64, elements: &Elements, bytes: u64) -> Vec<(u64, u64)> {
+    elements.runs(0..bytes).map(|(at, length)| (address.wrapping_add(at), length)).collect()
 }
 
 fn index(bytes: u64) -> usize {
