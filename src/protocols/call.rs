@@ -500,8 +500,8 @@ pub enum Reply {
     Compared(Comparison),
     /// `MPI_Win_test`, `MPI_Parrived`.
     Flag(bool),
-    /// `MPI_Win_shared_query`: where the part lies.
-    Part(Region),
+    /// `MPI_Win_shared_query`: where the part lies, and the bytes of a displacement there.
+    Part(Region, u64),
     /// The numbers of all ranks, by rank; of `MPI_Comm_rank` and `MPI_Comm_size` the rank and the size; of
     /// `MPI_Comm_group` the size, the processes of the group, and those of the other one.
     Numbers(Box<[u32]>),

@@ -304,7 +304,7 @@ fn answer(reply: &Reply) -> String {
         Reply::Probed(Some(status)) => format!("a message of {}", words(status)),
         Reply::All(outcomes) => outcomes.iter().map(ended).collect::<Vec<_>>().join("; "),
         Reply::Flag(flag) => flag.to_string(),
-        Reply::Part(region) => format!("{} B", region.len),
+        Reply::Part(region, _) => format!("{} B", region.len),
         Reply::Any { .. }
         | Reply::Some(_)
         | Reply::AllTested(_)

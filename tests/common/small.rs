@@ -321,7 +321,7 @@ pub(crate) fn received(world: &World, process: u32) -> Vec<(u32, u64)> {
         | Reply::Probed(_)
         | Reply::Compared(_)
         | Reply::Flag(_)
-        | Reply::Part(_)
+        | Reply::Part(..)
         | Reply::Numbers(_) => vec![],
     });
     let statuses = outcomes.filter_map(|outcome| match outcome {

@@ -40,7 +40,7 @@ fn received(world: &AssistedWorld, process: u32) -> Vec<u64> {
         | Reply::Probed(_)
         | Reply::Compared(_)
         | Reply::Flag(_)
-        | Reply::Part(_)
+        | Reply::Part(..)
         | Reply::Numbers(_) => vec![],
     });
     let sizes = outcomes.filter_map(|outcome| match outcome {

@@ -16,7 +16,7 @@
 //! | `conversions` | handles as ints |
 //! | `errors` | error handlers, classes, strings |
 //! | `types`, `packs` | datatypes |
-//! | `messages` | messages between two ranks |
+//! | `messages`, `partitioned` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
 //! | `attributes`, `infos` | what programs keep with objects, and say of them |

@@ -34,7 +34,7 @@ pub(super) fn truncated(outcome: Outcome) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes a status, without its error; without an outcome the empty one.
+/// Writes a status, without its error; without an outcome the empty one, whose error is `MPI_SUCCESS`.
 pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
     if to == 0 {
         return;
@@ -59,6 +59,9 @@ pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
     rest[4..].copy_from_slice(&count.to_ne_bytes());
     asked.place.process.put(to, &head);
     asked.place.process.put(to + CANCELLED, &rest);
+    if outcome.is_none() {
+        put_error(asked, to, mpi5::SUCCESS);
+    }
 }
 
 /// Writes the error of a status.

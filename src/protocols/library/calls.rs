@@ -528,7 +528,7 @@ impl Library {
         let called = called.map_err(|words| self.messages.site().refuse(&words, call.name()))?;
         match called {
             Called::Returns => push_return(thread, Reply::Done, out),
-            Called::Found(region) => push_return(thread, Reply::Part(region), out),
+            Called::Found(part, unit) => push_return(thread, Reply::Part(part, unit), out),
             Called::Tested(flag) => push_return(thread, Reply::Flag(flag), out),
             Called::Polls => self.threads.wait(thread, Pending::WindowTest(call.win())),
             Called::Passes => self.threads.wait(thread, Pending::WindowPass),
@@ -552,8 +552,13 @@ impl Library {
         self.requests_complete(completed, out)?;
         for (thread, called) in reached {
             self.threads.end(thread);
-            let part = if let Called::Found(part) = called { Some(part) } else { None };
-            push_return(thread, part.map_or(Reply::Done, Reply::Part), out);
+            let part =
+                if let Called::Found(part, unit) = called { Some((part, unit)) } else { None };
+            push_return(
+                thread,
+                part.map_or(Reply::Done, |(part, unit)| Reply::Part(part, unit)),
+                out,
+            );
         }
         one_sided::reads_last(out);
         Ok(())

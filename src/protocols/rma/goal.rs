@@ -213,7 +213,7 @@ impl Rma {
     fn returned(&self, goal: &Goal) -> Called {
         let Aim::Made { window, .. } = &goal.aim else { return Called::Returns };
         let made = &self.windows[window];
-        made.segment(made.rank).map_or(Called::Returns, Called::Found)
+        made.segment(made.rank).map_or(Called::Returns, |(part, unit)| Called::Found(part, unit))
     }
 
     fn turn(&mut self, goal: &mut Goal, port: &mut Port<'_>) -> Turn {

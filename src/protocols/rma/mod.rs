@@ -70,7 +70,7 @@ pub(crate) enum Called {
     /// Its call returns a flag.
     Tested(bool),
     /// Its call returns where a part of a window lies.
-    Found(Region),
+    Found(Region, u64),
     /// It makes one pass, and asks again.
     Polls,
     /// It makes one pass, and returns.
@@ -107,7 +107,8 @@ impl Rma {
         window.has_ranks(call)?;
         if let RmaCall::Query { target, .. } = *call {
             let found = window.segment(target);
-            return found.map(Called::Found).ok_or_else(|| NOT_SHARED.to_owned());
+            let found = found.map(|(part, unit)| Called::Found(part, unit));
+            return found.ok_or_else(|| NOT_SHARED.to_owned());
         }
         let operation = window.asked(call, port.settings())?;
         if let Some(event) = event(call) {
@@ -326,7 +327,7 @@ impl Rma {
     /// Where the memory of a rank lies, in a window that is shared: `MPI_Win_shared_query`, which
     /// every process answers for itself. `None` where there is no such window or rank.
     pub fn shared_query(&self, win: Win, rank: Rank) -> Option<Region> {
-        self.windows[self.handles.get(&win)?].segment(rank.0)
+        self.windows[self.handles.get(&win)?].segment(rank.0).map(|(part, _)| part)
     }
 
     /// Whether a window of this process shares memory.

@@ -303,11 +303,11 @@ impl Window {
         !self.is_shared() && settings.by_hca(does)
     }
 
-    /// The memory of a rank in a window that is shared.
-    pub(super) fn segment(&self, rank: u32) -> Option<Region> {
+    /// The memory of a rank in a window that is shared, and the bytes of a displacement there.
+    pub(super) fn segment(&self, rank: u32) -> Option<(Region, u64)> {
         let base = self.bases.get(rank as usize).filter(|_| self.is_shared())?;
-        let Base { memory, start, bytes, .. } = *base;
-        Some(Region { space: Space::Shared(memory), offset: start, len: bytes })
+        let Base { memory, start, bytes, unit } = *base;
+        Some((Region { space: Space::Shared(memory), offset: start, len: bytes }, unit))
     }
 
     /// Whether this process has a lock.

@@ -836,7 +836,7 @@ impl ProgramStream {
                 }
                 None
             }
-            (Call::Rma(call), Reply::Part(part)) => {
+            (Call::Rma(call), Reply::Part(part, _)) => {
                 let RmaCall::Query { win, target } = **call else {
                     self.parts.insert((call.win(), None), part);
                     return None;

@@ -62,9 +62,11 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             done()
         }
         F::Errhandler_free => {
-            // Objects that have it go on having it: the function stays known.
-            asked.put_word(0, mpi5::ERRHANDLER_NULL);
-            done()
+            asked.at(0).and_then(|handler| client.errors.check(handler)).and_then(|()| {
+                // Objects that have it go on having it: the function stays known.
+                asked.put_word(0, mpi5::ERRHANDLER_NULL);
+                done()
+            })
         }
         F::Comm_set_errhandler | F::Session_set_errhandler | F::Win_set_errhandler => {
             object(client, asked).and_then(|()| set_handler(&mut client.errors, asked))

@@ -74,7 +74,12 @@ fn peer(rank: i32, size: u32, is_source: bool) -> Result<Peer, Fault> {
     }
 }
 
-fn to(client: &mut Client, comm: u64, rank: i32, tag: i32) -> Result<(Comm, Peer, i32), Fault> {
+pub(super) fn to(
+    client: &mut Client,
+    comm: u64,
+    rank: i32,
+    tag: i32,
+) -> Result<(Comm, Peer, i32), Fault> {
     let comm = client.comm(comm)?;
     let (number, to) = (comm.number, peer(rank, comm.peers(), false)?);
     Ok((number, to, some_tag(tag)?))

@@ -11,6 +11,7 @@ mod infos;
 mod messages;
 mod operators;
 mod packs;
+mod partitioned;
 mod requests;
 mod sessions;
 mod statuses;
@@ -38,8 +39,9 @@ const AT_ANY_TIME: [Family; 5] =
     [environment::call, infos::call, conversions::call, tools::call, sessions::call];
 
 /// What may be called between `MPI_Init` and `MPI_Finalize`, or in a session.
-const BETWEEN: [Family; 14] = [
+const BETWEEN: [Family; 15] = [
     messages::call,
+    partitioned::call,
     requests::call,
     statuses::call,
     collectives::call,

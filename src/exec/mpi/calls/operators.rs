@@ -20,7 +20,9 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         F::Op_commutative => {
             let handle = asked.word(0);
             let made = client.operators.get(handle).map(|made| made.commutes);
-            match made.or_else(|| predefined(handle).map(|_| true)) {
+            let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle);
+            let known = moves || predefined(handle).is_some();
+            match made.or_else(|| known.then_some(true)) {
                 Some(commutes) => {
                     asked.put_flag(1, commutes);
                     done()

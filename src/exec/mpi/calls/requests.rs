@@ -1,6 +1,6 @@
 //! What waits for requests, starts them and frees them.
 
-mod active;
+pub(super) mod active;
 mod looking;
 
 use std::sync::Arc;

@@ -52,6 +52,10 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             client.win(asked.word(0))?.name = name;
             done()
         }),
+        F::Win_get_name if asked.word(0) == mpi5::WIN_NULL => {
+            asked.put_text(1, "MPI_WIN_NULL", 128);
+            done()
+        }
         F::Win_get_name => {
             client.win(asked.word(0)).map(|window| window.name.clone()).and_then(|name| {
                 asked.put_text(1, &name, 128);
@@ -171,8 +175,10 @@ fn allocate_shared(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     makes(client, asked, comm, kind, part, |client, _, window| {
         let me = window.group.rank(client.rank).expect("a rank is in its windows").0;
         let (win, last) = (window.number, window.group.size() - 1);
-        Ok(query(win, me, move |_, _, own| {
-            Ok(query(win, last, move |client, asked, end| map(client, asked, window, own, end)))
+        Ok(query(win, me, move |_, _, (own, _)| {
+            Ok(query(win, last, move |client, asked, (end, _)| {
+                map(client, asked, window, own, end)
+            }))
         }))
     })
 }
@@ -202,18 +208,25 @@ fn map(
 
 fn shared_query(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let rank = asked.int(1);
+    let me = client.rank;
     let window = client.win(asked.word(0))?;
     let (win, size) = (window.number, window.group.size());
     let Some((address, _)) = window.mapped else {
-        return Err(Fault::new(mpi5::ERR_RMA_FLAVOR, "the window is not shared"));
+        // Of other windows a process reaches its own part only.
+        let is_own = window.group.rank(me).is_some_and(|own| own.0.cast_signed() == rank);
+        let bytes = if is_own { window.bytes } else { 0 };
+        let (base, unit) = (window.base, window.unit);
+        asked.put_long(2, bytes);
+        asked.put_count(3, Some(unit));
+        asked.put_word(4, if bytes == 0 { 0 } else { base });
+        return done();
     };
     if rank == mpi5::PROC_NULL {
         // The first rank that has some memory.
         return Ok(first_part(win, 0, size, address));
     }
     let target = window.target(rank)?;
-    Ok(query(win, target, move |client, asked, part| {
-        let unit = client.win(asked.word(0))?.unit;
+    Ok(query(win, target, move |_, asked, (part, unit)| {
         tell_part(asked, part, unit, address);
         done()
     }))
@@ -364,29 +377,30 @@ fn targeted(
 fn query(
     win: Win,
     target: u32,
-    then: impl FnOnce(&mut Client, &mut Asked<'_>, Region) -> Answer + Send + 'static,
+    then: impl FnOnce(&mut Client, &mut Asked<'_>, (Region, u64)) -> Answer + Send + 'static,
 ) -> Step {
     let call = Call::Rma(Arc::new(RmaCall::Query { win, target }));
     Step::calls(call, move |client, asked, reply| {
-        let Reply::Part(part) = reply else { unreachable!("a query is answered with a part") };
-        then(client, asked, part)
+        let Reply::Part(part, unit) = reply else {
+            unreachable!("a query is answered with a part")
+        };
+        then(client, asked, (part, unit))
     })
 }
 
 /// The first part that has memory, from rank `from` on.
 fn first_part(win: Win, from: u32, size: u32, address: u64) -> Step {
-    query(win, from, move |client, asked, part| {
+    query(win, from, move |_, asked, (part, unit)| {
         if part.len == 0 && from + 1 < size {
             return Ok(first_part(win, from + 1, size, address));
         }
-        let unit = client.win(asked.word(0))?.unit;
         tell_part(asked, part, unit, address);
         done()
     })
 }
 
-fn tell_part(asked: &mut Asked<'_>, part: Region, unit: i64, address: u64) {
+fn tell_part(asked: &mut Asked<'_>, part: Region, unit: u64, address: u64) {
     asked.put_long(2, part.len.cast_signed());
-    asked.put_count(3, Some(unit));
+    asked.put_count(3, i64::try_from(unit).ok());
     asked.put_word(4, if part.len == 0 { 0 } else { address + part.offset });
 }

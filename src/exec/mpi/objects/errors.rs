@@ -81,11 +81,17 @@ impl Errors {
 
     /// The program gives an object a handler.
     pub(crate) fn set_handler(&mut self, object: u64, handler: u64) -> Result<(), Fault> {
+        self.check(handler)?;
+        self.give(object, handler);
+        Ok(())
+    }
+
+    /// Refuses what is no error handler.
+    pub(crate) fn check(&self, handler: u64) -> Result<(), Fault> {
         let predefined = [mpi5::ERRORS_ARE_FATAL, mpi5::ERRORS_ABORT, mpi5::ERRORS_RETURN];
         if !predefined.contains(&handler) && self.function(handler).is_none() {
             return Err(Fault::new(mpi5::ERR_ERRHANDLER, format!("{handler:#x} is no handler")));
         }
-        self.give(object, handler);
         Ok(())
     }
 
@@ -123,6 +129,9 @@ impl Errors {
 
     /// A class or a code that the program has added is gone.
     pub(crate) fn remove(&mut self, code: i32) -> Result<(), Fault> {
+        if self.added.iter().any(|(other, (class, _))| *other != code && *class == code) {
+            return Err(Fault::new(mpi5::ERR_OTHER, format!("class {code} has codes")));
+        }
         self.added.remove(&code).map(drop).ok_or_else(|| no_code(code))
     }
 

@@ -47,7 +47,7 @@ pub(super) fn request(client: &mut Client, handle: u64) -> Result<Option<Handle>
 }
 
 /// The request of a handle, where its operation is under way.
-pub(super) fn active(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
+pub(in super::super) fn active(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
     let request = request(client, handle)?;
     Ok(request.filter(|request| client.requests.of(*request).is_active))
 }

@@ -14,7 +14,7 @@ pub(super) fn call(types: &mut Types, asked: &mut Asked<'_>) -> Option<Answer> {
         F::Type_create_f90_integer => like(types, asked, mpi5::COMBINER_F90_INTEGER, 1),
         F::Type_create_f90_real => like(types, asked, mpi5::COMBINER_F90_REAL, 2),
         F::Type_create_f90_complex => like(types, asked, mpi5::COMBINER_F90_COMPLEX, 2),
-        F::Type_get_value_index => value_index(asked),
+        F::Type_get_value_index => value_index(types, asked),
         _ => return None,
     })
 }
@@ -31,7 +31,10 @@ fn like(types: &mut Types, asked: &mut Asked<'_>, combiner: i32, count: usize) -
 }
 
 /// The named pair of a value and an index, where there is one.
-fn value_index(asked: &mut Asked<'_>) -> Answer {
+fn value_index(types: &Types, asked: &mut Asked<'_>) -> Answer {
+    for at in [0, 1] {
+        types.tree(asked.word(at))?;
+    }
     let pair = match (asked.word(0), asked.word(1)) {
         (mpi5::FLOAT, mpi5::INT) => mpi5::FLOAT_INT,
         (mpi5::DOUBLE, mpi5::INT) => mpi5::DOUBLE_INT,
