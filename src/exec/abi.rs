@@ -98,6 +98,11 @@ impl Parameter {
         if self.kind.contains('*') || !self.array.is_empty() { Word::Pointer } else { word(kind) }
     }
 
+    /// Whether it is an address, or may be one as a number.
+    fn is_address(&self) -> bool {
+        self.kind.contains('*') || !self.array.is_empty() || ["Aint", "A"].contains(&&*self.kind)
+    }
+
     fn in_c(&self) -> String {
         let blank = if self.kind.ends_with('*') || self.kind.is_empty() { "" } else { " " };
         format!("{}{blank}{}{}", kind_in_c(&self.kind), self.name, self.array)
@@ -315,7 +320,16 @@ pub(crate) fn numbers() -> String {
             format_args!("            Self::{} => (Self::{}, true),", pair[1], pair[0]),
         );
     }
-    text.push_str("            other => (other, false),\n        }\n    }\n}\n\n");
+    text.push_str("            other => (other, false),\n        }\n    }\n\n");
+    text.push_str("    /// Which arguments are addresses, the first one the lowest bit.\n    pub const fn addresses(self) -> u16 {\n        ADDRESSES[self as usize]\n    }\n}\n\n");
+    line(&mut text, format_args!("const ADDRESSES: [u16; {}] = [", names.len()));
+    for function in functions() {
+        let all = function.parameters.iter().enumerate();
+        let bits = all.filter(|(_, parameter)| parameter.is_address());
+        let bits = bits.fold(0_u16, |bits, (at, _)| bits | 1 << at);
+        line(&mut text, format_args!("    {bits:#x},"));
+    }
+    text.push_str("];\n\n");
     for (kind, name, value) in constants() {
         // No name of Rust begins with a digit.
         let name =

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::choose::Choose;
 use super::compute::{Compute, Computing, Recording, polls};
+use super::digest::Digest;
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::host::OneCore;
@@ -68,6 +69,8 @@ pub struct Member {
     pub computed: Option<Request>,
     /// How far the process has come.
     pub progress: Progress,
+    /// What it has called and sent.
+    pub digest: Digest,
     /// Whether the process is asked no more.
     pub is_over: bool,
 }
@@ -149,6 +152,7 @@ impl Job {
                 computes: None,
                 computed: None,
                 progress: Progress::default(),
+                digest: Digest::default(),
                 is_over: false,
             }))
         };
@@ -173,6 +177,12 @@ impl Job {
     /// What was looked for in what the ranks have printed.
     pub const fn reports(&self) -> &Reports {
         &self.reports
+    }
+
+    /// What all ranks have called and sent: 8 bytes of each.
+    pub fn digest(&self) -> Vec<u8> {
+        let members = 0..u32::try_from(self.members.len()).expect("ranks are numbered in u32");
+        members.flat_map(|rank| self.member(rank).digest.bytes()).collect()
     }
 
     /// A rank is over; with the last one its computation is written down, and all metrics were printed.
@@ -268,7 +278,10 @@ impl JobMemory {
 impl ProcessMemory for JobMemory {
     fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.read(space, offset, into);
+        let mut member = self.0.member(process.0);
+        let result = member.place.read(space, offset, into);
+        member.digest.sends(offset, into);
+        drop(member);
         self.noted(process, result);
     }
 
@@ -280,7 +293,10 @@ impl ProcessMemory for JobMemory {
 
     fn gather(&self, process: Process, space: Space, pieces: &[(u64, u64)], into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.gather(space, pieces, into);
+        let mut member = self.0.member(process.0);
+        let result = member.place.gather(space, pieces, into);
+        member.digest.sends(0, into);
+        drop(member);
         self.noted(process, result);
     }
 

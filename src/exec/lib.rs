@@ -15,6 +15,7 @@
 
 pub mod choose;
 pub mod compute;
+pub mod digest;
 pub mod exposed;
 pub mod host;
 pub mod job;

@@ -108,6 +108,7 @@ impl RealProgram {
             return Err(member.place.process.nonsense().into());
         };
         member.progress.calls(function);
+        member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
         let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
         self.stepped(member, step)

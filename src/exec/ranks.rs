@@ -96,9 +96,24 @@ pub struct Request {
     /// CPU time since the last answer, in nanoseconds; 0 where the simulator did not ask for it.
     pub cpu: u64,
     words: [u64; wire::WORDS],
+    /// How many of them there are.
+    count: usize,
 }
 
 impl Request {
+    /// A request of these words, which are at most [`wire::WORDS`].
+    #[cfg(test)]
+    pub(crate) fn of(function: u32, given: &[u64]) -> Self {
+        let mut words = [0; wire::WORDS];
+        words[..given.len()].copy_from_slice(given);
+        Self { function, cpu: 0, words, count: given.len() }
+    }
+
+    /// How many words there are.
+    pub const fn words(&self) -> usize {
+        self.count
+    }
+
     /// Argument number `at`, counted from 0.
     pub const fn word(&self, at: usize) -> u64 {
         self.words[at]
@@ -184,12 +199,12 @@ impl Rank {
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-        let words = half(4) as usize;
-        if words > wire::WORDS || got != wire::REQUEST_HEAD + 8 * words {
+        let count = half(4) as usize;
+        if count > wire::WORDS || got != wire::REQUEST_HEAD + 8 * count {
             return Err(RankError::Nonsense { rank: self.number });
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
-        Ok(Some(Request { function: half(0), cpu: word(8), words }))
+        Ok(Some(Request { function: half(0), cpu: word(8), words, count }))
     }
 
     /// Passes on what the process has printed.

@@ -119,6 +119,11 @@ impl AnyProgram {
     pub fn failure(&self) -> Option<::exec::job::Failure> {
         if let Self::Real(program) = self { program.job().failure() } else { None }
     }
+
+    /// What the processes of its job have called and sent, in short, where it is one of real programs.
+    pub fn calls_of_processes(&self) -> Option<Vec<u8>> {
+        if let Self::Real(program) = self { Some(program.job().digest()) } else { None }
+    }
 }
 
 programs! {

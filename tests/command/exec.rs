@@ -29,7 +29,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 8] = [
+const FAMILIES: [(&str, &str, &str, &str); 10] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -68,6 +68,26 @@ deleted by 3 ranks: 0
 finalize
 deleted by 1 ranks: 0
 deleted by 3 ranks: 0
+",
+    ),
+    (
+        "partitioned",
+        include_str!("../programs/c/partitioned.c"),
+        "3",
+        "partitions seen: 8, wrong: 0, done: 1\n",
+    ),
+    (
+        "edges",
+        include_str!("../programs/c/edges.c"),
+        "3",
+        "\
+0: the next one has 32 bytes in units of 2
+1: the next one has 48 bytes in units of 4
+2: the next one has 16 bytes in units of 1
+empty status: 1 1 1 0
+MPI_REPLACE commutes: 0
+MPI_WIN_NULL 12
+a class with a code stays: 1, without one it goes: 1
 ",
     ),
     (
@@ -344,7 +364,7 @@ fn a_scenario_runs_the_program_at_each_point() {
     let wrong = one.replace(r#""processes": 2"#, r#""environment": ["A=b", "=c"], "processes": 2"#);
     scratch.write("wrong.json", &wrong);
     let ran = run(&scratch, &["run", "wrong.json", "--out", "one"]);
-    assert_eq!(ran.exit, 2, "{}", ran.err);
+    assert_eq!(ran.exit, 3, "{}", ran.err);
     assert!(ran.err.contains("workload.environment"), "{}", ran.err);
 }
 
@@ -383,7 +403,7 @@ fn a_recording_of_computation_gives_the_same_times_again() {
     let slower =
         exec("slower", "recorded=measured/compute.json", &["--set", "workload.compute_factor=3"]);
     let ratio = time(&slower) / time(&recorded);
-    assert!((2.5..=3.0).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
+    assert!((2.5..=3.5).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
     // Another number of ranks has computed something else.
     let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--compute"];
     let other = run(
@@ -393,6 +413,38 @@ fn a_recording_of_computation_gives_the_same_times_again() {
     assert!(other.out.contains("measured/compute.json is of 3 ranks, not of 2"), "{}", other.out);
     for wrong in ["recorded", "recorded=", "sometimes", "measured=fast"] {
         assert_eq!(exec("wrong", wrong, &[]).exit, 2, "{wrong}");
+    }
+}
+
+/// Twenty runs, five at a time, of five processes each: the host gives its cores to them in any order.
+#[test]
+fn runs_on_a_busy_host_are_the_same_bytes() {
+    let scratch = Scratch::new("exec-busy");
+    if compiled(&scratch, COMPUTES).is_none() {
+        return;
+    }
+    let exec = |out: &str, compute: &str| {
+        let words = ["exec", "-n", "5", "--machine", "knl-edr", "--nodes", "2", "--out", out];
+        run(&scratch, &[&words[..], &["--compute", compute, "--", "./program"]].concat())
+    };
+    let measured = exec("measured", "measured");
+    assert_eq!(measured.exit, 0, "{}{}", measured.out, measured.err);
+    for compute in ["none", "recorded=measured/compute.json"] {
+        let runs: Vec<Answer> = (0..2)
+            .flat_map(|turn| {
+                thread::scope(|scope| {
+                    let exec = &exec;
+                    let run =
+                        |number| scope.spawn(move || exec(&format!("{turn}-{number}"), compute));
+                    let runs: Vec<_> = (0..5).map(run).collect();
+                    runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        assert!(runs[0].out.contains("digest "), "{}{}", runs[0].out, runs[0].err);
+        for other in &runs[1..] {
+            assert_eq!(runs[0].out, other.out);
+        }
     }
 }
 

@@ -20,9 +20,9 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         F::Op_commutative => {
             let handle = asked.word(0);
             let made = client.operators.get(handle).map(|made| made.commutes);
-            let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle);
-            let known = moves || predefined(handle).is_some();
-            match made.or_else(|| known.then_some(true)) {
+            // What an operation leaves there depends on their order.
+            let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle).then_some(false);
+            match made.or(moves).or_else(|| predefined(handle).map(|_| true)) {
                 Some(commutes) => {
                     asked.put_flag(1, commutes);
                     done()
