@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -145,6 +147,9 @@ pub struct Rank {
     answer: Vec<u8>,
 }
 
+/// Milliseconds between looks at what a process prints while it computes.
+const PATIENCE: u16 = 200;
+
 /// Held while the ends of a process's pipes can be inherited.
 static STARTING: Mutex<()> = Mutex::new(());
 
@@ -191,6 +196,10 @@ impl Rank {
     /// When the pipe breaks, or what comes is no request.
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
         let mut bytes = [0_u8; wire::REQUEST_MOST];
+        // What a rank prints before it computes for long is seen meanwhile; nothing else is printed until its next call.
+        while self.lines.is_some() && self.is_busy()? {
+            self.print(Lines::print)?;
+        }
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
         self.print(Lines::print)?;
         if got == 0 {
@@ -205,6 +214,16 @@ impl Rank {
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
         Ok(Some(Request { function: half(0), cpu: word(8), words, count }))
+    }
+
+    /// Whether there is no request for a while.
+    fn is_busy(&self) -> Result<bool, RankError> {
+        let mut ready = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut ready, PATIENCE) {
+            Ok(ready) => Ok(ready == 0),
+            Err(Errno::EINTR) => Ok(true),
+            Err(error) => Err(self.broken(error.into())),
+        }
     }
 
     /// Passes on what the process has printed.

@@ -397,8 +397,9 @@ fn a_recording_of_computation_gives_the_same_times_again() {
     assert_eq!(times(&measured).len(), 3);
     assert_ne!(times(&none), times(&recorded));
     let time = |ran: &Answer| -> f64 {
-        let line = ran.out.lines().skip_while(|line| !line.starts_with("time (us)")).nth(1);
-        line.expect(&ran.out).trim().replace(',', "").parse().unwrap()
+        let line = ran.out.lines().find_map(|line| line.strip_prefix("[0] rank 0: "));
+        let (seconds, _) = line.and_then(|line| line.split_once(' ')).expect(&ran.out);
+        seconds.parse().unwrap()
     };
     let slower =
         exec("slower", "recorded=measured/compute.json", &["--set", "workload.compute_factor=3"]);
