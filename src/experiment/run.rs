@@ -185,10 +185,6 @@ pub fn run_point(
         ran => ran?,
     };
     let mut result = metrics::point(point, &outcome, &noted);
-    if let Some(calls) = noted.programs.first().and_then(AnyProgram::calls_of_processes) {
-        let events = outcome.digest;
-        result.digest = Digest::of_digests([events, Digest::of_bytes(&calls)]).to_string();
-    }
     if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
         result.failure = Some(failure.what);
         result.exit_status = failure.status;

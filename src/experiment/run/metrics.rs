@@ -5,6 +5,7 @@ use super::{account, explain, transient};
 use crate::host;
 use crate::plan::Point;
 use crate::results::{Metric, PointResult, ResourceUse, Spent, Unfired};
+use engine::Digest;
 use hardware::fabric::Kind;
 use runtime::account::{Account, Part};
 use runtime::deadlock::Blocked;
@@ -12,6 +13,7 @@ use runtime::monitors::{STATEMENT, Violation};
 use runtime::rules::in_line;
 use runtime::timed::{self, Ending, Outcome, Used};
 use units::{Time, TimeDelta};
+use workloads::job::AnyProgram;
 use workloads::metric::{Measured, MetricSpec, TIME};
 
 /// The result of one point.
@@ -21,7 +23,7 @@ pub fn point(point: &Point, outcome: &Outcome, noted: &Noted) -> PointResult {
     PointResult {
         index: point.index,
         params: point.params.clone(),
-        digest: outcome.digest.to_string(),
+        digest: digest(outcome, noted).to_string(),
         metrics,
         resources: resources(outcome),
         spent: spent(outcome),
@@ -67,6 +69,14 @@ fn clock_stands(at: Time, askers: &[Blocked]) -> String {
         "the clock stands still at {at}: a call that finds nothing takes no time on this machine, so \
          nothing that is under way, or takes time, ever ends\n{asks}"
     )
+}
+
+/// All events of a run; of real programs also what their processes have called and sent.
+fn digest(outcome: &Outcome, noted: &Noted) -> Digest {
+    let calls = noted.programs.first().and_then(AnyProgram::calls_of_processes);
+    calls.map_or(outcome.digest, |calls| {
+        Digest::of_digests([outcome.digest, Digest::of_bytes(&calls)])
+    })
 }
 
 /// The metrics of the workload, the main one first, then the measured time, then the account where the

@@ -279,9 +279,12 @@ fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     };
     asked.put_word(0, mpi5::REQUEST_NULL);
     let open = client.requests.of(request);
-    let is_collective =
-        open.prepared.as_deref().is_some_and(|call| matches!(call, Call::Icollective { .. }));
-    let (is_active, is_idle) = (open.is_active, !open.is_active && !is_collective);
+    // Of what is not begun the library knows collectives and partitioned operations.
+    let is_known = open
+        .prepared
+        .as_deref()
+        .is_some_and(|call| matches!(call, Call::Icollective { .. } | Call::Partitioned(_)));
+    let (is_active, is_idle) = (open.is_active, !open.is_active && !is_known);
     if is_active && !open.held.is_empty() {
         return Err(Fault::not_carried(
             "the simulator does not carry the freeing of a request whose buffer lies in pieces",

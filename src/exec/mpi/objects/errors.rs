@@ -132,6 +132,9 @@ impl Errors {
         if self.added.iter().any(|(other, (class, _))| *other != code && *class == code) {
             return Err(Fault::new(mpi5::ERR_OTHER, format!("class {code} has codes")));
         }
+        if self.added.get(&code).is_some_and(|(_, text)| !text.is_empty()) {
+            return Err(Fault::new(mpi5::ERR_OTHER, format!("{code} has a text")));
+        }
         self.added.remove(&code).map(drop).ok_or_else(|| no_code(code))
     }
 
