@@ -246,6 +246,9 @@ pub(super) struct ExecArguments {
     /// Time of what the program computes: none, measured[=FACTOR] (CPU time here), or recorded=FILE (of a measured run)
     #[arg(long, value_name = "MODE", default_value = "none", value_parser = Computation::parse)]
     pub(super) compute: Computation,
+    /// What `clock_gettime`, `gettimeofday` and `time` tell
+    #[arg(long, value_enum, default_value = "host")]
+    pub(super) clock: ClockOf,
     /// Standard output of the ranks: labelled ([3] line), plain, or a folder for one file of each rank
     #[arg(long, value_name = "labelled|plain|DIR", default_value = "labelled", value_parser = Printed::parse)]
     pub(super) output: Printed,
@@ -307,6 +310,15 @@ impl Computation {
             _ => Err("none, measured, measured=FACTOR or recorded=FILE is needed".to_owned()),
         }
     }
+}
+
+/// What the clocks of a program tell.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum ClockOf {
+    /// The time of this computer
+    Host,
+    /// Simulated time, as MPI_Wtime does
+    Simulated,
 }
 
 /// What becomes of the standard output of ranks.

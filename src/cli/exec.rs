@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::args::{Computation, ExecArguments, Format, Printed, RunArguments, Where};
+use super::args::{ClockOf, Computation, ExecArguments, Format, Printed, RunArguments, Where};
 use super::mpi_library;
 use super::run;
 use super::terminal::{Outcome, Terminal};
@@ -28,6 +28,9 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
         },
     });
     let workload = &mut scenario["workload"];
+    if arguments.clock == ClockOf::Simulated {
+        workload["clock"] = json!("simulated");
+    }
     match &arguments.compute {
         Computation::None => {}
         Computation::Measured(factor) => {

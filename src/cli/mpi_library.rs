@@ -14,7 +14,7 @@ use std::sync::PoisonError;
 
 use super::terminal::{self, Failure, Outcome, Problem};
 use ::exec::output::Output;
-use ::exec::{HEADER, LIBRARY};
+use ::exec::{CLOCK, HEADER, LIBRARY};
 use form::codes;
 
 /// Names a folder with another MPI library (`lib/libmpi_abi.so.1`, `include/mpi.h`), for packagers.
@@ -94,7 +94,7 @@ fn cache() -> PathBuf {
 
 /// A name for the content of header and library.
 fn content() -> String {
-    let parts = [LIBRARY, HEADER.as_bytes(), WRAPPER.as_bytes()];
+    let parts = [LIBRARY, CLOCK, HEADER.as_bytes(), WRAPPER.as_bytes()];
     engine::Digest::of_digests(parts.map(engine::Digest::of_bytes)).to_string()
 }
 
@@ -105,6 +105,7 @@ fn install(folder: &Path) -> io::Result<()> {
         fs::create_dir_all(draft.join(part))?;
     }
     fs::write(draft.join("lib/libmpi_abi.so.1"), LIBRARY)?;
+    fs::write(draft.join("lib").join(workloads::exec::CLOCK_FILE), CLOCK)?;
     std::os::unix::fs::symlink("libmpi_abi.so.1", draft.join("lib/libmpi_abi.so"))?;
     fs::write(draft.join("include/mpi.h"), HEADER)?;
     for (name, compiler) in [("mpicc", "${MPISIM_CC:-cc}"), ("mpicxx", "${MPISIM_CXX:-c++}")] {

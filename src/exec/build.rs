@@ -1,6 +1,7 @@
-//! Makes the header, the function numbers and the MPI library that programs link, from the tables in `abi/`.
+//! Makes the header, the function numbers and the MPI library that programs link, from the tables in `abi/`; and the
+//! library with simulated clocks.
 //!
-//! Cargo does not install a shared library beside a binary, so the binary carries it: `rustc` makes it here.
+//! Cargo does not install shared libraries beside a binary, so the binary carries them: `rustc` makes them here.
 
 use std::env;
 use std::fs;
@@ -19,6 +20,7 @@ fn main() {
         "abi/constants.txt",
         "wire.rs",
         "client/lib.rs",
+        "client/clock.rs",
     ] {
         println!("cargo::rerun-if-changed={file}");
     }
@@ -31,18 +33,21 @@ fn main() {
     write("mpi.h", abi::header());
     write("functions.rs", abi::numbers());
     let functions = write("client.rs", abi::client());
-    let library = out.join("libmpi_abi.so.1");
-    let status = Command::new(env::var_os("RUSTC").expect("cargo sets it"))
-        .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", "mpi_abi"])
-        .arg("--target")
-        .arg(env::var_os("TARGET").expect("cargo sets it"))
-        .args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"])
-        .args(["-C", "link-arg=-Wl,-soname,libmpi_abi.so.1"])
-        .arg("client/lib.rs")
-        .arg("-o")
-        .arg(&library)
-        .env("MPISIM_FUNCTIONS", &functions)
-        .status()
-        .expect("rustc runs");
-    assert!(status.success(), "the MPI library for programs was not made");
+    let library = |source: &str, name: &str, file: &str| {
+        let status = Command::new(env::var_os("RUSTC").expect("cargo sets it"))
+            .args(["--edition", "2024", "--crate-type", "cdylib", "--crate-name", name])
+            .arg("--target")
+            .arg(env::var_os("TARGET").expect("cargo sets it"))
+            .args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"])
+            .args(["-C", &format!("link-arg=-Wl,-soname,{file}")])
+            .arg(source)
+            .arg("-o")
+            .arg(out.join(file))
+            .env("MPISIM_FUNCTIONS", &functions)
+            .status()
+            .expect("rustc runs");
+        assert!(status.success(), "{file} was not made");
+    };
+    library("client/lib.rs", "mpi_abi", "libmpi_abi.so.1");
+    library("client/clock.rs", "mpisim_clock", "libmpisim_clock.so");
 }

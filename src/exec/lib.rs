@@ -33,5 +33,7 @@ pub mod functions {
 
 /// `mpi.h`, for programs.
 pub const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/mpi.h"));
+/// `libmpisim_clock.so`, for programs whose clocks tell simulated time.
+pub const CLOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmpisim_clock.so"));
 /// `libmpi_abi.so.1`, for programs.
 pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmpi_abi.so.1"));

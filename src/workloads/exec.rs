@@ -3,7 +3,7 @@
 //! Marks 0 and 1 of each rank bracket what lies between `MPI_Init` and `MPI_Finalize`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::application::{PER_NODE, PER_NODE_PATH};
@@ -40,6 +40,8 @@ form::object! {
         processes_per_node: u32 = PER_NODE,
         /// Variables of its environment beside those of the simulator, as `NAME=value`.
         environment: Vec<String> = default(&ENVIRONMENT, "[]"),
+        /// What the program's clocks tell: `clock_gettime`, `gettimeofday`, `time`.
+        clock: Clock = default(&Clock::SHAPE, "host"),
         /// Numbers in what the program prints, as metrics beside the time.
         prints: Vec<PrintedMetric> = default(&PRINTS, "[]"),
         /// Time that the program computes between its calls of MPI.
@@ -84,6 +86,16 @@ impl PrintedMetric {
         let spec = Box::leak(Box::new(MetricSpec::number(text(&self.name), text(&self.unit))));
         known.push(spec);
         spec
+    }
+}
+
+form::words! {
+    /// What a program's clocks tell.
+    pub enum Clock {
+        /// the time of this computer
+        Host = "host",
+        /// simulated time, as `MPI_Wtime` does
+        Simulated = "simulated",
     }
 }
 
@@ -135,13 +147,20 @@ pub static KIND: Kind = Kind {
 
 /// The folder that has the MPI library, where programs find it.
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+/// The library in that folder in which the clocks of programs tell simulated time.
+pub const CLOCK_FILE: &str = "libmpisim_clock.so";
 /// Where the output of ranks goes whose processes start from now on.
 pub static OUTPUT: Mutex<Output> = Mutex::new(Output::Nothing);
 
 impl ExecForm {
-    fn environment(&self) -> Vec<(OsString, OsString)> {
+    fn environment(&self, library: &Path) -> Vec<(OsString, OsString)> {
         let all = self.environment.iter().filter_map(|one| one.split_once('='));
-        all.map(|(name, value)| (name.into(), value.into())).collect()
+        let mut all: Vec<(OsString, OsString)> =
+            all.map(|(name, value)| (name.into(), value.into())).collect();
+        if self.clock == Clock::Simulated {
+            all.push(("LD_PRELOAD".into(), library.join(CLOCK_FILE).into()));
+        }
+        all
     }
 
     fn compute(&self) -> Compute {
@@ -232,10 +251,11 @@ impl Workload for Exec {
     }
 
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
+        let library = LIBRARY.get().cloned().unwrap_or_default();
         let image = Image {
             command: self.form.command.iter().map(OsString::from).collect(),
-            environment: self.form.environment(),
-            library: LIBRARY.get().cloned().unwrap_or_default(),
+            environment: self.form.environment(&library),
+            library,
             output: OUTPUT.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             reports: Reports::new(self.reports.iter().cloned()),
         };

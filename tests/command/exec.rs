@@ -368,6 +368,76 @@ fn a_scenario_runs_the_program_at_each_point() {
     assert!(ran.err.contains("workload.environment"), "{}", ran.err);
 }
 
+/// With simulated clocks a program that measures by the clocks of the C library measures the machine.
+#[test]
+fn clocks_tell_simulated_time_where_the_user_says_so() {
+    let scratch = Scratch::new("exec-clocks");
+    if compiled(&scratch, include_str!("../programs/c/clocks.c")).is_none() {
+        return;
+    }
+    let exec = || {
+        let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--clock", "simulated"];
+        run(&scratch, &[&words[..], &["--", "./program"]].concat())
+    };
+    let ran = exec();
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    for rank in ["[0] 0: 1 1 1, ", "[1] 1: 1 1 1, "] {
+        let line = ran.out.lines().find(|line| line.starts_with(rank)).expect(&ran.out);
+        assert!(line.ends_with(" readings, year 2026"), "{line}");
+    }
+    assert_eq!(ran.out, exec().out);
+}
+
+/// A number that the program prints is a metric of each point: in results, figures and claims.
+#[test]
+fn numbers_that_a_program_prints_are_metrics() {
+    let scratch = Scratch::new("exec-prints");
+    if compiled(&scratch, PING_PONG).is_none() {
+        return;
+    }
+    let scenario = |pattern: &str| {
+        let prints = format!(r#"{{ "name": "one_way", "unit": "us", "pattern": "{pattern}" }}"#);
+        format!(
+            r#"{{ "schema": 1, "title": "Printed", "machine": "broadwell-edr", "nodes": 1,
+            "workload": {{ "kind": "exec", "command": ["./program", "100000", "5"], "processes": 2,
+                "processes_per_node": 2, "prints": [ {prints} ] }},
+            "sweep": {{ "mpi.rendezvous_intra": ["rget", "coop_p2p"] }},
+            "figures": [ {{ "x": "mpi.rendezvous_intra", "y": "one_way" }} ] }}"#
+        )
+    };
+    scratch.write("printed.json", &scenario("^latency ([0-9.]+)"));
+    let ran = run(&scratch, &["run", "printed.json", "--out", "out", "--format", "json"]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--output", "plain"];
+    for (point, scheme) in ["rget", "coop_p2p"].into_iter().enumerate() {
+        let metric = &result["points"][point]["metrics"]["one_way"];
+        assert_eq!(metric["unit"], "us");
+        let set = format!("mpi.rendezvous_intra={scheme}");
+        let more = ["--set", &set, "--", "./program", "100000", "5"];
+        let ran = run(&scratch, &[&words[..], &more].concat());
+        let printed = ran.out.lines().find_map(|line| line.strip_prefix("latency "));
+        let printed: f64 = printed.expect(&ran.out).parse().unwrap();
+        let value = metric["value"].as_f64().unwrap();
+        assert!((value - printed).abs() < 1e-9, "{scheme}: {value} and {printed}");
+    }
+    assert!(scratch.path("out/figure-1.svg").exists());
+    scratch.write("missing.json", &scenario("^bandwidth ([0-9.]+)"));
+    let ran = run(&scratch, &["run", "missing.json", "--out", "out"]);
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    assert!(
+        ran.out.contains("no rank has printed a line with a number that matches"),
+        "{}",
+        ran.out
+    );
+    for wrong in ["^latency", "(["] {
+        scratch.write("wrong.json", &scenario(wrong));
+        let ran = run(&scratch, &["run", "wrong.json", "--out", "out"]);
+        assert_eq!(ran.exit, 3, "{}", ran.err);
+        assert!(ran.err.contains("workload.prints[0].pattern"), "{}", ran.err);
+    }
+}
+
 /// Each rank computes as long as its number says, and prints what it has read and waited for.
 const COMPUTES: &str = include_str!("../programs/c/computes.c");
 
