@@ -196,7 +196,7 @@ impl Memories {
             let bytes = match self.real_buffer(copy.data()) {
                 Some(real) => {
                     let Region { space, offset, .. } = copy.data();
-                    let pieces = Vec::from_iter(runs().map(|(at, length)| (offset + at, length)));
+                    let pieces: Vec<_> = runs().map(|(at, length)| (offset + at, length)).collect();
                     let length = pieces.iter().map(|(_, length)| index(*length)).sum();
                     let mut bytes = vec![0; length];
                     real.gather(process, space, &pieces, &mut bytes);
@@ -213,7 +213,7 @@ impl Memories {
         }
         if let Some(real) = self.real_buffer(copy.data()) {
             let Region { space, offset, .. } = copy.data();
-            let pieces = Vec::from_iter(runs().map(|(at, length)| (offset + at, length)));
+            let pieces: Vec<_> = runs().map(|(at, length)| (offset + at, length)).collect();
             real.scatter(process, space, &pieces, &bytes);
             return;
         }

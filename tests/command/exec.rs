@@ -423,7 +423,7 @@ fn numbers_that_a_program_prints_are_metrics() {
     }
     assert!(scratch.path("out/figure-1.svg").exists());
     scratch.write("missing.json", &scenario("^bandwidth ([0-9.]+)"));
-    let ran = run(&scratch, &["run", "missing.json", "--out", "out"]);
+    let ran = run(&scratch, &["run", "missing.json", "--out", "missing"]);
     assert_eq!(ran.exit, 1, "{}", ran.err);
     assert!(
         ran.out.contains("no rank has printed a line with a number that matches"),
@@ -432,7 +432,7 @@ fn numbers_that_a_program_prints_are_metrics() {
     );
     for wrong in ["^latency", "(["] {
         scratch.write("wrong.json", &scenario(wrong));
-        let ran = run(&scratch, &["run", "wrong.json", "--out", "out"]);
+        let ran = run(&scratch, &["run", "wrong.json", "--out", "wrong"]);
         assert_eq!(ran.exit, 3, "{}", ran.err);
         assert!(ran.err.contains("workload.prints[0].pattern"), "{}", ran.err);
     }
