@@ -317,7 +317,7 @@ impl Computation {
 pub(super) enum ClockOf {
     /// The time of this computer
     Host,
-    /// Simulated time, as MPI_Wtime does
+    /// Simulated time, that of MPI
     Simulated,
 }
 

@@ -91,12 +91,17 @@ fn simulated() -> Option<u64> {
     if address == 0 || READS.swap(true, Ordering::Relaxed) {
         return None;
     }
-    // SAFETY: a function of this name has no arguments and returns a double.
-    let wtime: extern "C" fn() -> f64 = unsafe { std::mem::transmute(address as *const c_void) };
-    let now = (wtime() * 1e9).round() as u64;
+    let now = (as_seconds_f64(address) * 1e9).round() as u64;
     READS.store(false, Ordering::Relaxed);
     LAST.store(now, Ordering::Relaxed);
     Some(now)
+}
+
+/// What `PMPI_Wtime`, which is at this address, returns.
+fn as_seconds_f64(address: usize) -> f64 {
+    // SAFETY: a function of this name has no arguments and returns a double.
+    let wtime: extern "C" fn() -> f64 = unsafe { std::mem::transmute(address as *const c_void) };
+    wtime()
 }
 
 /// Seconds and nanoseconds of the day, or since the start.
