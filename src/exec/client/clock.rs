@@ -105,7 +105,7 @@ fn as_seconds_f64(address: usize) -> f64 {
 }
 
 /// Seconds and nanoseconds of the day, or since the start.
-fn told(clock: c_int) -> Option<(i64, i64)> {
+fn reading(clock: c_int) -> Option<(i64, i64)> {
     let epoch = match clock {
         REALTIME | REALTIME_COARSE | TAI => EPOCH,
         MONOTONIC | MONOTONIC_RAW | MONOTONIC_COARSE | BOOTTIME => 0,
@@ -117,7 +117,7 @@ fn told(clock: c_int) -> Option<(i64, i64)> {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clock_gettime(clock: c_int, to: *mut Timespec) -> c_int {
-    let Some((seconds, nanoseconds)) = told(clock) else {
+    let Some((seconds, nanoseconds)) = reading(clock) else {
         // SAFETY: the caller's arguments are those of the system call.
         return unsafe { syscall(number::CLOCK_GETTIME, c_long::from(clock), to) } as c_int;
     };
