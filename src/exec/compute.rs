@@ -28,8 +28,8 @@ pub enum Compute {
     None,
     /// The CPU time of each process on this host, times a factor; it is written to a file, where one is named.
     Measured(Factor, Option<PathBuf>),
-    /// The CPU time in a file of such a run, times a factor.
-    Recorded(Factor, PathBuf),
+    /// The CPU time of such a run, times a factor.
+    Recorded(Factor, Arc<Recording>),
 }
 
 /// What CPU time is multiplied with, in billionths: the simulated core's time over the host's.
@@ -57,6 +57,9 @@ pub struct Recording {
     functions: Vec<String>,
     /// Of each rank its calls in order: the function, and the nanoseconds that the rank has computed after it.
     ranks: Vec<Vec<(u16, u64)>>,
+    /// Where it was read.
+    #[serde(skip)]
+    file: PathBuf,
 }
 
 /// A call, and the nanoseconds of computation behind it.
@@ -84,7 +87,7 @@ impl Recording {
             calls.into_iter().map(|(function, ns)| (number(function), ns)).collect()
         };
         let ranks = ranks.into_iter().map(rank).collect();
-        Self { schema: SCHEMA, command, functions, ranks }
+        Self { schema: SCHEMA, command, functions, ranks, file: PathBuf::new() }
     }
 
     /// Reads a file.
@@ -92,16 +95,31 @@ impl Recording {
     /// # Errors
     ///
     /// In a sentence, when it is not there or no such file.
-    fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let text = fs::read_to_string(path)
             .map_err(|error| format!("the recording {shown} cannot be read: {error}"))?;
-        let recording: Self = serde_json::from_str(&text)
+        let mut recording: Self = serde_json::from_str(&text)
             .map_err(|error| format!("{shown} is no recording of computation: {error}"))?;
         if recording.schema != SCHEMA {
             return Err(format!("{shown} is a recording of schema {}", recording.schema));
         }
+        recording
+            .calls()
+            .map_err(|why| format!("{shown} is no recording of computation: {why}"))?;
+        path.clone_into(&mut recording.file);
         Ok(recording)
+    }
+
+    /// Refuses another number of ranks than it is of.
+    ///
+    /// # Errors
+    ///
+    /// In a sentence.
+    pub fn fits(&self, ranks: u32) -> Result<(), String> {
+        let (shown, of) = (self.file.display(), self.ranks.len());
+        let fits = of == ranks as usize;
+        fits.then_some(()).ok_or_else(|| format!("{shown} is of {of} ranks, not of {ranks}"))
     }
 
     /// Writes the file, unless there is one of another program.
@@ -138,7 +156,7 @@ impl Recording {
     }
 
     /// The calls of each rank.
-    fn calls(self) -> Result<Vec<Vec<Call>>, String> {
+    fn calls(&self) -> Result<Vec<Vec<Call>>, String> {
         let find = |name: &String| {
             let mut all = Function::ALL.iter().copied();
             let found = all.find(|function| function.name() == name);
@@ -149,7 +167,7 @@ impl Recording {
             let function = functions.get(usize::from(function)).copied();
             function.map(|function| (function, ns)).ok_or_else(|| "a call has no name".to_owned())
         };
-        self.ranks.into_iter().map(|calls| calls.into_iter().map(call).collect()).collect()
+        self.ranks.iter().map(|calls| calls.iter().copied().map(call).collect()).collect()
     }
 }
 
@@ -193,15 +211,10 @@ impl Compute {
             Self::Measured(factor, _) => {
                 all(&|| Mode::Measured { factor: *factor, calls: Vec::new() })
             }
-            Self::Recorded(factor, path) => {
-                let recording = Recording::read(path)?;
-                let of = recording.ranks.len();
-                if of != ranks as usize {
-                    return Err(format!("{} is of {of} ranks, not of {ranks}", path.display()));
-                }
-                let file: Arc<Path> = Arc::from(path.as_path());
-                let calls =
-                    recording.calls().map_err(|why| format!("{}: {why}", file.display()))?;
+            Self::Recorded(factor, recording) => {
+                recording.fits(ranks)?;
+                let file: Arc<Path> = Arc::from(recording.file.as_path());
+                let calls = recording.calls()?;
                 let one = |calls: Vec<Call>| {
                     let recorded =
                         Recorded { calls: calls.into(), next: 0, file: Arc::clone(&file) };

@@ -13,7 +13,7 @@ use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{Measured, MetricSpec, TIME};
 use super::ranks::Ranks;
 use ::exec::choose::Choose;
-use ::exec::compute::{Compute, Factor};
+use ::exec::compute::{Compute, Factor, Recording};
 use ::exec::job::Job;
 use ::exec::output::{Output, Reports, as_printed_f64};
 use ::exec::program::RealProgram;
@@ -132,21 +132,16 @@ pub static KIND: Kind = Kind {
             reading.refuse(workload_field!(ExecForm, environment), found, "NAME=value");
             return None;
         }
-        if form.compute == Computes::Recorded && form.compute_file.is_none() {
-            reading.refuse(
-                workload_field!(ExecForm, compute),
-                "there is no `compute_file`",
-                "the file that a run with `measured` has written",
-            );
-            return None;
-        }
+        let compute = compute(&form, reading)?;
         let reports = reports(&form, reading)?;
-        Some(Arc::new(Exec { form, reports, choices: reading.choices.clone() }))
+        Some(Arc::new(Exec { form, compute, reports, choices: reading.choices.clone() }))
     },
 };
 
 /// The folder that has the MPI library, where programs find it.
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+/// The variable that names libraries which a process loads first.
+const PRELOAD: &str = "LD_PRELOAD";
 /// The library in that folder in which the clocks of programs tell simulated time.
 pub const CLOCK_FILE: &str = "libmpisim_clock.so";
 /// Where the output of ranks goes whose processes start from now on.
@@ -158,18 +153,19 @@ impl ExecForm {
         let mut all: Vec<(OsString, OsString)> =
             all.map(|(name, value)| (name.into(), value.into())).collect();
         if self.clock == Clock::Simulated {
-            all.push(("LD_PRELOAD".into(), library.join(CLOCK_FILE).into()));
+            // The user's own libraries follow.
+            let others = match all.iter().rposition(|(name, _)| name == PRELOAD) {
+                Some(at) => Some(all.remove(at).1),
+                None => std::env::var_os(PRELOAD),
+            };
+            let mut libraries = library.join(CLOCK_FILE).into_os_string();
+            if let Some(others) = others {
+                libraries.push(":");
+                libraries.push(others);
+            }
+            all.push((PRELOAD.into(), libraries));
         }
         all
-    }
-
-    fn compute(&self) -> Compute {
-        let (factor, file) = (Factor(self.compute_factor.0), self.compute_file.as_ref());
-        match (self.compute, file.map(PathBuf::from)) {
-            (Computes::Measured, file) => Compute::Measured(factor, file),
-            (Computes::Recorded, Some(file)) => Compute::Recorded(factor, file),
-            (Computes::None | Computes::Recorded, _) => Compute::None,
-        }
     }
 
     fn per_node(&self) -> u32 {
@@ -181,8 +177,45 @@ impl ExecForm {
 #[derive(Debug)]
 struct Exec {
     form: ExecForm,
+    compute: Compute,
     reports: Vec<Regex>,
     choices: Choices,
+}
+
+/// What a recording is, for those who name another file.
+const A_RECORDING: &str = "the file that a run with `measured` and as many ranks has written";
+
+/// What the program's computation costs.
+fn compute(form: &ExecForm, reading: &mut Reading<'_>) -> Option<Compute> {
+    let (factor, file) = (Factor(form.compute_factor.0), form.compute_file.as_ref());
+    let (field, found, allowed) = match (form.compute, file.map(PathBuf::from)) {
+        (Computes::None, _) => return Some(Compute::None),
+        (Computes::Measured, file) if file.is_none() || reading.swept.is_empty() => {
+            return Some(Compute::Measured(factor, file));
+        }
+        (Computes::Measured, _) => (
+            workload_field!(ExecForm, compute_file),
+            "each point would write it anew".to_owned(),
+            "a recording is of one run: measure without a sweep",
+        ),
+        (Computes::Recorded, None) => (
+            workload_field!(ExecForm, compute),
+            "there is no `compute_file`".to_owned(),
+            A_RECORDING,
+        ),
+        (Computes::Recorded, Some(file)) => {
+            let recording = Recording::read(&file).and_then(|recording| {
+                recording.fits(form.processes)?;
+                Ok(recording)
+            });
+            match recording {
+                Ok(recording) => return Some(Compute::Recorded(factor, Arc::new(recording))),
+                Err(found) => (workload_field!(ExecForm, compute_file), found, A_RECORDING),
+            }
+        }
+    };
+    reading.refuse(field, found, allowed);
+    None
 }
 
 /// The patterns of the metrics that the program prints.
@@ -238,6 +271,10 @@ impl Workload for Exec {
         true
     }
 
+    fn is_measured_here(&self) -> bool {
+        matches!(self.compute, Compute::Measured(..))
+    }
+
     fn schedule(&self) -> Result<Option<Schedule>, String> {
         Err("its calls are those of real processes".to_owned())
     }
@@ -270,8 +307,8 @@ impl Workload for Exec {
             placed.unwrap_or(call)
         };
         let node_of = |process| placement.node_of(process, nodes);
-        let (choose, compute) = (Choose::new(choose), self.form.compute());
-        let job = Job::start(self.form.processes, &image, node_of, &choose, &compute);
+        let choose = Choose::new(choose);
+        let job = Job::start(self.form.processes, &image, node_of, &choose, &self.compute);
         RealProgram::of(&job).into_iter().map(AnyProgram::Real).collect()
     }
 

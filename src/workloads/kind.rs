@@ -332,6 +332,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether its times are measured on this host, so that no two runs are the same.
+    fn is_measured_here(&self) -> bool {
+        false
+    }
+
     /// Nodes that its processes need, where they are not all that the scenario has.
     fn nodes(&self) -> Option<u32> {
         None
