@@ -182,6 +182,9 @@ pub(super) struct RunArguments {
     /// The text of the scenario, where another command has written it.
     #[arg(skip)]
     pub(super) text: Option<String>,
+    /// What becomes of the standard output of ranks.
+    #[arg(skip)]
+    pub(super) printed: Option<Printed>,
     /// Replay the schedule under the LogGOPS model: L=2500,o=1500,g=1000,G=6,O=0,S=65535
     #[arg(long, value_name = "L=N,o=N,...", allow_hyphen_values = true)]
     pub(super) loggops: Option<String>,

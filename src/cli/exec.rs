@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use super::args::{ClockOf, Computation, ExecArguments, Format, Printed, RunArguments, Where};
-use super::mpi_library;
+use super::args::{ClockOf, Computation, ExecArguments, RunArguments, Where};
 use super::run;
 use super::terminal::{Outcome, Terminal};
-use ::exec::output::Output;
 use serde_json::{Value, json};
 
 /// Runs a program on a machine, as the scenario that says the same.
@@ -46,6 +44,7 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     let run = RunArguments {
         scenario: NAME.to_owned(),
         text: Some(scenario.to_string()),
+        printed: Some(arguments.output.clone()),
         loggops: None,
         machine: None,
         changes: arguments.changes.clone(),
@@ -63,12 +62,6 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
         trace: arguments.trace.clone(),
         sequence: arguments.sequence.clone(),
     };
-    let to_error = arguments.format != Format::Table;
-    mpi_library::print(match &arguments.output {
-        Printed::Labelled => Output::Lines { to_error, is_labelled: true },
-        Printed::Plain => Output::Lines { to_error, is_labelled: false },
-        Printed::Folder(folder) => Output::Folder(folder.clone()),
-    });
     run::here(terminal, &run)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::args::{Changes, Format, RunArguments};
+use super::args::{Changes, Format, Printed, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::goal;
@@ -69,17 +69,15 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         osu_spec(&plan)?;
     }
     check_time(arguments, &plan)?;
+    check_repeats(arguments, &plan)?;
     let single = Single::of(&plan, arguments)?;
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
     let shown = single.map(Single::record).transpose()?;
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
-    if arguments.text.is_none() && plan.points.len() == 1 {
-        let to_error = arguments.format != Format::Table;
-        mpi_library::print(Output::Lines { to_error, is_labelled: true });
-    }
     interrupt.frees(store.lock());
+    // Pictures and what-if run the same program again: its output is seen once.
+    mpi_library::print(output(arguments, &plan));
     let mut result = simulate(terminal, arguments, &plan, &mut store, &interrupt)?;
-    // They run the same program again.
     mpi_library::print(Output::Nothing);
     for what_if in &arguments.what_if {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
@@ -98,6 +96,12 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     if let (Format::Table, Some(note)) = (arguments.format, packets_alone(&plan.points)) {
         terminal.note(note);
     }
+    if arguments.format == Format::Table && is_measured_here(&plan) {
+        terminal.note(
+            "computation took the CPU time of this host, which is never the same twice: \
+             `workload.compute` `recorded` repeats a run (`--compute recorded=FILE`)",
+        );
+    }
     tell_where(terminal, arguments.format, &directory(arguments, &plan));
     if arguments.format == Format::Table {
         tell_of_orders(terminal, arguments, &plan);
@@ -106,6 +110,40 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         }
     }
     Ok(program_status(arguments, &result).unwrap_or(exit))
+}
+
+/// Where the output of ranks goes; of several points nothing would say whose lines they are.
+fn output(arguments: &RunArguments, plan: &Plan) -> Output {
+    let to_error = arguments.format != Format::Table;
+    match &arguments.printed {
+        Some(Printed::Plain) => Output::Lines { to_error, is_labelled: false },
+        Some(Printed::Folder(folder)) => Output::Folder(folder.clone()),
+        None if plan.points.len() > 1 => Output::Nothing,
+        Some(Printed::Labelled) | None => Output::Lines { to_error, is_labelled: true },
+    }
+}
+
+/// Refuses what runs a program again whose computation is measured: it would be another run.
+fn check_repeats(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
+    let option = if !arguments.what_if.is_empty() {
+        "--what-if"
+    } else if arguments.trace.is_some() {
+        "--trace"
+    } else if arguments.sequence.is_some() {
+        "--sequence"
+    } else {
+        return Ok(());
+    };
+    if !is_measured_here(plan) {
+        return Ok(());
+    }
+    let what = format!("`{option}` runs the program again, and CPU time is never the same twice");
+    let help = "measure first, and give the recording to this run: `--compute recorded=FILE`";
+    Err(Problem::new(&codes::USAGE, what).help(help).into())
+}
+
+fn is_measured_here(plan: &Plan) -> bool {
+    plan.points.iter().any(|point| point.workload.is_measured_here())
 }
 
 /// The exit status of the program that `mpisim exec` has run, where it ended with one: as a shell has it, in 8 bits.

@@ -475,13 +475,33 @@ fn a_recording_of_computation_gives_the_same_times_again() {
         exec("slower", "recorded=measured/compute.json", &["--set", "workload.compute_factor=3"]);
     let ratio = time(&slower) / time(&recorded);
     assert!((2.5..=3.5).contains(&ratio), "{ratio}: {}{}", slower.out, slower.err);
-    // Another number of ranks has computed something else.
-    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--compute"];
-    let other = run(
-        &scratch,
-        &[&words[..], &["recorded=measured/compute.json", "--", "./program"]].concat(),
-    );
-    assert!(other.out.contains("measured/compute.json is of 3 ranks, not of 2"), "{}", other.out);
+    // Another number of ranks has computed something else, and a file that is not there is no recording: nothing runs.
+    let words = ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "other", "--compute"];
+    for (file, said) in [
+        ("measured/compute.json", "measured/compute.json is of 3 ranks, not of 2"),
+        ("absent.json", "the recording absent.json cannot be read"),
+        ("program.c", "program.c is no recording of computation"),
+    ] {
+        let compute = format!("recorded={file}");
+        let other = run(&scratch, &[&words[..], &[&compute, "--", "./program"]].concat());
+        assert_eq!(other.exit, 3, "{}{}", other.out, other.err);
+        assert!(other.err.contains("workload.compute_file"), "{}", other.err);
+        assert!(other.err.contains(said), "{}", other.err);
+        assert!(!scratch.path("other").exists());
+    }
+    // What runs again, or several times, computes something else each time.
+    for (more, exit) in [
+        (["--what-if", "library=0.5"], 2),
+        (["--trace", "trace.pftrace"], 2),
+        (["--set", "mpi.rendezvous_intra=[\"rget\", \"rput\"]"], 3),
+    ] {
+        let again = exec("again", "measured", &more);
+        assert_eq!(again.exit, exit, "{more:?}: {}{}", again.out, again.err);
+    }
+    let recording = fs::read(scratch.path("measured/compute.json")).unwrap();
+    let drawn = exec("measured", "recorded=measured/compute.json", &["--sequence", "sequence.svg"]);
+    assert_eq!(times(&drawn), times(&recorded), "{}", drawn.err);
+    assert_eq!(fs::read(scratch.path("measured/compute.json")).unwrap(), recording);
     for (wrong, exit) in [("recorded", 2), ("recorded=", 2), ("sometimes", 2), ("measured=fast", 3)]
     {
         assert_eq!(exec("wrong", wrong, &[]).exit, exit, "{wrong}");
