@@ -20,6 +20,7 @@
 mod types;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use types::Types;
@@ -261,8 +262,8 @@ struct Ledger {
     loans: Vec<Loan>,
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
-    /// What is lent of buffers whose bytes are the program's own.
-    own: Vec<Held>,
+    /// What is lent of buffers whose bytes are the program's own, by their numbers.
+    own: BTreeMap<u32, Vec<Held>>,
 }
 
 /// What an operation has of a program's own bytes.
@@ -324,12 +325,17 @@ impl Ledger {
             Some(Observation::Received { .. }) => use_as.writes(),
             _ => true,
         };
+        let Space::User(id) = region.space else { return };
+        let Entry::Occupied(mut own) = self.own.entry(id) else { return };
         let same = |Held { lent, .. }: &Held| lent.region == region && is(lent.use_as);
-        let of_buffer =
-            |Held { lent, .. }: &Held| lent.region.space == region.space && is(lent.use_as);
-        let place = self.own.iter().position(same).or_else(|| self.own.iter().position(of_buffer));
+        let of_buffer = |Held { lent, .. }: &Held| is(lent.use_as);
+        let held = own.get_mut();
+        let place = held.iter().position(same).or_else(|| held.iter().position(of_buffer));
         if let Some(place) = place {
-            self.own.remove(place);
+            held.remove(place);
+        }
+        if held.is_empty() {
+            own.remove();
         }
     }
 }
@@ -448,7 +454,9 @@ impl Buffers {
     #[cold]
     fn holds(&mut self, process: Process, lent: Lent, line: Option<u32>) {
         let pieces = self.types.coming.as_ref().and_then(Statement::pieces).map(Arc::clone);
-        self.processes[process.0 as usize].own.push(Held { lent, pieces, line });
+        let Space::User(id) = lent.region.space else { return };
+        let own = &mut self.processes[process.0 as usize].own;
+        own.entry(id).or_default().push(Held { lent, pieces, line });
     }
 
     /// The program itself reads or writes its memory.
@@ -460,10 +468,8 @@ impl Buffers {
         place: impl FnOnce() -> Option<u32>,
         found: &mut Vec<Violation>,
     ) {
-        let own = &self.processes[process.0 as usize].own;
-        if own.is_empty() {
-            return;
-        }
+        let Space::User(id) = region.space else { return };
+        let Some(own) = self.processes[process.0 as usize].own.get(&id) else { return };
         let (use_as, does) = match touch {
             Touch::Load => (UseAs::Input, "loads"),
             Touch::Store | Touch::Get | Touch::Put | Touch::Acc(..) => {
