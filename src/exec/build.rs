@@ -39,6 +39,7 @@ fn main() {
             .arg("--target")
             .arg(env::var_os("TARGET").expect("cargo sets it"))
             .args(["-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"])
+            .args(["-C", "force-frame-pointers=yes"])
             .args(["-C", &format!("link-arg=-Wl,-soname,{file}")])
             .arg(source)
             .arg("-o")

@@ -1,11 +1,14 @@
 //! What the host gives to the processes of a job: one core with the simulator, and the same addresses in every run.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::{Pid, gettid};
+
+use super::watch::note;
 
 /// This thread and the processes that it starts run on one core, as long as it lives.
 ///
@@ -17,12 +20,28 @@ pub struct OneCore {
     before: CpuSet,
 }
 
+static SLOWER: Once = Once::new();
+static OTHERWISE: Once = Once::new();
+const IS_SLOWER: &str = "the system does not let the simulator choose its core (`sched_setaffinity`): calls of MPI take \
+                         some ten times as long; results are the same";
+const IS_OTHERWISE: &str = "the system does not let the simulator start processes with equal addresses (`personality`, \
+                            which the profile of a container may forbid): a program whose order follows addresses may \
+                            do something else in each run";
+
 /// Jobs that have taken a core: those that run side by side take different ones.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 impl OneCore {
-    /// Takes a core; `None` where the system gives none, and everything runs where it did, slower.
+    /// Takes a core; `None` where the system gives none, and everything runs where it did, slower: a note says so.
     pub fn take() -> Option<Self> {
+        let taken = Self::taken();
+        if taken.is_none() {
+            SLOWER.call_once(|| note(IS_SLOWER));
+        }
+        taken
+    }
+
+    fn taken() -> Option<Self> {
         let thread = gettid();
         let before = sched_getaffinity(thread).ok()?;
         let all: Vec<usize> =
@@ -45,9 +64,12 @@ impl Drop for OneCore {
 }
 
 /// Starts a process whose addresses are not random: a program whose order follows addresses does the same in every
-/// run. Where the system does not allow that, they are random.
+/// run. Where the system does not allow that, they are random, and a note says so.
 pub fn with_equal_addresses<T>(start: impl FnOnce() -> T) -> T {
     let before = equal_addresses().ok();
+    if before.is_none() {
+        OTHERWISE.call_once(|| note(IS_OTHERWISE));
+    }
     let started = start();
     if let Some(before) = before {
         // It was this thread's a moment ago.

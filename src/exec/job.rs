@@ -109,13 +109,6 @@ pub struct Inside {
     pub then: Option<Then>,
 }
 
-impl Member {
-    /// The name of the process's last call.
-    fn last(&self) -> &'static str {
-        self.inside.as_ref().map_or("its start", |inside| inside.function.name())
-    }
-}
-
 impl std::fmt::Debug for Member {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.debug_struct("Member")
@@ -229,7 +222,7 @@ impl Job {
 
     /// Notes that a rank's process cannot be asked or answered any more.
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
-        let last = member.last();
+        let last = member.place.process.last_call();
         let status = member.place.process.wait_a_moment();
         let how = status.map_or_else(
             || error.to_string(),
@@ -245,7 +238,7 @@ impl Job {
     /// Notes the end of a process that has closed the channel: a failure before `MPI_Finalize`, and with an exit
     /// status other than 0.
     pub fn ended(&self, member: &mut Member, rank: u32) {
-        let last = member.last();
+        let last = member.place.process.last_call();
         let is_final = member.inside.is_some() && member.client.may_end();
         let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) {

@@ -24,6 +24,8 @@ pub mod output;
 pub mod place;
 pub mod program;
 pub mod ranks;
+pub mod source;
+pub mod watch;
 pub mod wire;
 
 /// The functions and constants of MPI 5.0.

@@ -11,7 +11,7 @@ use super::mpi::{Asked, Fault, Step};
 use super::ranks::Request;
 use super::wire;
 use protocols::call::{Call, Reply};
-use protocols::contract::{Machine, Next, Program};
+use protocols::contract::{CallSite, Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
 
 /// One rank's process. Clones are the same process; two are equal that are.
@@ -40,6 +40,14 @@ impl RealProgram {
         &self.job
     }
 
+    /// The function that the process is in, or was in last.
+    pub fn site(&self) -> Option<CallSite> {
+        let member = self.job.member(self.rank);
+        let inside = member.inside.as_ref()?;
+        let line = member.place.process.line(inside.request.caller);
+        Some(CallSite { function: inside.function.name(), line })
+    }
+
     /// The process goes on, until it calls what takes the library, or time.
     fn advance(&self, member: &mut Member, reply: Option<Reply>) -> Next<Call> {
         match self.advanced(member, reply) {
@@ -49,9 +57,7 @@ impl RealProgram {
                 over(member)
             }
             Err(Fault::Error { why, .. }) => {
-                let function =
-                    member.inside.as_ref().map_or("its start", |inside| inside.function.name());
-                let what = format!("rank {}, {function}: {why}", self.rank);
+                let what = format!("rank {}, {}: {why}", self.rank, within(member));
                 self.job.fail(Failure { rank: self.rank, what, status: None });
                 over(member)
             }
@@ -85,9 +91,7 @@ impl RealProgram {
                 return Ok(over(member));
             };
             if request.function == wire::HELLO {
-                if request.word(0) != wire::VERSION {
-                    return Err(member.place.process.nonsense().into());
-                }
+                member.place.process.greets(&request)?;
                 member.place.process.answer(u64::from(member.computing.is_measured()))?;
                 continue;
             }
@@ -150,7 +154,8 @@ impl RealProgram {
             }
             Step::Aborts(status) => {
                 let refused = member.client.refusal();
-                let what = format!("rank {} calls MPI_Abort with {status}{refused}", self.rank);
+                let call = within(member);
+                let what = format!("rank {} calls {call} with {status}{refused}", self.rank);
                 self.job.fail(Failure { rank: self.rank, what, status: Some(status) });
                 Some(over(member))
             }
@@ -168,6 +173,14 @@ fn returns(member: &mut Member, word: u64) -> Result<Option<Next<Call>>, Fault> 
     let ends = function == Function::Finalize;
     let mark = if begins { Some(START) } else { ends.then_some(END) };
     Ok(mark.map(Next::Mark))
+}
+
+/// The call that the process is in, and where it comes from.
+fn within(member: &Member) -> String {
+    member.inside.as_ref().map_or_else(
+        || "its start".to_owned(),
+        |inside| member.place.process.called(inside.function, inside.request.caller),
+    )
 }
 
 fn over(member: &mut Member) -> Next<Call> {
@@ -204,6 +217,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for RealProgram {
 
     fn loaded(&mut self, value: u64) {
         self.job.member(self.rank).time = Some(value);
+    }
+
+    fn call_site(&self) -> Option<CallSite> {
+        self.site()
     }
 
     fn process_memory(&self) -> Option<Rc<dyn ProcessMemory>> {

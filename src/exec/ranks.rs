@@ -16,8 +16,11 @@ use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
+use super::functions::Function;
 use super::host::with_equal_addresses;
 use super::output::{Lines, Output, Reports};
+use super::source::Code;
+use super::watch::{Watch, note};
 use super::wire;
 
 /// What to start.
@@ -72,6 +75,18 @@ pub enum RankError {
         /// What the system says.
         error: io::Error,
     },
+    /// The system keeps the simulator from it.
+    #[error(
+        "the simulator may not reach the memory of rank {rank}: {error}. It reads and writes it as a debugger would, \
+         which the system allows for a process's own children unless `kernel.yama.ptrace_scope` is 2 or 3, the \
+         container's profile forbids it (`--cap-add SYS_PTRACE`), or the program has rights of its own (setuid)"
+    )]
+    Rights {
+        /// Which rank.
+        rank: u32,
+        /// What the system says.
+        error: io::Error,
+    },
     /// A function of the program's that MPI runs within another call makes a call that takes time.
     #[error(
         "rank {rank} calls {function} in an operator or an error handler, where the simulator carries local functions only"
@@ -97,6 +112,8 @@ pub struct Request {
     pub function: u32,
     /// CPU time since the last answer, in nanoseconds; 0 where the simulator did not ask for it.
     pub cpu: u64,
+    /// Where the function returns to in the program; 0 where the library does not know.
+    pub caller: u64,
     words: [u64; wire::WORDS],
     /// How many of them there are.
     count: usize,
@@ -108,7 +125,7 @@ impl Request {
     pub(crate) fn of(function: u32, given: &[u64]) -> Self {
         let mut words = [0; wire::WORDS];
         words[..given.len()].copy_from_slice(given);
-        Self { function, cpu: 0, words, count: given.len() }
+        Self { function, cpu: 0, caller: 0, words, count: given.len() }
     }
 
     /// How many words there are.
@@ -141,6 +158,10 @@ pub struct Rank {
     from: PipeReader,
     to: PipeWriter,
     memory: Option<File>,
+    /// Its code, as far as it was loaded at its first call.
+    code: Code,
+    /// The function that it has called last, and where that returns to.
+    last: Option<(Function, u64)>,
     /// What it prints, where the simulator passes it on.
     lines: Option<Lines>,
     /// Frames that were not sent yet.
@@ -186,7 +207,8 @@ impl Rank {
             .stdout(stdout)
             .process_group(0);
         let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
-        Ok(Self { number: rank, child, from, to, memory: None, lines, answer: Vec::new() })
+        let (memory, code, last, answer) = (None, Code::default(), None, Vec::new());
+        Ok(Self { number: rank, child, from, to, memory, code, last, lines, answer })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -196,9 +218,17 @@ impl Rank {
     /// When the pipe breaks, or what comes is no request.
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
         let mut bytes = [0_u8; wire::REQUEST_MOST];
+        let mut watch = None;
         // What a rank prints before it computes for long is seen meanwhile; nothing else is printed until its next call.
-        while self.lines.is_some() && self.is_busy()? {
+        while self.is_busy()? {
             self.print(Lines::print)?;
+            let watch = watch.get_or_insert_with(|| Watch::begin(self.child.id()));
+            if let Some(since) = watch.waits(PATIENCE) {
+                let (rank, last) = (self.number, self.last_call());
+                note(&format!(
+                    "rank {rank} has not called MPI for {since}; its last call was {last}"
+                ));
+            }
         }
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
         self.print(Lines::print)?;
@@ -213,7 +243,11 @@ impl Rank {
             return Err(RankError::Nonsense { rank: self.number });
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
-        Ok(Some(Request { function: half(0), cpu: word(8), words, count }))
+        let request = Request { function: half(0), cpu: word(8), caller: word(16), words, count };
+        if let Some(function) = Function::ALL.get(request.function as usize) {
+            self.last = Some((*function, request.caller));
+        }
+        Ok(Some(request))
     }
 
     /// Whether there is no request for a while.
@@ -307,6 +341,46 @@ impl Rank {
     /// The process unmaps what it has mapped, before its function returns.
     pub fn unmap(&mut self, address: u64, bytes: u64) {
         self.frame(wire::UNMAP, address, &bytes.to_ne_bytes());
+    }
+
+    /// The process has written its first request.
+    ///
+    /// # Errors
+    ///
+    /// When it does not speak this form of the wire, or its memory cannot be reached.
+    pub fn greets(&mut self, request: &Request) -> Result<(), RankError> {
+        let mut version = [0; 8];
+        if request.word(0) != wire::VERSION {
+            return Err(self.nonsense());
+        }
+        let read =
+            self.memory().and_then(|memory| memory.read_exact_at(&mut version, request.word(2)));
+        read.map_err(|error| RankError::Rights { rank: self.number, error })?;
+        self.code = Code::of(self.child.id());
+        if u64::from_ne_bytes(version) == wire::VERSION { Ok(()) } else { Err(self.nonsense()) }
+    }
+
+    /// The line of the program from which a call comes that returns to `caller`.
+    pub fn line(&self, caller: u64) -> Option<String> {
+        if self.code.has(caller) {
+            return self.code.line(caller);
+        }
+        // Libraries that were loaded later.
+        Code::of(self.child.id()).line(caller)
+    }
+
+    /// A function and the line that it was called from.
+    pub fn called(&self, function: Function, caller: u64) -> String {
+        let name = function.name();
+        self.line(caller).map_or_else(|| name.to_owned(), |line| format!("{name} ({line})"))
+    }
+
+    /// The function that the process has called last, and from where.
+    pub fn last_call(&self) -> String {
+        self.last.map_or_else(
+            || "its start".to_owned(),
+            |(function, caller)| self.called(function, caller),
+        )
     }
 
     /// The error of a process that writes something else than it is asked for.

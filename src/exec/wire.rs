@@ -1,8 +1,9 @@
 //! What a rank's process and the simulator say to each other over two pipes.
 //!
-//! The process asks and waits, and the simulator answers. A request is a head of 16 bytes,
-//! `function: u32, words: u32, cpu: u64`, and its words of 8 bytes, all in the byte order of the machine, in one
-//! write of at most [`REQUEST_MOST`] bytes. An answer is any number of frames: a head of 24 bytes,
+//! The process asks and waits, and the simulator answers. A request is a head of 24 bytes,
+//! `function: u32, words: u32, cpu: u64, caller: u64`, and its words of 8 bytes, all in the byte order of the machine,
+//! in one write of at most [`REQUEST_MOST`] bytes; the caller is the address in the program that the function returns
+//! to, or 0. An answer is any number of frames: a head of 24 bytes,
 //! `kind: u32, unused: u32, value: u64, length: u64`, and `length` bytes. [`RETURN`] is the last frame of an answer;
 //! after [`READ`], [`CALL`], [`ALLOCATE`] and [`MAP`] the process speaks, and the answer goes on.
 
@@ -10,10 +11,10 @@
 pub const CHANNEL: &str = "MPISIM_CHANNEL";
 
 /// Which form of the wire this is; it stands in the first request of the process.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Bytes of a request's head.
-pub const REQUEST_HEAD: usize = 16;
+pub const REQUEST_HEAD: usize = 24;
 /// The most words of a request.
 pub const WORDS: usize = 14;
 /// The most bytes of a request.
@@ -21,7 +22,7 @@ pub const REQUEST_MOST: usize = REQUEST_HEAD + 8 * WORDS;
 /// Bytes of a frame's head.
 pub const FRAME_HEAD: usize = 24;
 
-/// In place of a function: the first request, `VERSION, pid`.
+/// In place of a function: the first request, `VERSION, pid` and the address of a word that holds the same version.
 pub const HELLO: u32 = u32::MAX;
 /// In place of a function: what a callback has returned, or the address of what was allocated.
 pub const RESULT: u32 = u32::MAX - 1;

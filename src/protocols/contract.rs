@@ -714,6 +714,25 @@ pub enum Next<C> {
     End,
 }
 
+/// A function that a program is in, and the line of its source that calls it, where that is known: `ring.c:42`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CallSite {
+    /// The name of the function.
+    pub function: &'static str,
+    /// File and line.
+    pub line: Option<String>,
+}
+
+impl CallSite {
+    /// What it adds to the name of an operation: the line, and the function where that has another name.
+    pub fn beside(&self, operation: &str) -> String {
+        let function = (self.function != operation).then(|| format!("in {}", self.function));
+        let words: Vec<&str> =
+            [&function, &self.line].into_iter().flatten().map(String::as_str).collect();
+        if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+    }
+}
+
 /// The program of one thread: a cloneable, lazy stream of calls.
 pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// The next step; `reply` is what the last call returned, `None` at the start and after
@@ -749,6 +768,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
 
     /// Where the call that was returned last stands in the scenario, for diagnoses.
     fn position(&self) -> Option<u32> {
+        None
+    }
+
+    /// The function that the program itself is in, where a call of it may be one step of another.
+    fn call_site(&self) -> Option<CallSite> {
         None
     }
 
@@ -793,6 +817,10 @@ impl<M: Machine, P: Program<M>> Program<M> for Box<P> {
 
     fn position(&self) -> Option<u32> {
         (**self).position()
+    }
+
+    fn call_site(&self) -> Option<CallSite> {
+        (**self).call_site()
     }
 
     fn asks_for(&self) -> Option<WaitSet> {

@@ -11,7 +11,7 @@ use std::fmt;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use protocols::contract::{Process, Thread, Wait, WaitSet};
+use protocols::contract::{CallSite, Process, Thread, Wait, WaitSet};
 use units::Time;
 
 /// Where one thread stands.
@@ -27,6 +27,8 @@ pub struct Standing {
     pub waits: Option<WaitSet>,
     /// Where its call stands in the scenario.
     pub position: Option<u32>,
+    /// The function of the program that it is in.
+    pub site: Option<CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
 }
@@ -42,6 +44,8 @@ pub struct Blocked {
     pub wait: Wait,
     /// Where the thread's call stands in the scenario.
     pub position: Option<u32>,
+    /// The function of the program that the thread is in.
+    pub site: Option<CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
 }
@@ -244,8 +248,8 @@ fn cycle<'a>(graph: &DiGraph<usize, &'a Wait>, knot: &[NodeIndex]) -> Vec<(usize
 }
 
 fn blocked(standing: &Standing, wait: &Wait) -> Blocked {
-    let &Standing { process, thread, position, since, .. } = standing;
-    Blocked { process, thread, wait: wait.clone(), position, since }
+    let &Standing { process, thread, position, ref site, since, .. } = standing;
+    Blocked { process, thread, wait: wait.clone(), position, site: site.clone(), since }
 }
 
 impl fmt::Display for Blocked {
@@ -254,11 +258,12 @@ impl fmt::Display for Blocked {
         let Wait { operation, peers, thread, detail, origin } = &self.wait;
         // A program that knows its lines has both numbers as lines.
         write!(f, ": {operation}")?;
-        match self.position {
-            None if *operation == ASKING => {}
-            None => write!(f, " (call {origin})")?,
-            Some(position) if position == *origin => write!(f, " (line {origin})")?,
-            Some(position) => write!(f, " (line {origin}, waited for in line {position})")?,
+        match (self.position, &self.site) {
+            (None, Some(site)) => f.write_str(&site.beside(operation))?,
+            (None, None) if *operation == ASKING => {}
+            (None, None) => write!(f, " (call {origin})")?,
+            (Some(position), _) if position == *origin => write!(f, " (line {origin})")?,
+            (Some(position), _) => write!(f, " (line {origin}, waited for in line {position})")?,
         }
         let peers: Vec<String> = peers.iter().map(|peer| peer.0.to_string()).collect();
         match peers.as_slice() {
@@ -328,6 +333,7 @@ mod tests {
             ended: state == Err(true),
             waits: state.ok(),
             position: Some(3),
+            site: None,
             since: Some(Time::from_ps(1_200_000)),
         });
         threads.collect()

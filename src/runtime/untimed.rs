@@ -325,6 +325,7 @@ where
                     ended: strand.is_over(),
                     waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
                     position: strand.program.position(),
+                    site: strand.program.call_site(),
                     since: None,
                 }
             })

@@ -52,6 +52,12 @@ macro_rules! programs {
                 }
             }
 
+            fn call_site(&self) -> Option<CallSite> {
+                match self {
+                    $(Self::$name(program) => Program::<M>::call_site(program),)+
+                }
+            }
+
             fn line_of(&self, call: u32) -> Option<u32> {
                 match self {
                     $(Self::$name(program) => Program::<M>::line_of(program, call),)+

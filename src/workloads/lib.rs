@@ -64,7 +64,7 @@ use any_program::programs;
 use form::shape::{Shape, Variant};
 use kind::Kind;
 use protocols::call::{Call, Reply};
-use protocols::contract::{Machine, Next, Program};
+use protocols::contract::{CallSite, Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
 
 /// Every kind of workload, in the order in which the reference lists them.
@@ -118,6 +118,11 @@ impl AnyProgram {
     /// Why the job of real programs, which this one is of, is over before its end.
     pub fn failure(&self) -> Option<::exec::job::Failure> {
         if let Self::Real(program) = self { program.job().failure() } else { None }
+    }
+
+    /// The function that a real program is in, and its line.
+    pub fn site(&self) -> Option<CallSite> {
+        if let Self::Real(program) = self { program.site() } else { None }
     }
 
     /// What the processes of its job have called and sent, in short, where it is one of real programs.

@@ -181,7 +181,8 @@ impl Engine {
             start: Cell::new(0),
             end: Cell::new(0),
         };
-        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64], 0);
+        let version = std::ptr::from_ref(&VERSION).addr() as u64;
+        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64, version], 0, 0);
         engine.is_timed.set(engine.answered() != 0);
         engine.leaves();
         engine
@@ -202,11 +203,12 @@ impl Engine {
         }
     }
 
-    fn ask(&self, function: u32, words: &[u64], cpu: u64) {
+    fn ask(&self, function: u32, words: &[u64], cpu: u64, caller: u64) {
         let mut request = [0_u8; REQUEST_MOST];
         request[..4].copy_from_slice(&function.to_ne_bytes());
         request[4..8].copy_from_slice(&(words.len() as u32).to_ne_bytes());
         request[8..16].copy_from_slice(&cpu.to_ne_bytes());
+        request[16..24].copy_from_slice(&caller.to_ne_bytes());
         for (place, word) in request[REQUEST_HEAD..].chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_ne_bytes());
         }
@@ -302,17 +304,17 @@ impl Engine {
                     let words: [u64; 6] = std::array::from_fn(|_| self.word());
                     self.leaves();
                     let result = call_back(value, words);
-                    self.ask(wire::RESULT, &[result], self.computed());
+                    self.ask(wire::RESULT, &[result], self.computed(), 0);
                 }
                 wire::ALLOCATE => {
                     let size = (value as usize).max(1).next_multiple_of(64);
                     // SAFETY: the size is a multiple of the alignment.
                     let address = unsafe { aligned_alloc(64, size) };
-                    self.ask(wire::RESULT, &[address.addr() as u64], 0);
+                    self.ask(wire::RESULT, &[address.addr() as u64], 0, 0);
                 }
                 wire::MAP => {
                     let address = self.map(value as usize, length);
-                    self.ask(wire::RESULT, &[address as u64], 0);
+                    self.ask(wire::RESULT, &[address as u64], 0, 0);
                 }
                 wire::UNMAP => {
                     let bytes = self.word() as usize;
@@ -350,6 +352,29 @@ impl Engine {
     }
 }
 
+/// Read by the simulator, to see whether the system lets it.
+static VERSION: u64 = wire::VERSION;
+
+/// Where the function that this stands in returns to: an address in the program. It is the word above the frame
+/// pointer, which the build makes every function of this library keep; 0 on a processor whose frames are not known.
+#[inline(always)]
+fn caller() -> u64 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let frame: *const u64;
+        // SAFETY: the register is read, and the word above the frame that it points to is this function's.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+            #[cfg(target_arch = "aarch64")]
+            std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
+            frame.add(1).read()
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    0
+}
+
 /// Calls a function of the program's. Its arguments are pointers and ints, at most six: one form of call serves
 /// all, since each has a register of its own, and a callee reads those that it has.
 fn call_back(function: u64, [a, b, c, d, e, f]: [u64; 6]) -> u64 {
@@ -359,8 +384,8 @@ fn call_back(function: u64, [a, b, c, d, e, f]: [u64; 6]) -> u64 {
     function(a, b, c, d, e, f)
 }
 
-/// Hands a call to the simulator.
-fn call(function: u32, words: &[u64]) -> u64 {
+/// Hands a call to the simulator, which the program made where `caller` says.
+fn call(function: u32, words: &[u64], caller: u64) -> u64 {
     let me = thread();
     let owner = OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
     let is_nested = owner == Err(me);
@@ -373,7 +398,7 @@ fn call(function: u32, words: &[u64]) -> u64 {
     if unsafe { getpid() } != engine.pid {
         stop("a process that a rank has forked calls MPI");
     }
-    engine.ask(function, words, cpu);
+    engine.ask(function, words, cpu, caller);
     let value = engine.answered();
     engine.leaves();
     if !is_nested {
@@ -429,11 +454,11 @@ macro_rules! mpi {
     ($number:literal $name:ident $profiled:ident ($($word:ident: $kind:ty),*) $result:ty) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $profiled($($word: $kind),*) -> $result {
-            <$result as Word>::of(call($number, &[$(Word::word($word)),*]))
+            <$result as Word>::of(call($number, &[$(Word::word($word)),*], caller()))
         }
         #[unsafe(no_mangle)]
         pub extern "C" fn $name($($word: $kind),*) -> $result {
-            $profiled($($word),*)
+            <$result as Word>::of(call($number, &[$(Word::word($word)),*], caller()))
         }
     };
 }

@@ -18,7 +18,7 @@ use workloads::metric::{Measured, MetricSpec, TIME};
 
 /// The result of one point.
 pub fn point(point: &Point, outcome: &Outcome, noted: &Noted) -> PointResult {
-    let failure = failure(point, outcome);
+    let failure = failure(point, outcome, &noted.programs);
     let metrics = if failure.is_none() { metrics(point, outcome, noted) } else { Vec::new() };
     PointResult {
         index: point.index,
@@ -41,13 +41,16 @@ fn unfired(one: &timed::Unfired) -> Unfired {
 }
 
 /// The failure of the simulated program, or the limit that stopped it.
-fn failure(point: &Point, outcome: &Outcome) -> Option<String> {
+fn failure(point: &Point, outcome: &Outcome, programs: &[AnyProgram]) -> Option<String> {
     let failure = match &outcome.ending {
         Ending::Limit(limit) => Some(host::limit_in_words(point.limits, limit)),
         Ending::Deadlock(deadlock) => Some(deadlock.to_string()),
         Ending::ClockStands { at, askers } => Some(clock_stands(*at, askers)),
         Ending::Protocol { process, line, error } => {
-            Some(format!("process {}{}: {error}", process.0, in_line(*line)))
+            let site = programs.get(process.0 as usize).and_then(AnyProgram::site);
+            let site = site.map(|site| site.beside(error.machine));
+            let place = site.unwrap_or_else(|| in_line(*line));
+            Some(format!("process {}{place}: {error}", process.0))
         }
         Ending::Fault(failure) => Some(failure.to_string()),
         Ending::Crashed { at, report } => Some(format!("at {at}: {report}")),

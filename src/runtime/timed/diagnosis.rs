@@ -73,6 +73,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
                 thread: actor.inner,
                 wait: waits.into_iter().next()?,
                 position: actor.program.position(),
+                site: actor.program.call_site(),
                 since: Some(since),
             })
         };
@@ -135,6 +136,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
                     origin: u32::try_from(calls).unwrap_or(u32::MAX),
                 },
                 position: None,
+                site: actor.program.call_site(),
                 since: Some(since),
             })
         };
@@ -161,6 +163,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
                 origin: 0,
             },
             position: actor.program.position(),
+            site: actor.program.call_site(),
             since: Some(actor.since),
         };
         silent.map(blocked).collect()

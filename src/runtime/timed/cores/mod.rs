@@ -291,6 +291,7 @@ pub(super) fn actor_standing<M: Machine, P: Program<M>>(
         ended: actor.ended(),
         waits: waits.filter(|_| !actor.ended()),
         position: actor.program.position(),
+        site: actor.program.call_site(),
         since: Some(actor.since),
     }
 }
