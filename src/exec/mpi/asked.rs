@@ -24,6 +24,11 @@ impl<'a> Asked<'a> {
         Self { function, is_large, request, place }
     }
 
+    /// Where the function returns to in the program.
+    pub const fn caller(&self) -> u64 {
+        self.request.caller
+    }
+
     /// Argument number `at`, counted from 0: a handle or an address.
     pub const fn word(&self, at: usize) -> u64 {
         self.request.word(at)

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::asked::Asked;
 use super::fault::Fault;
-use crate::functions as mpi5;
+use crate::digest::Digest;
+use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
 use crate::ranks::RankError;
 use ::mpi::datatype::Datatype;
@@ -13,7 +15,7 @@ use protocols::typed::Elements;
 
 /// Data in the memory of a process.
 #[derive(Clone, Debug)]
-pub(super) enum Data {
+pub(crate) enum Data {
     /// Bytes one after the other.
     Plain {
         /// The first.
@@ -40,6 +42,47 @@ pub(super) struct Held {
     pub(super) goes: Vec<(u64, Data)>,
     /// Where the bytes come from at the start.
     pub(super) comes: Vec<(u64, Data)>,
+}
+
+/// Data that a nonblocking send reads, and what its bytes are: a program may not change them before the send is complete.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    data: Data,
+    digest: Digest,
+    /// The function that has named the data, and where it returns to.
+    named: (Function, u64),
+}
+
+impl Sent {
+    /// The data of a send that this call prepares; the send begins with [`Self::begin`].
+    pub(super) fn new(data: Data, asked: &Asked<'_>) -> Self {
+        Self { data, digest: Digest::default(), named: (asked.function, asked.caller()) }
+    }
+
+    /// The send begins.
+    pub(super) fn begin(&mut self, place: &mut Place) -> Result<(), RankError> {
+        self.digest = self.now(place)?;
+        Ok(())
+    }
+
+    /// The send is complete: the data must be what it was when it began.
+    pub(super) fn end(&self, place: &mut Place) -> Result<(), Fault> {
+        if self.now(place)? == self.digest {
+            return Ok(());
+        }
+        let (function, caller) = self.named;
+        let (bytes, sends) = (self.data.bytes(), place.process.called(function, caller));
+        let why = format!(
+            "the {bytes} bytes that {sends} sends were changed before the send was complete"
+        );
+        Err(Fault::new(mpi5::ERR_BUFFER, why))
+    }
+
+    fn now(&self, place: &mut Place) -> Result<Digest, RankError> {
+        let mut digest = Digest::default();
+        digest.sends(0, &self.data.gather(place)?);
+        Ok(digest)
+    }
 }
 
 /// Elements further away from their address than this have a buffer that begins at their first byte: of absolute
@@ -74,6 +117,9 @@ fn too_large(error: impl std::fmt::Display) -> Fault {
 }
 
 impl Data {
+    /// No bytes.
+    pub(super) const NONE: Self = Self::Plain { address: 0, bytes: 0 };
+
     /// Bytes of data.
     pub(super) fn bytes(&self) -> u64 {
         match self {

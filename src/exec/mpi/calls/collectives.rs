@@ -184,7 +184,7 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
         }));
     }
     let requests = &mut client.requests;
-    let request = requests.open(comm, false);
+    let request = requests.open(comm);
     let call = Call::Icollective { request, call };
     Ok(if when == When::Begun {
         requests::begins(requests, asked, at, request, call, held)

@@ -200,7 +200,7 @@ fn idup(client: &mut Client, asked: &mut Asked<'_>, at: usize) -> Answer {
             client.infos.hint(handle, asked.word(1))?;
         }
         asked.put_word(at, handle);
-        let request = client.requests.open(parent, false);
+        let request = client.requests.open(parent);
         let call = Call::Communicators(CommCall::Idup { comm, new, request });
         Ok(requests::begins(&mut client.requests, asked, at + 1, request, call, Vec::new()))
     };

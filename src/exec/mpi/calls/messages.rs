@@ -6,7 +6,7 @@ use super::requests;
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::client::{Answer, Client, Step, done};
-use crate::mpi::data::Held;
+use crate::mpi::data::{Data, Held, Sent};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::Requests;
 use crate::mpi::status;
@@ -104,10 +104,17 @@ fn send(client: &mut Client, asked: &mut Asked<'_>, mode: SendMode, when: When) 
         let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
         return Ok(Step::waits(call));
     }
-    let call = |request| move |buffer| Call::Isend { request, to, tag, comm, buffer, mode };
-    Ok(opens(client, asked, 6, comm_handle, when, true, |asked, request| {
-        data.carried(asked.place, call(request))
-    }))
+    let request = client.requests.open(comm_handle);
+    let isend = |buffer| Call::Isend { request, to, tag, comm, buffer, mode };
+    let call = data.carried(asked.place, isend);
+    // No process is there to read what goes to MPI_PROC_NULL.
+    let read = if to == Peer::Null { Data::NONE } else { data };
+    let mut sent = Sent::new(read, asked);
+    if when == When::Begun {
+        sent.begin(asked.place)?;
+    }
+    client.requests.of_mut(request).sent = Some(sent);
+    Ok(opens(client, asked, 6, request, when, call))
 }
 
 fn receive(client: &mut Client, asked: &mut Asked<'_>, when: When) -> Answer {
@@ -118,24 +125,21 @@ fn receive(client: &mut Client, asked: &mut Asked<'_>, when: When) -> Answer {
         let call = data.carried(asked.place, |buffer| Call::Recv { source, tag, comm, buffer });
         return Ok(Step::calls(call, |_, asked, reply| received(asked, 6, &reply)));
     }
-    let call = |request| move |buffer| Call::Irecv { request, source, tag, comm, buffer };
-    Ok(opens(client, asked, 6, comm_handle, when, false, |asked, request| {
-        data.carried(asked.place, call(request))
-    }))
+    let request = client.requests.open(comm_handle);
+    let irecv = |buffer| Call::Irecv { request, source, tag, comm, buffer };
+    let call = data.carried(asked.place, irecv);
+    Ok(opens(client, asked, 6, request, when, call))
 }
 
-/// A request begins, or is prepared.
+/// A request begins with its operation, or is prepared.
 fn opens(
     client: &mut Client,
     asked: &mut Asked<'_>,
     at: usize,
-    comm: u64,
+    request: Handle,
     when: When,
-    is_send: bool,
-    call: impl FnOnce(&mut Asked<'_>, Handle) -> Call,
+    call: Call,
 ) -> Step {
-    let request = client.requests.open(comm, is_send);
-    let call = call(asked, request);
     if when == When::Prepared {
         return requests::prepares(&mut client.requests, asked, at, request, call, Vec::new());
     }
@@ -179,7 +183,7 @@ fn exchanges(
     use mpi5::Function::{Isendrecv, Isendrecv_replace};
     let held: Vec<_> = held.into_iter().flatten().collect();
     if matches!(asked.function, Isendrecv | Isendrecv_replace) {
-        let request = client.requests.open(comm, false);
+        let request = client.requests.open(comm);
         let exchange = Exchange { send, receive, request: Some(request), replaces };
         return requests::begins(
             &mut client.requests,
@@ -282,13 +286,12 @@ fn imrecv(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let Some((comm, message)) = message(client, asked)? else {
         // A receive from MPI_PROC_NULL is the same.
         let (comm, source, tag) = (Comm(0), Peer::Null, None);
-        let call = |request| move |buffer| Call::Irecv { request, source, tag, comm, buffer };
-        let world = mpi5::COMM_WORLD;
-        return Ok(opens(client, asked, 4, world, When::Begun, false, |asked, request| {
-            data.carried(asked.place, call(request))
-        }));
+        let request = client.requests.open(mpi5::COMM_WORLD);
+        let irecv = |buffer| Call::Irecv { request, source, tag, comm, buffer };
+        let call = data.carried(asked.place, irecv);
+        return Ok(opens(client, asked, 4, request, When::Begun, call));
     };
-    let request = client.requests.open(comm, false);
+    let request = client.requests.open(comm);
     let call = data.carried(asked.place, |buffer| Call::Imrecv { message, request, buffer });
     client.requests.close_message(message);
     Ok(requests::begins(&mut client.requests, asked, 4, request, call, Vec::new()))

@@ -3,7 +3,7 @@
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::client::{Answer, Client, Step, done};
-use crate::mpi::data::Data;
+use crate::mpi::data::{Data, Sent};
 use crate::mpi::fault::Fault;
 use protocols::call::{Call, OfPartitions, Partitioned, Reply};
 use protocols::contract::Handle;
@@ -55,7 +55,11 @@ fn prepare(client: &mut Client, asked: &mut Asked<'_>, side: Side) -> Answer {
             "the simulator does not carry partitions that lie in pieces",
         ));
     };
-    let request = client.requests.open(comm_handle, side == Side::Sends);
+    let request = client.requests.open(comm_handle);
+    if side == Side::Sends {
+        // The program fills its partitions while the operation is under way.
+        client.requests.of_mut(request).sent = Some(Sent::new(Data::NONE, asked));
+    }
     let buffer = asked.place.buffer(address, bytes);
     let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
     let call = Call::Partitioned(std::sync::Arc::new(operation));

@@ -304,7 +304,7 @@ fn cancel(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let Some(request) = active(client, handle)? else {
         return Err(Fault::new(mpi5::ERR_REQUEST, "no operation of the request is under way"));
     };
-    if client.requests.of(request).is_send {
+    if client.requests.of(request).sent.is_some() {
         return Err(Fault::not_carried("the simulator does not carry the cancelling of a send"));
     }
     Ok(Step::waits(Call::Cancel { request }))
@@ -328,7 +328,11 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, mut variables: Vec<u64>) ->
         held.fill(asked.place)?;
     }
     let operation = Arc::clone(call);
-    client.requests.of_mut(request).is_active = true;
+    let open = client.requests.of_mut(request);
+    open.is_active = true;
+    if let Some(sent) = &mut open.sent {
+        sent.begin(asked.place)?;
+    }
     Ok(Step::calls(Call::Start { request, operation }, move |client, asked, _| {
         start(client, asked, variables)
     }))

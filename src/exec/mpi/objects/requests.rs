@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
-use crate::mpi::data::Held;
+use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use crate::place::Place;
@@ -26,12 +26,13 @@ pub(crate) struct Requests {
 pub(crate) struct Open {
     /// The handle of the communicator or the window of its operation.
     pub(crate) comm: u64,
-    pub(crate) is_send: bool,
     /// The call of a persistent operation.
     pub(crate) prepared: Option<Arc<Call>>,
     /// Whether an operation is under way.
     pub(crate) is_active: bool,
     pub(crate) held: Vec<Held>,
+    /// What a send reads; `None` of other operations.
+    pub(crate) sent: Option<Sent>,
 }
 
 /// Handles of messages are above those of requests, so that the library takes none for another.
@@ -43,8 +44,9 @@ impl Requests {
     }
 
     /// A new request, of an operation over this communicator.
-    pub(crate) fn open(&mut self, comm: u64, is_send: bool) -> Handle {
-        let open = Open { comm, is_send, prepared: None, is_active: true, held: Vec::new() };
+    pub(crate) fn open(&mut self, comm: u64) -> Handle {
+        let (held, sent) = (Vec::new(), None);
+        let open = Open { comm, prepared: None, is_active: true, held, sent };
         let handle = self.open.add(open);
         self.number(handle).expect("it was added")
     }
@@ -79,6 +81,9 @@ impl Requests {
         request: Handle,
     ) -> Result<(), Fault> {
         let open = self.of_mut(request);
+        if let Some(sent) = &open.sent {
+            sent.end(place)?;
+        }
         if open.prepared.is_some() {
             open.is_active = false;
             for held in &open.held {

@@ -288,7 +288,7 @@ fn requested(
     request: Option<usize>,
 ) -> Answer {
     let Some(at) = request else { return done() };
-    let request = client.requests.open(win, false);
+    let request = client.requests.open(win);
     let call = operate.call(operate.blocks[0], 0, Some(request));
     Ok(requests::begins(&mut client.requests, asked, at, request, call, held))
 }
