@@ -16,7 +16,8 @@ use std::process::Command;
 use crate::binary::{Answer, Scratch};
 
 /// Beginnings of commands that end with another status than 0.
-const EXITS: [(&str, i32); 10] = [
+const EXITS: [(&str, i32); 11] = [
+    ("mpisim exec -n 3 --machine broadwell-edr -- ./exchange", 1),
     ("mpisim run scenarios/examples/allreduce_knc.json --set limits.memory", 5),
     ("mpisim explore race.json", 1),
     ("mpisim explore pool.json", 1),

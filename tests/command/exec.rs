@@ -1,6 +1,7 @@
 //! Real MPI programs in C: what `mpisim cc` compiles and `mpisim exec` runs. Without a C compiler these tests say so,
 //! and check nothing.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -22,7 +23,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
         return None;
     }
     scratch.write("program.c", text);
-    let words = ["cc", "--", "-O1", "-Wall", "-Werror", "program.c", "-o", "program", "-lm"];
+    let words = ["cc", "--", "-O1", "-g", "-Wall", "-Werror", "program.c", "-o", "program", "-lm"];
     let answer = run(scratch, &words);
     assert_eq!(answer.exit, 0, "{}", answer.err);
     Some(())
@@ -342,6 +343,43 @@ fn a_ping_pong_measures_what_the_scenario_does() {
     }
 }
 
+/// Loops as those of `osu_mbw_mr` give the message rate of the workload of that name: the clock, which the program
+/// reads, and the interval between the first and the last reading of it make less than 1 %.
+#[test]
+fn loops_measure_the_message_rate_of_the_scenario() {
+    let scratch = Scratch::new("exec-message-rate");
+    if compiled(&scratch, include_str!("../programs/c/message_rate.c")).is_none() {
+        return;
+    }
+    for (machine, pairs) in [("broadwell-edr", 1_u32), ("broadwell-edr", 14), ("knl-edr", 4)] {
+        for size in ["8", "4096", "65536"] {
+            let ranks = (2 * pairs).to_string();
+            let words =
+                ["exec", "-n", &ranks, "--machine", machine, "--nodes", "2", "--out", "exec"];
+            let program = ["--output", "plain", "--", "./program", size, "10"];
+            let ran = run(&scratch, &[&words[..], &program].concat());
+            assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+            let measured = ran.out.lines().find_map(|line| line.strip_prefix("message rate "));
+            let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+            let scenario = format!(
+                r#"{{ "schema": 1, "title": "The same", "machine": "{machine}", "nodes": 2,
+                "mpi": {{ "payload": "real" }},
+                "workload": {{ "kind": "message_rate", "senders_per_node": {pairs}, "size": "{size} B",
+                "window": 64, "rounds": 10, "direction": "one" }} }}"#
+            );
+            scratch.write("same.json", &scenario);
+            let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
+            let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+            let stated = result["points"][0]["metrics"]["message_rate"]["value"].as_f64().unwrap();
+            let ratio = measured / stated;
+            assert!(
+                (0.99..=1.01).contains(&ratio),
+                "{pairs} pairs, {size} B on {machine}: {ratio}"
+            );
+        }
+    }
+}
+
 /// The workload `exec` of a scenario that is swept, without `mpisim exec`.
 #[test]
 fn a_scenario_runs_the_program_at_each_point() {
@@ -593,28 +631,63 @@ fn the_same_program_gives_the_same_digest() {
     assert_eq!(digest(), digest());
 }
 
-/// What a program does wrong, the exit status of the run, and what is said.
-const SAID: [(&str, u8, &str); 11] = [
-    ("before", 1, "rank 0, MPI_Barrier: it is called before MPI_Init"),
-    ("after", 1, "MPI_Barrier: it is called after MPI_Finalize"),
+/// What a program does wrong, the exit status of the run, and what is said, with `{text}` for the place of the line of
+/// the program that has this text.
+const SAID: [(&str, u8, &str); 13] = [
+    ("before", 1, "rank 0, MPI_Barrier ({\"before\"}): it is called before MPI_Init"),
+    ("after", 1, "MPI_Barrier ({\"after\"}): it is called after MPI_Finalize"),
     (
         "crash",
         1,
-        "rank 1: its process has ended by SIGSEGV before MPI_Finalize; its last call was MPI_Comm_rank",
+        "rank 1: its process has ended by SIGSEGV before MPI_Finalize; its last call was MPI_Comm_rank ({Comm_rank})",
     ),
-    ("exit", 5, "rank 1: its process has ended by exit status 5 before MPI_Finalize"),
-    ("abort", 7, "rank 1 calls MPI_Abort with 7"),
-    ("deadlock", 1, "deadlock: 2 threads wait in a cycle"),
-    ("rank", 1, "rank 0, MPI_Send: rank 5 of 2 does not exist"),
-    ("missing", 1, "rank 0, MPI_File_open: the simulator does not carry this function yet"),
+    (
+        "exit",
+        5,
+        "rank 1: its process has ended by exit status 5 before MPI_Finalize; its last call was MPI_Comm_rank ({Comm_rank})",
+    ),
+    ("abort", 7, "rank 1 calls MPI_Abort ({\"abort\"}) with 7"),
+    (
+        "deadlock",
+        1,
+        "deadlock: 2 threads wait in a cycle
+  process 0: MPI_Recv ({\"deadlock\"}) waits for process 1 since 43.4 ns: 4 B from rank 1",
+    ),
+    ("waits", 1, "process 1: MPI_Recv (in MPI_Waitall, {Waitall}) waits for process 0 since"),
+    ("rank", 1, "rank 0, MPI_Send ({\"rank\"}): rank 5 of 2 does not exist"),
+    (
+        "missing",
+        1,
+        "rank 0, MPI_File_open ({\"x\"}): the simulator does not carry this function yet",
+    ),
     ("status", 4, "its process has ended by exit status 4"),
-    ("truncated", 1, "MPI_Recv: the message is longer than the 4 bytes of its buffer"),
+    (
+        "truncated",
+        1,
+        "rank 1, MPI_Recv ({if (rank) MPI_Recv(&number}): the message is longer than the 4 bytes of its buffer",
+    ),
+    (
+        "changed",
+        1,
+        "rank 0, MPI_Wait ({Wait(}): the 300000 bytes that MPI_Isend ({Isend}) sends were changed before the send was complete",
+    ),
     (
         "refused",
         9,
-        "calls MPI_Abort with 9 (it was refused before: MPI_File_open: the simulator does not carry this function yet)",
+        "calls MPI_Abort ({MPI_Abort(MPI_COMM_WORLD, 9)}) with 9 (it was refused before: MPI_File_open: the simulator does not carry this function yet)",
     ),
 ];
+
+/// A sentence with the places of lines of [`WRONG`] in it.
+fn placed(sentence: &str) -> String {
+    let mut parts = sentence.split(['{', '}']);
+    let mut placed = parts.next().unwrap().to_owned();
+    while let (Some(text), Some(more)) = (parts.next(), parts.next()) {
+        let line = WRONG.lines().position(|line| line.contains(text)).expect(text) + 1;
+        write!(placed, "program.c:{line}{more}").unwrap();
+    }
+    placed
+}
 
 #[test]
 fn what_goes_wrong_is_said_and_ends_the_run() {
@@ -625,23 +698,23 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     let words =
         ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "out", "--", "./program"];
     // Many calls that find nothing are no deadlock where the program ends them.
-    for fine in ["fine", "probes"] {
+    for fine in ["fine", "probes", "restarted"] {
         let ran = run(&scratch, &[&words[..], &[fine]].concat());
         assert_eq!(ran.exit, 0, "{fine}: {}{}", ran.out, ran.err);
     }
     for (how, exit, said) in SAID {
         let ran = run(&scratch, &[&words[..], &[how]].concat());
         assert_eq!(ran.exit, i32::from(exit), "{how}: {}", ran.out);
-        assert!(ran.out.contains(said), "{how}: {}", ran.out);
+        assert!(ran.out.contains(&placed(said)), "{how}: {}\n{}", ran.out, placed(said));
     }
     let absent =
         run(&scratch, &["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./absent"]);
     assert!(absent.out.contains("./absent cannot be started"), "{}", absent.out);
 }
 
-/// A simulator that is killed leaves no process behind.
+/// A rank that does not call MPI is named; a simulator that is killed leaves no process behind.
 #[test]
-fn no_rank_outlives_the_simulator() {
+fn a_rank_that_hangs_is_named_and_does_not_outlive_the_simulator() {
     let scratch = Scratch::new("exec-killed");
     if compiled(&scratch, WRONG).is_none() {
         return;
@@ -659,12 +732,21 @@ fn no_rank_outlives_the_simulator() {
         "pause",
     ];
     let mut command = scratch.command(&words);
-    command.env("XDG_CACHE_HOME", scratch.path("cache")).stdout(Stdio::piped());
+    command.env("XDG_CACHE_HOME", scratch.path("cache"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut simulator = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(simulator.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let rank = Path::new("/proc").join(line.trim());
     assert!(rank.exists(), "rank {line} runs");
+    let mut said = String::new();
+    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let last = placed("; its last call was MPI_Comm_rank ({Comm_rank})\n");
+    assert!(said.starts_with("note: rank ") && said.ends_with(&last), "{said}");
+    assert!(
+        said.contains(" has not called MPI for 10 s, in which its process has used "),
+        "{said}"
+    );
     simulator.kill().unwrap();
     simulator.wait().unwrap();
     while rank.exists()

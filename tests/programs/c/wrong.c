@@ -21,6 +21,11 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "exit") && rank == 1) exit(5);
     if (!strcmp(how, "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(how, "deadlock")) MPI_Recv(&number, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "waits") && rank) {
+        MPI_Request request;
+        MPI_Irecv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+        MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+    }
     if (!strcmp(how, "rank")) MPI_Send(&number, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "probes")) {
         for (int probe = 0; probe < 20000; probe++)
@@ -34,6 +39,16 @@ int main(int argc, char **argv) {
         int numbers[2] = {1, 2};
         if (rank) MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else MPI_Send(numbers, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "changed") || !strcmp(how, "restarted")) {
+        static char numbers[300000];
+        MPI_Request request;
+        if (rank) MPI_Recv(numbers, sizeof numbers, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else if (!strcmp(how, "changed")) MPI_Isend(numbers, sizeof numbers, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &request);
+        else MPI_Send_init(numbers, sizeof numbers, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &request);
+        numbers[7] = 1;
+        if (!rank && !strcmp(how, "restarted")) MPI_Start(&request);
+        if (!rank) MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     if (!strcmp(how, "refused")) {
         MPI_File file;
