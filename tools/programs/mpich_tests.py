@@ -7,7 +7,6 @@ not pass there either is counted apart.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -17,10 +16,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.request
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from sources import call, fetched
 
 VERSION = "4.0.2"
 SHA256 = "b27039f964afeb6b8a3e009c56b441cbe368c26d6d6476ad3bb7190996875860"
@@ -126,28 +126,10 @@ def compiled(work, mpisim, folders):
 def unpacked(work):
     source = work / f"mpich-{VERSION}" / "test" / "mpi"
     if not source.exists():
-        with tarfile.open(fetched(work)) as archive:
+        with tarfile.open(fetched(work, "mpich", f"mpich_{VERSION}.orig.tar.xz", SHA256, "MPICH_SOURCE")) as archive:
             wanted = [member for member in archive if member.name.startswith(f"mpich-{VERSION}/test/mpi/")]
             archive.extractall(work, wanted, filter="data")
     return source
-
-
-def fetched(work):
-    """MPICH's source: from the address in MPICH_SOURCE, else from the system's archive."""
-    archive = work / f"mpich_{VERSION}.orig.tar.xz"
-    if not archive.exists():
-        address = os.environ.get("MPICH_SOURCE")
-        if address:
-            urllib.request.urlretrieve(address, archive)
-        else:
-            # It fails where the archive has lost Debian's own part, which is not needed.
-            call(["apt-get", "source", "--download-only", "mpich"], work, work / "apt.log", must=False)
-    if not archive.exists():
-        sys.exit(f"{archive.name} is not to be had by apt-get: name its address in MPICH_SOURCE")
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != SHA256:
-        sys.exit(f"{archive} has the checksum {found}, not {SHA256}")
-    return archive
 
 
 def oracle(work):
@@ -164,13 +146,6 @@ def oracle(work):
         for program in (folder / "bin").iterdir():
             program.chmod(0o755)
     return folder
-
-
-def call(command, folder, log, must=True):
-    with log.open("w") as output:
-        done = subprocess.run(["nice", *command], cwd=folder, stdout=output, stderr=subprocess.STDOUT)
-    if must and done.returncode != 0:
-        sys.exit(f"{command[0]} failed: see {log}")
 
 
 # Lists of tests
