@@ -279,6 +279,10 @@ impl ProcessMemory for JobMemory {
     }
 
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
+    fn address(&self, process: Process, space: Space) -> Option<u64> {
+        self.0.member(process.0).place.located(space, 0)
+    }
+
         let process = space.root().unwrap_or(process);
         let result = self.0.member(process.0).place.write(space, offset, bytes);
         self.noted(process, result);

@@ -108,7 +108,7 @@ impl Place {
     }
 
     /// Where the program has a byte of a space; `None` where the simulator holds it.
-    fn located(&self, space: Space, offset: u64) -> Option<u64> {
+    pub(crate) fn located(&self, space: Space, offset: u64) -> Option<u64> {
         let start = match space {
             Space::User(held) if held >= HELD => return None,
             Space::User(buffer) | Space::Window(buffer) => self.address(buffer),

@@ -9,6 +9,7 @@ pub mod last_level;
 pub mod lines;
 pub mod memory;
 pub mod parameters;
+pub mod parts;
 pub mod pinning;
 pub mod profile;
 pub mod registration;

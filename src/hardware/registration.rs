@@ -3,7 +3,7 @@
 //!
 //! A registration pins what it is asked for, a part of a buffer too. What is asked for again costs nothing
 //! while all of it is pinned; where a part of it is not, all of it is pinned anew, as a cache does that looks
-//! for one entry. Where the bytes would pass the limit, the buffers that were used longest ago are unpinned,
+//! for one entry. Where the bytes would pass the limit, what was used longest ago is unpinned,
 //! as in MVAPICH2. Its limit, `MV2_DREG_CACHE_LIMIT`, is none by default.
 //!
 //! Left out: its limit on the number of buffers (`MV2_NDREG_ENTRIES`), the time that unpinning takes, and
@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::parts::Parts;
 use units::Bytes;
 
 /// What a registration finds.
@@ -38,50 +39,10 @@ pub struct RegistrationCache<K> {
 #[derive(Clone, Debug, Default)]
 struct Buffer {
     pinned: Parts,
+    /// The last use of each part that is pinned, by its first byte.
+    used: BTreeMap<u64, u64>,
     /// What was ever pinned.
     ever: Parts,
-    /// Its last use.
-    age: u64,
-}
-
-/// Parts of a buffer, in order; those that touch are one.
-#[derive(Clone, Debug, Default)]
-struct Parts(Vec<Range<u64>>);
-
-impl Parts {
-    fn hold(&self, asked: &Range<u64>) -> bool {
-        self.touching(asked)
-            .first()
-            .is_some_and(|part| part.start <= asked.start && part.end >= asked.end)
-    }
-
-    /// The places of the parts that overlap or touch a range.
-    fn places(&self, asked: &Range<u64>) -> Range<usize> {
-        let first = self.0.partition_point(|part| part.end < asked.start);
-        let count = self.0[first..].iter().take_while(|part| part.start <= asked.end).count();
-        first..first + count
-    }
-
-    fn touching(&self, asked: &Range<u64>) -> &[Range<u64>] {
-        &self.0[self.places(asked)]
-    }
-
-    /// Adds a range: by how many bytes the parts grow.
-    fn add(&mut self, asked: &Range<u64>) -> u64 {
-        let length = |range: &Range<u64>| range.end - range.start;
-        let touching = self.touching(asked);
-        let before: u64 = touching.iter().map(length).sum();
-        let whole = touching.iter().fold(asked.clone(), |whole, part| {
-            whole.start.min(part.start)..whole.end.max(part.end)
-        });
-        let grown = length(&whole) - before;
-        self.0.splice(self.places(asked), [whole]);
-        grown
-    }
-
-    fn length(&self) -> u64 {
-        self.0.iter().map(|part| part.end - part.start).sum()
-    }
 }
 
 impl<K: Copy + Ord> RegistrationCache<K> {
@@ -94,8 +55,8 @@ impl<K: Copy + Ord> RegistrationCache<K> {
     pub fn register(&mut self, name: K, bytes: &Range<u64>) -> Found {
         self.clock += 1;
         let buffer = self.buffers.entry(name).or_default();
-        buffer.age = self.clock;
-        if buffer.pinned.hold(bytes) {
+        if let Some(part) = buffer.pinned.holding(bytes) {
+            buffer.used.insert(part.start, self.clock);
             return Found::Pinned;
         }
         let known = buffer.ever.hold(bytes);
@@ -103,17 +64,24 @@ impl<K: Copy + Ord> RegistrationCache<K> {
             buffer.ever.add(bytes);
         }
         self.used += buffer.pinned.add(bytes);
+        if let Some(part) = buffer.pinned.holding(bytes) {
+            buffer.used.retain(|start, _| !part.contains(start));
+            buffer.used.insert(part.start, self.clock);
+        }
         self.unpin();
         if known { Found::Left } else { Found::New }
     }
 
-    /// The buffers that were used longest ago make room.
+    /// What was used longest ago makes room.
     fn unpin(&mut self) {
         while self.used > self.limit {
-            let pinned = self.buffers.values_mut().filter(|buffer| !buffer.pinned.0.is_empty());
-            let Some(oldest) = pinned.min_by_key(|buffer| buffer.age) else { return };
-            self.used -= oldest.pinned.length();
-            oldest.pinned = Parts::default();
+            let parts = self.buffers.iter().flat_map(|(name, buffer)| {
+                buffer.used.iter().map(|(start, used)| (*used, *name, *start))
+            });
+            let Some((_, name, start)) = parts.min() else { return };
+            let buffer = self.buffers.get_mut(&name).expect("it was found");
+            buffer.used.remove(&start);
+            self.used -= buffer.pinned.remove(start);
         }
     }
 }

@@ -11,6 +11,9 @@ use mpi::operator::Side;
 /// What cannot be read or written is noted by the implementation, and ends the run: the simulator goes on with
 /// zeros until it hears of it.
 pub trait ProcessMemory: Debug {
+    /// The address of the first byte of a space; `None` where it has none in the process.
+    fn address(&self, process: Process, space: Space) -> Option<u64>;
+
     /// Reads bytes of a process's memory, as many as there is room for, from byte `offset` of a space on.
     fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]);
 

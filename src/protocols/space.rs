@@ -35,6 +35,10 @@ pub enum Space {
 }
 
 impl Space {
+    /// All memory of a real process, whose bytes lie at their addresses: parts of one array that a program names as
+    /// buffers of their own are parts of one memory.
+    pub const PROCESS: Self = Self::User(u32::MAX);
+
     /// Memory number `number` among those that `root` has allocated for its neighbours; `None` where
     /// one of the numbers is too large.
     pub fn shared(root: Process, number: u32) -> Option<Self> {

@@ -510,6 +510,19 @@ impl Memories {
         is_own.then(|| Rc::clone(real))
     }
 
+    /// Where bytes lie in the memory of a real process, for what knows memory by its pages; other regions are as they
+    /// are, and so is memory that processes share.
+    pub fn located(&self, process: Process, region: Region) -> Region {
+        let own = matches!(region.space, Space::User(_) | Space::Window(_));
+        let real = self.real.0.as_ref().filter(|_| own);
+        let address = real.and_then(|real| real.address(process, region.space));
+        address.map_or(region, |address| Region {
+            space: Space::PROCESS,
+            offset: address.wrapping_add(region.offset),
+            len: region.len,
+        })
+    }
+
     fn bytes_of(&self, process: Process, region: Region) -> Vec<u8> {
         if let Some(real) = self.real_buffer(region) {
             let mut bytes = vec![0; index(region.len)];

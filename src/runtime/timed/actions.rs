@@ -214,7 +214,8 @@ where
                 Some(cursor)
             }
             Action::Register { region } => {
-                let (cost, once) = self.cx.costs.register(process, *region);
+                let region = self.memory.bytes.located(process, *region);
+                let (cost, once) = self.cx.costs.register(process, region);
                 if once {
                     self.cores.of_mut(thread).account.once += cost;
                 }
@@ -558,6 +559,7 @@ where
         let parcel = self.memory.bytes.capture(from, source);
         self.memory.bytes.write(to, target, &parcel);
         self.cores.of_mut(thread).account.copied += own.len;
+        let sides = sides.map(|(who, region)| (who, self.memory.bytes.located(who, region)));
         let copies = &mut self.memory.peer_copies;
         let (call, once) = copies.begin(thread, (process, peer), sides, &self.cx.costs.profile);
         self.cores.of_mut(thread).account.once += once;

@@ -243,7 +243,12 @@ impl Costs {
         }
         let hca = &self.profile.hca;
         let new = || RegistrationCache::new(hca.registration_cache);
-        let bytes = region.offset..region.offset + region.len;
+        let mut bytes = region.offset..region.offset + region.len;
+        if region.space == Space::PROCESS {
+            // The HCA knows pages: what lies beside on them is pinned, too.
+            let page = self.profile.os.page_size.as_u64();
+            bytes = bytes.start / page * page..bytes.end.next_multiple_of(page);
+        }
         let found = self.pinned.entry(process).or_insert_with(new).register(region.space, &bytes);
         let time = hca.mem_reg_base + hca.mem_reg_per_byte.cost(Bytes::new(region.len));
         match found {

@@ -20,6 +20,7 @@ use crate::timed::setup::Kernel;
 use hardware::copies::CoreCopy;
 use hardware::core::Place;
 use hardware::last_level::LastLevel;
+use hardware::parts::Parts;
 use hardware::pinning::Pinning;
 use hardware::profile::Profile;
 use protocols::contract::{Process, Region, Space};
@@ -52,8 +53,8 @@ pub(crate) struct PeerCopies {
     pinning: BTreeMap<Process, Pinning>,
     /// By the place that has the cache to itself.
     caches: BTreeMap<Place, LastLevel<(Process, Space)>>,
-    /// Buffers that a process has mapped, and touched so far.
-    mapped: BTreeMap<(Process, Process, Space), u64>,
+    /// The pages of buffers that a process has mapped, and touched so far.
+    mapped: BTreeMap<(Process, Process, Space), Parts>,
     /// Buffers that were attached.
     attached: BTreeSet<(Process, Process)>,
     /// By thread whose core copies.
@@ -117,10 +118,10 @@ impl PeerCopies {
         peer: Process,
         region: Region,
     ) -> TimeDelta {
-        let end = region.offset + region.len;
-        let touched = self.mapped.entry((me, peer, region.space)).or_insert(0);
-        let fresh = pages(profile, *touched, end.saturating_sub(*touched));
-        *touched = end.max(*touched);
+        let page = profile.os.page_size.as_u64();
+        let asked = region.offset / page..(region.offset + region.len).div_ceil(page);
+        let touched = self.mapped.entry((me, peer, region.space)).or_default();
+        let fresh = touched.add(&asked);
         profile.xpmem.page_fault.unwrap_or_default() * fresh
     }
 
