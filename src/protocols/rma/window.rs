@@ -328,18 +328,22 @@ impl Window {
     pub(super) fn place(&self, target: u32, at: At) -> Result<Place, String> {
         let At { disp, first, block, count, stride } = at;
         let (memory, offset) = if self.flavor == Flavor::Dynamic {
-            let low = (disp & u64::from(u32::MAX)) + first;
+            let low = (disp & u64::from(u32::MAX)).checked_add_signed(first);
+            let low = low.ok_or_else(|| format!("{first} B from {disp:#x} is no memory"))?;
             (u32::try_from(disp >> 32).expect("shifted to 32 bits"), low)
         } else {
             let Base { memory, start, bytes, unit } = self.bases[target as usize];
-            let end = disp.checked_mul(unit).and_then(|offset| offset.checked_add(at.span()));
-            if end.is_none_or(|end| end > bytes) {
+            let offset = disp.checked_mul(unit).and_then(|at| at.checked_add_signed(first));
+            let is_within =
+                |offset: &u64| offset.checked_add(at.span()).is_some_and(|end| end <= bytes);
+            let Some(offset) = offset.filter(is_within) else {
+                let from = if first == 0 { String::new() } else { format!(" and {first} B") };
                 return Err(format!(
-                    "{} B at displacement {disp} (of {unit} B) leave the {bytes} B of rank {target}",
+                    "{} B at displacement {disp}{from} (of {unit} B) leave the {bytes} B of rank {target}",
                     at.span()
                 ));
-            }
-            (memory, start + disp * unit + first)
+            };
+            (memory, start + offset)
         };
         let shared = self.is_shared();
         Ok(Place { memory, shared, offset, block, count, stride })

@@ -46,8 +46,8 @@ pub struct FenceAssert {
 pub struct At {
     /// Displacement of the operation.
     pub disp: u64,
-    /// Bytes from there to the first block.
-    pub first: u64,
+    /// Bytes from there to the first block, which may lie before it.
+    pub first: i64,
     /// Bytes of a block.
     pub block: u64,
     /// Blocks.
@@ -67,11 +67,11 @@ impl At {
         self.block * self.count as u64
     }
 
-    /// Bytes from the displacement to behind the last block.
+    /// Bytes from the first block to behind the last one.
     pub const fn span(self) -> u64 {
         match self.count {
             0 => 0,
-            count => self.first + self.stride * (count as u64 - 1) + self.block,
+            count => self.stride * (count as u64 - 1) + self.block,
         }
     }
 }

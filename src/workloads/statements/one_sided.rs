@@ -451,7 +451,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             return at;
         }
         if let Some((first, block, count, stride)) = alike(&elements) {
-            return At { first, block, count, stride, ..at };
+            return At { first: first.cast_signed(), block, count, stride, ..at };
         }
         let found = "pieces that are not alike, or that lie before the displacement";
         self.refuse(&codes::DATATYPE, KEY, found, "pieces of one length at one distance");

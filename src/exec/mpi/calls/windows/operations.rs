@@ -145,7 +145,12 @@ fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let size = tree.size();
     let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
     let buffer = asked.place.hold(2 * size);
-    let held = Held { buffer, goes: Vec::new(), comes: vec![(0, compared), (size, new)] };
+    let held = Held {
+        buffer,
+        goes: Vec::new(),
+        comes: vec![(0, compared), (size, new)],
+        is_message: false,
+    };
     held.fill(asked.place)?;
     let result = Some(element_at(&client.types, asked, 2, datatype)?);
     let blocks = blocks(client, to)?;
@@ -219,9 +224,6 @@ fn blocks(client: &mut Client, to: Target) -> Result<Vec<At>, Fault> {
                 Fault::not_carried("the simulator does not carry falling strides at a target")
             })?;
             if !is_dynamic {
-                let first = u64::try_from(first).map_err(|_| {
-                    Fault::new(mpi5::ERR_DISP, "the datatype begins before the displacement")
-                })?;
                 let disp = disp.cast_unsigned();
                 return Ok(At { disp, first, block: length, count: blocks, stride });
             }
