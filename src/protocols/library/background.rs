@@ -192,7 +192,8 @@ impl Background {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let context = context_of(messages, thread, call)?;
-        collective::prepares(messages, thread, call, inside, out)?;
+        let of = collective::prepares(messages, thread, call, inside, out)?;
+        self.entered(of);
         let number = take(&mut self.prepared, context);
         #[cfg(feature = "mutants")]
         let number = self.bent(messages, context, number);

@@ -524,20 +524,20 @@ fn judged(call: &Collective, size: u32) -> Result<(), (&'static str, String)> {
     }
 }
 
-/// The calling rank prepares a collective: its place in the order of the communicator is that of this call.
+/// The calling rank prepares a collective: its place in the order of the collectives of its group is that of this call.
 pub(super) fn prepares(
     messages: &Messages,
     thread: Thread,
     call: &Collective,
     inside: impl Fn(Comm, Rank) -> Option<&'static str>,
     out: &mut Vec<LibraryAction>,
-) -> Result<(), ProtocolError> {
+) -> Result<GroupId, ProtocolError> {
     let Groups { between, neighbours } = groups(messages, thread, call)?;
     let call = &Collective { between, neighbours, ..call.clone() };
     let operation = call.functions().prepares;
     let (of, rank, _) = enters(messages, thread, (call, (operation, None)), inside, out)?;
     push_fact(GroupFact::Left { of, rank, since: 0, operation, barrier: false }, out);
-    Ok(())
+    Ok(of)
 }
 
 /// A collective in place: where its algorithm writes over what it reads later, that is copied first.
