@@ -109,7 +109,9 @@ where
         let real = programs.first().and_then(P::process_memory);
         let ready_sends = programs.iter().any(P::sends_ready);
         let observers = Observers::new(processes, setup.record, ready_sends);
-        let cores = Cores::new(&threads, placements, programs, !step_by_step, &costs);
+        // What a real process prints and finds in its memory is of the moment.
+        let runs_ahead = !step_by_step && real.is_none();
+        let cores = Cores::new(&threads, placements, programs, runs_ahead, &costs);
         let name_of: fn(&M::Packet) -> String = M::name_of;
         let sweeps = machines.iter().any(|machine| machine.sweeps(Thread(0)).is_some());
         let sweeps = sweeps.then(|| Box::new(Sweeps::new(cores.count())));
