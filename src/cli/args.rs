@@ -36,7 +36,7 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Run an MPI program on a machine: each rank is a process, and its calls are simulated
     #[command(
-        after_help = "Example: mpisim exec -n 4 --machine broadwell-edr --nodes 2 -- ./jacobi 1024"
+        after_help = "Example: mpisim exec -n 4 --machine broadwell-edr --nodes 2 -- ./jacobi 64 32768 20"
     )]
     Exec(ExecArguments),
     /// Compile an MPI program in C for `exec`: the C compiler with mpisim's header and library
@@ -45,7 +45,10 @@ pub(super) enum Command {
         /// Print the compiler's command, and run nothing
         #[arg(long)]
         show: bool,
-        /// Options and files of the C compiler [which one: CC, else cc]
+        /// Print the folder with `include`, `lib`, `lib/pkgconfig` and `bin/mpicc`, and run nothing
+        #[arg(long)]
+        folder: bool,
+        /// Options and files of the C compiler [which one: `MPISIM_CC`, else CC, else cc]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
         arguments: Vec<String>,
     },

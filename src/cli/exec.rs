@@ -1,14 +1,19 @@
 //! `mpisim exec`: real MPI programs, run in the simulator.
 
+use std::env;
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::args::{ClockOf, Computation, ExecArguments, RunArguments, Where};
 use super::run;
-use super::terminal::{Outcome, Terminal};
+use super::terminal::{Failure, Outcome, Problem, Terminal};
+use form::codes;
 use serde_json::{Value, json};
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
+    check_program(&arguments.command[0])?;
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(NAME));
@@ -43,7 +48,7 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     }
     let run = RunArguments {
         scenario: NAME.to_owned(),
-        text: Some(scenario.to_string()),
+        text: Some(format!("{scenario:#}\n")),
         printed: Some(arguments.output.clone()),
         loggops: None,
         machine: None,
@@ -73,6 +78,36 @@ const RECORDING: &str = "compute.json";
 /// A number as a scenario has it; what is none is a text, which the scenario's form refuses.
 fn number(text: &str) -> Value {
     serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| json!(text))
+}
+
+/// Refuses a program that is not there before anything is written.
+fn check_program(name: &str) -> Result<(), Failure> {
+    if name.starts_with('-') {
+        let what =
+            format!("`{name}` is no program: options of `exec` are those that its help lists");
+        return Err(Problem::new(&codes::USAGE, what).help("mpisim exec --help").into());
+    }
+    let found = if name.contains('/') {
+        is_program(Path::new(name))
+    } else {
+        let folders = env::var_os("PATH").unwrap_or_default();
+        env::split_paths(&folders).any(|folder| is_program(&folder.join(name)))
+    };
+    if found {
+        return Ok(());
+    }
+    let problem = Problem::new(&codes::USAGE, format!("there is no program `{name}`"));
+    let here = format!("./{name}");
+    Err(if !name.contains('/') && is_program(Path::new(&here)) {
+        problem.help(format!("that of this folder is `{here}`")).into()
+    } else {
+        problem.help("name a file that can be executed, or one that the shell finds").into()
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
+    path.metadata().is_ok_and(executable)
 }
 
 /// The command as a title.

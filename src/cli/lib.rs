@@ -81,7 +81,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
         Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
         Command::Exec(arguments) => exec::exec(terminal, &arguments),
-        Command::Cc { show, arguments } => mpi_library::cc(show, &arguments),
+        Command::Cc { show, folder, arguments } => mpi_library::cc((show, folder), &arguments),
         Command::New(arguments) => fresh::new(terminal, &arguments),
         Command::Check(arguments) => check::check(terminal, &arguments),
         Command::Diff(arguments) => diff::diff(terminal, &arguments),

@@ -31,13 +31,20 @@ fi
 exec COMPILER -I\"$folder/include\" \"$@\" -L\"$folder/lib\" -lmpi_abi
 ";
 
-/// Runs the user's C compiler with our header and library.
-pub(super) fn cc(show: bool, arguments: &[String]) -> Outcome {
+/// Runs the user's C compiler with our header and library, or prints that command or their folder.
+pub(super) fn cc((show, names_folder): (bool, bool), arguments: &[String]) -> Outcome {
     let folder = installed()?;
-    let named = env::var_os("CC").map(|name| name.to_string_lossy().into_owned());
-    // Where `mpicc` stands in for the compiler, it must not call itself.
-    let is_wrapper =
-        |name: &String| name.split_whitespace().next().is_none_or(|word| word.ends_with("mpicc"));
+    if names_folder {
+        terminal::print(&format!("{}\n", folder.display()))?;
+        return Ok(0);
+    }
+    let named = env::var_os("MPISIM_CC").or_else(|| env::var_os("CC"));
+    let named = named.map(|name| name.to_string_lossy().into_owned());
+    // Where `mpicc` or `mpisim cc` stands in for the compiler, as in a makefile, it must not call itself.
+    let is_wrapper = |name: &String| {
+        let word = name.split_whitespace().next();
+        word.is_none_or(|word| word.ends_with("mpicc") || word.ends_with("mpisim"))
+    };
     let compiler = named.filter(|name| !is_wrapper(name)).unwrap_or_else(|| "cc".to_owned());
     let mut words: Vec<String> = compiler.split_whitespace().map(str::to_owned).collect();
     words.push(format!("-I{}", folder.join("include").display()));

@@ -233,7 +233,12 @@ fn open(
     let directory = directory(arguments, plan);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
     let identity = resolved::identity(plan);
-    let others = others_there(&directory, &identity);
+    // Each `exec` without a folder of its own has that of the last one.
+    let others = if arguments.text.is_some() && directory == Path::new("results").join(&plan.name) {
+        None
+    } else {
+        others_there(&directory, &identity)
+    };
     match Store::open(&directory, identity, mode, &files::names(plan, arguments.explain))? {
         Opening::Ready(store, notes) => {
             for note in notes.iter().chain(&others) {
@@ -475,6 +480,10 @@ fn words(scenario: &str, changes: &Changes, seed: Option<u64>) -> Vec<String> {
 }
 
 fn resume_advice(arguments: &RunArguments) -> String {
+    if arguments.text.is_some() {
+        // `exec` has one point, and no scenario that a later command could name.
+        return "nothing is kept".to_owned();
+    }
     let mut words = words(&arguments.scenario, &arguments.changes, arguments.seed);
     // Points that were kept are not explained.
     words.extend(supposed(arguments));

@@ -12,7 +12,8 @@ use form::shape::nearest;
 
 /// The arguments of this process, or the exit code after the reason was written.
 pub(super) fn parse() -> Result<Arguments, u8> {
-    let given: Vec<OsString> = std::env::args_os().collect();
+    let mut given: Vec<OsString> = std::env::args_os().collect();
+    as_mpiexec(&mut given);
     let color = match value_of(&given, "--color").as_deref() {
         Some("always") => ColorChoice::Always,
         Some("never") => ColorChoice::Never,
@@ -23,6 +24,15 @@ pub(super) fn parse() -> Result<Arguments, u8> {
         say(&error, &given);
         u8::try_from(error.exit_code()).unwrap_or(2)
     })
+}
+
+/// `exec -np 4` is what users of `mpiexec` write for `exec -n 4`.
+fn as_mpiexec(given: &mut [OsString]) {
+    if !given.iter().take_while(|one| *one != "--").any(|one| one == "exec") {
+        return;
+    }
+    let options = given.iter_mut().take_while(|one| *one != "--");
+    options.filter(|one| *one == "-np").for_each(|one| *one = "-n".into());
 }
 
 /// The first value of an option, as far as it is text.

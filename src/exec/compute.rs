@@ -122,6 +122,19 @@ impl Recording {
         fits.then_some(()).ok_or_else(|| format!("{shown} is of {of} ranks, not of {ranks}"))
     }
 
+    /// Refuses another program than it is of, or other arguments: they compute something else.
+    ///
+    /// # Errors
+    ///
+    /// In a sentence.
+    pub fn is_of(&self, command: &[String]) -> Result<(), String> {
+        if self.command == command {
+            return Ok(());
+        }
+        let (shown, of, other) = (self.file.display(), self.command.join(" "), command.join(" "));
+        Err(format!("{shown} is the recording of `{of}`, not of `{other}`"))
+    }
+
     /// Writes the file, unless there is one of another program.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ form::object! {
     /// A program that links mpisim's MPI library: one process for each rank, started when a point runs.
     pub struct ExecForm {
         /// The program and its arguments, as a shell would find it.
-        command: Vec<String> = required(&COMMAND, "[\"./jacobi\", \"1024\"]"),
+        command: Vec<String> = required(&COMMAND, "[\"./jacobi\", \"64\", \"32768\", \"20\"]"),
         /// Ranks of `MPI_COMM_WORLD`.
         processes: u32 = required(&POSITIVE, "4"),
         processes_per_node: u32 = PER_NODE,
@@ -142,6 +142,8 @@ pub static KIND: Kind = Kind {
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
 /// The variable that names libraries which a process loads first.
 const PRELOAD: &str = "LD_PRELOAD";
+/// The variable that says to that library that the process is a rank.
+const CLOCK: &str = "MPISIM_CLOCK";
 /// The library in that folder in which the clocks of programs tell simulated time.
 pub const CLOCK_FILE: &str = "libmpisim_clock.so";
 /// Where the output of ranks goes whose processes start from now on.
@@ -164,6 +166,7 @@ impl ExecForm {
                 libraries.push(others);
             }
             all.push((PRELOAD.into(), libraries));
+            all.push((CLOCK.into(), "1".into()));
         }
         all
     }
@@ -183,7 +186,8 @@ struct Exec {
 }
 
 /// What a recording is, for those who name another file.
-const A_RECORDING: &str = "the file that a run with `measured` and as many ranks has written";
+const A_RECORDING: &str =
+    "the file that a run of the same command with `measured` and as many ranks has written";
 
 /// What the program's computation costs.
 fn compute(form: &ExecForm, reading: &mut Reading<'_>) -> Option<Compute> {
@@ -206,6 +210,7 @@ fn compute(form: &ExecForm, reading: &mut Reading<'_>) -> Option<Compute> {
         (Computes::Recorded, Some(file)) => {
             let recording = Recording::read(&file).and_then(|recording| {
                 recording.fits(form.processes)?;
+                recording.is_of(&form.command)?;
                 Ok(recording)
             });
             match recording {
