@@ -294,7 +294,7 @@ fn is_twin(name: &str, other: &str) -> bool {
 pub(crate) fn numbers() -> String {
     let mut text = String::from(
         "/// A function of MPI 5.0.\n#[allow(missing_docs, non_camel_case_types, reason = \"as MPI names them\")]\n\
-         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]\n#[repr(u16)]\npub enum Function {\n",
+         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]\n#[repr(u16)]\npub enum Function {\n",
     );
     let names: Vec<String> = functions().into_iter().map(|function| function.name).collect();
     for name in &names {

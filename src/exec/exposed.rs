@@ -18,10 +18,19 @@ pub struct Exposed(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of each process what it has attached: its bytes and its number, by its address.
-    attached: Vec<BTreeMap<u64, (u64, u32)>>,
+    /// Of each process what it has attached, by its address.
+    attached: Vec<BTreeMap<u64, Attached>>,
     /// Shared memory, by the library's name of it: a name is given once.
     shared: BTreeMap<u32, OwnedFd>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Attached {
+    bytes: u64,
+    /// The library's number of it.
+    number: u32,
+    /// To how many windows it is attached.
+    windows: u32,
 }
 
 impl Exposed {
@@ -37,21 +46,33 @@ impl Exposed {
 
     /// A process has attached `bytes` bytes at `address`, which the library knows as memory `number`.
     pub fn attach(&self, process: u32, address: u64, bytes: u64, number: u32) {
-        self.state().attached[process as usize].insert(address, (bytes, number));
+        let attached = &mut self.state().attached[process as usize];
+        let windows = attached.get(&address).map_or(0, |attached| attached.windows) + 1;
+        attached.insert(address, Attached { bytes, number, windows });
     }
 
-    /// A process has detached what it has attached at `address`: the number of it, where there was something.
+    /// A process has detached from a window what it has attached at `address`: the number of it, where there was
+    /// something.
     pub fn detach(&self, process: u32, address: u64) -> Option<u32> {
-        self.state().attached[process as usize].remove(&address).map(|(_, number)| number)
+        let mut state = self.state();
+        let Entry::Occupied(mut attached) = state.attached[process as usize].entry(address) else {
+            return None;
+        };
+        let number = attached.get().number;
+        attached.get_mut().windows -= 1;
+        if attached.get().windows == 0 {
+            attached.remove();
+        }
+        Some(number)
     }
 
     /// The number of the attached memory that has `bytes` bytes from `address` on, and the first byte's place in it.
     pub fn find(&self, process: u32, address: u64, bytes: u64) -> Option<(u32, u64)> {
         let state = self.state();
         let before = state.attached[process as usize].range(..=address);
-        let (start, (length, number)) = before.last()?;
+        let (start, attached) = before.last()?;
         let offset = address - start;
-        (offset.checked_add(bytes)? <= *length).then_some((*number, offset))
+        (offset.checked_add(bytes)? <= attached.bytes).then_some((attached.number, offset))
     }
 
     /// The path by which processes map shared memory of this name, which is made where it is not there.
@@ -85,6 +106,9 @@ mod tests {
         assert_eq!(exposed.find(1, 1060, 41), None);
         assert_eq!(exposed.find(1, 999, 1), None);
         assert_eq!(exposed.find(0, 1000, 1), None);
+        exposed.attach(1, 2000, 50, 8);
+        assert_eq!(exposed.detach(1, 2000), Some(8));
+        assert_eq!(exposed.find(1, 2000, 50), Some((8, 0)));
         assert_eq!(exposed.find(1, u64::MAX, 8), None);
         assert_eq!(exposed.detach(1, 1000), Some(7));
         assert_eq!(exposed.find(1, 1000, 1), None);

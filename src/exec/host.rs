@@ -1,6 +1,5 @@
 //! What the host gives to the processes of a job: one core with the simulator, and the same addresses in every run.
 
-use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::errno::Errno;
@@ -8,7 +7,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::{Pid, gettid};
 
-use super::watch::note;
+use super::watch::note_once;
 
 /// This thread and the processes that it starts run on one core, as long as it lives.
 ///
@@ -20,8 +19,6 @@ pub struct OneCore {
     before: CpuSet,
 }
 
-static SLOWER: Once = Once::new();
-static OTHERWISE: Once = Once::new();
 const IS_SLOWER: &str = "the system does not let the simulator choose its core (`sched_setaffinity`): calls of MPI take \
                          some ten times as long; results are the same";
 const IS_OTHERWISE: &str = "the system does not let the simulator start processes with equal addresses (`personality`, \
@@ -36,7 +33,7 @@ impl OneCore {
     pub fn take() -> Option<Self> {
         let taken = Self::taken();
         if taken.is_none() {
-            SLOWER.call_once(|| note(IS_SLOWER));
+            note_once(IS_SLOWER);
         }
         taken
     }
@@ -68,7 +65,7 @@ impl Drop for OneCore {
 pub fn with_equal_addresses<T>(start: impl FnOnce() -> T) -> T {
     let before = equal_addresses().ok();
     if before.is_none() {
-        OTHERWISE.call_once(|| note(IS_OTHERWISE));
+        note_once(IS_OTHERWISE);
     }
     let started = start();
     if let Some(before) = before {

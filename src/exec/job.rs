@@ -224,15 +224,20 @@ impl Job {
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
         let last = member.place.process.last_call();
         let status = member.place.process.wait_a_moment();
+        // The error names its rank.
         let how = status.map_or_else(
             || error.to_string(),
-            |status| format!("its process has ended by {}", ending(status)),
+            |status| format!("rank {rank}: its process has ended by {}", ending(status)),
         );
-        self.fail(Failure {
-            rank,
-            what: format!("rank {rank}: {how}; its last call was {last}"),
-            status: None,
-        });
+        let what = format!("{how}; its last call was {last}");
+        self.fail(Failure { rank, what, status: status.and_then(|status| status.code()) });
+    }
+
+    /// Notes that a rank has called `MPI_Abort`.
+    pub fn aborted(&self, member: &Member, rank: u32, status: i32) {
+        let (call, refused) = (member.place.process.last_call(), member.client.refusal());
+        let what = format!("rank {rank} calls {call} with {status}{refused}");
+        self.fail(Failure { rank, what, status: Some(status) });
     }
 
     /// Notes the end of a process that has closed the channel: a failure before `MPI_Finalize`, and with an exit
@@ -247,6 +252,9 @@ impl Job {
         let how = status.map_or_else(|| "no end: it has closed the channel".to_owned(), ending);
         let last = if is_final {
             String::new()
+        } else if !member.place.process.has_called() {
+            ", and has not called MPI: a program that uses another MPI library is to be compiled with `mpisim cc`"
+                .to_owned()
         } else {
             format!(" before MPI_Finalize; its last call was {last}")
         };
@@ -263,12 +271,18 @@ pub struct JobMemory(pub Arc<Job>);
 impl JobMemory {
     fn noted(&self, process: Process, result: Result<(), RankError>) {
         if let Err(error) = result {
-            self.0.fail(Failure { rank: process.0, what: error.to_string(), status: None });
+            let last = self.0.member(process.0).place.process.last_call();
+            let what = format!("{error}; its last call was {last}");
+            self.0.fail(Failure { rank: process.0, what, status: None });
         }
     }
 }
 
 impl ProcessMemory for JobMemory {
+    fn address(&self, process: Process, space: Space) -> Option<u64> {
+        self.0.member(process.0).place.located(space, 0)
+    }
+
     fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
         let mut member = self.0.member(process.0);
@@ -279,10 +293,6 @@ impl ProcessMemory for JobMemory {
     }
 
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
-    fn address(&self, process: Process, space: Space) -> Option<u64> {
-        self.0.member(process.0).place.located(space, 0)
-    }
-
         let process = space.root().unwrap_or(process);
         let result = self.0.member(process.0).place.write(space, offset, bytes);
         self.noted(process, result);
@@ -309,6 +319,7 @@ impl ProcessMemory for JobMemory {
         match client.combine(place, number, from, into, side) {
             Ok(()) => {}
             Err(Fault::Lost(error)) => self.0.lost(&mut member, process.0, &error),
+            Err(Fault::Aborts(status)) => self.0.aborted(&member, process.0, status),
             Err(Fault::Error { why, .. }) => {
                 let what = format!("rank {}, in an operator of its own: {why}", process.0);
                 self.0.fail(Failure { rank: process.0, what, status: None });

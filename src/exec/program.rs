@@ -56,6 +56,10 @@ impl RealProgram {
                 self.job.lost(member, self.rank, &error);
                 over(member)
             }
+            Err(Fault::Aborts(status)) => {
+                self.job.aborted(member, self.rank, status);
+                over(member)
+            }
             Err(Fault::Error { why, .. }) => {
                 let what = format!("rank {}, {}: {why}", self.rank, within(member));
                 self.job.fail(Failure { rank: self.rank, what, status: None });
@@ -111,6 +115,8 @@ impl RealProgram {
         let Some(function) = Function::ALL.get(request.function as usize).copied() else {
             return Err(member.place.process.nonsense().into());
         };
+        // Now the computation before the call is over, too.
+        member.place.process.shows()?;
         member.progress.calls(function);
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
@@ -153,10 +159,7 @@ impl RealProgram {
                 Some(Next::Compute(CLOCK))
             }
             Step::Aborts(status) => {
-                let refused = member.client.refusal();
-                let call = within(member);
-                let what = format!("rank {} calls {call} with {status}{refused}", self.rank);
-                self.job.fail(Failure { rank: self.rank, what, status: Some(status) });
+                self.job.aborted(member, self.rank, status);
                 Some(over(member))
             }
         })

@@ -1,7 +1,7 @@
 //! The processes of a job: one for each rank, children of the simulator.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::signal::{Signal, killpg};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -97,6 +98,16 @@ pub enum RankError {
         /// What it calls.
         function: &'static str,
     },
+    /// An error handler whose own calls fail.
+    #[error(
+        "rank {rank}: {deep} operators and error handlers run within one another: the last one fails, too"
+    )]
+    TooDeep {
+        /// Which rank.
+        rank: u32,
+        /// How many.
+        deep: u32,
+    },
     /// What came is no request of this library's.
     #[error("rank {rank} writes what is no request into the channel of its MPI library")]
     Nonsense {
@@ -155,6 +166,8 @@ impl Request {
 pub struct Rank {
     number: u32,
     child: Child,
+    /// The process that calls MPI: the child, or one that the child has started, where that is a script or a debugger.
+    process: u32,
     from: PipeReader,
     to: PipeWriter,
     memory: Option<File>,
@@ -199,7 +212,7 @@ impl Rank {
         command
             .args(image.command.iter().skip(1))
             .envs(image.environment.iter().map(|(name, value)| (name, value)))
-            .env(wire::CHANNEL, format!("{},{}", its_from.as_raw_fd(), its_to.as_raw_fd()))
+            .env(wire::CHANNEL, channel(&its_from, &its_to).map_err(failed)?)
             .env("LD_LIBRARY_PATH", library_path(&image.library))
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONUNBUFFERED", "1")
@@ -208,7 +221,8 @@ impl Rank {
             .process_group(0);
         let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
         let (memory, code, last, answer) = (None, Code::default(), None, Vec::new());
-        Ok(Self { number: rank, child, from, to, memory, code, last, lines, answer })
+        let (number, process) = (rank, child.id());
+        Ok(Self { number, child, process, from, to, memory, code, last, lines, answer })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -220,9 +234,14 @@ impl Rank {
         let mut bytes = [0_u8; wire::REQUEST_MOST];
         let mut watch = None;
         // What a rank prints before it computes for long is seen meanwhile; nothing else is printed until its next call.
-        while self.is_busy()? {
+        while self.is_busy(PATIENCE)? {
             self.print(Lines::print)?;
-            let watch = watch.get_or_insert_with(|| Watch::begin(self.child.id()));
+            // A process that it has forked may have its end of the channel for longer than itself.
+            if matches!(self.child.try_wait(), Ok(Some(_))) && self.is_busy(0)? {
+                self.print(Lines::end)?;
+                return Ok(None);
+            }
+            let watch = watch.get_or_insert_with(|| Watch::begin(self.process));
             if let Some(since) = watch.waits(PATIENCE) {
                 let (rank, last) = (self.number, self.last_call());
                 note(&format!(
@@ -231,7 +250,6 @@ impl Rank {
             }
         }
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
-        self.print(Lines::print)?;
         if got == 0 {
             self.print(Lines::end)?;
             return Ok(None);
@@ -250,17 +268,25 @@ impl Rank {
         Ok(Some(request))
     }
 
-    /// Whether there is no request for a while.
-    fn is_busy(&self) -> Result<bool, RankError> {
+    /// Whether there is no request within so many milliseconds.
+    fn is_busy(&self, milliseconds: u16) -> Result<bool, RankError> {
         let mut ready = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut ready, PATIENCE) {
+        match poll(&mut ready, milliseconds) {
             Ok(ready) => Ok(ready == 0),
             Err(Errno::EINTR) => Ok(true),
             Err(error) => Err(self.broken(error.into())),
         }
     }
 
-    /// Passes on what the process has printed.
+    /// Passes on what the process has printed before the call that it is in.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or written.
+    pub fn shows(&mut self) -> Result<(), RankError> {
+        self.print(Lines::print)
+    }
+
     fn print(&mut self, how: impl Fn(&mut Lines) -> io::Result<()>) -> Result<(), RankError> {
         let printed = self.lines.as_mut().map_or(Ok(()), how);
         printed.map_err(|error| RankError::Output { rank: self.number, error })
@@ -353,10 +379,12 @@ impl Rank {
         if request.word(0) != wire::VERSION {
             return Err(self.nonsense());
         }
+        self.process = u32::try_from(request.word(1)).map_err(|_| self.nonsense())?;
+        self.memory = None;
         let read =
             self.memory().and_then(|memory| memory.read_exact_at(&mut version, request.word(2)));
         read.map_err(|error| RankError::Rights { rank: self.number, error })?;
-        self.code = Code::of(self.child.id());
+        self.code = Code::of(self.process);
         if u64::from_ne_bytes(version) == wire::VERSION { Ok(()) } else { Err(self.nonsense()) }
     }
 
@@ -366,13 +394,18 @@ impl Rank {
             return self.code.line(caller);
         }
         // Libraries that were loaded later.
-        Code::of(self.child.id()).line(caller)
+        Code::of(self.process).line(caller)
     }
 
     /// A function and the line that it was called from.
     pub fn called(&self, function: Function, caller: u64) -> String {
         let name = function.name();
         self.line(caller).map_or_else(|| name.to_owned(), |line| format!("{name} ({line})"))
+    }
+
+    /// Whether the process has called MPI through this library.
+    pub const fn has_called(&self) -> bool {
+        self.last.is_some()
     }
 
     /// The function that the process has called last, and from where.
@@ -391,6 +424,11 @@ impl Rank {
     /// The error of a process that calls a function where that is not carried.
     pub const fn not_in_callback(&self, function: &'static str) -> RankError {
         RankError::InCallback { rank: self.number, function }
+    }
+
+    /// The error of a process whose error handlers call one another without end.
+    pub const fn too_deep(&self, deep: u32) -> RankError {
+        RankError::TooDeep { rank: self.number, deep }
     }
 
     /// The error of a process that ends while it runs a function that MPI has called.
@@ -420,7 +458,7 @@ impl Rank {
 
     fn memory(&mut self) -> io::Result<&File> {
         if self.memory.is_none() {
-            let path = format!("/proc/{}/mem", self.child.id());
+            let path = format!("/proc/{}/mem", self.process);
             self.memory = Some(File::options().read(true).write(true).open(path)?);
         }
         Ok(self.memory.as_ref().expect("it was opened"))
@@ -436,13 +474,22 @@ impl Rank {
         got.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
 
-    /// Writes the process's memory.
+    /// Writes the process's memory, where the process itself could.
     ///
     /// # Errors
     ///
-    /// When the system does not allow it, or nothing is there.
+    /// When the system does not allow it, nothing is there, or the process may only read it.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RankError> {
-        let put = self.memory().and_then(|memory| memory.write_all_at(bytes, address));
+        let to = [RemoteIoVec { base: index(address), len: bytes.len() }];
+        let put = match process_vm_writev(self.pid(), &[IoSlice::new(bytes)], &to) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(_) => Err(Errno::EFAULT.into()),
+            // What some containers forbid they allow by another way, which does not know what is read-only.
+            Err(Errno::EPERM | Errno::ENOSYS) => {
+                self.memory().and_then(|memory| memory.write_all_at(bytes, address))
+            }
+            Err(error) => Err(error.into()),
+        };
         put.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
 
@@ -495,7 +542,7 @@ impl Rank {
     }
 
     fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id().cast_signed())
+        Pid::from_raw(self.process.cast_signed())
     }
 
     /// How the process ended, where it does within a second: it has closed the channel, and ends.
@@ -509,22 +556,27 @@ impl Rank {
         None
     }
 
-    /// Ends the process.
-    pub fn kill(&mut self) {
-        // It may have ended by itself: then there is nothing to kill.
-        let _ = self.child.kill();
+    /// Ends the process, and those that it has started.
+    fn kill(&mut self) {
+        // They are a group of their own. All may have ended by themselves: then there is nothing to kill.
+        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
         let _ = self.child.wait();
     }
 }
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.kill();
-        }
+        self.kill();
         // What a process has printed before it was ended; an error has no one left to act on it.
         let _ = self.print(Lines::end);
     }
+}
+
+/// The ends of a process's pipes, as the environment names them.
+fn channel(from: &PipeReader, to: &PipeWriter) -> io::Result<String> {
+    let (from, to) = (from.as_raw_fd(), to.as_raw_fd());
+    let pipe = |end| fs::read_link(format!("/proc/self/fd/{end}"));
+    Ok(format!("{from},{to},{},{}", pipe(from)?.display(), pipe(to)?.display()))
 }
 
 /// Pieces that one system call takes (`IOV_MAX`).
@@ -546,7 +598,7 @@ fn index(number: u64) -> usize {
 pub fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => match nix::sys::signal::Signal::try_from(signal) {
+        (None, Some(signal)) => match Signal::try_from(signal) {
             Ok(name) => name.as_str().to_owned(),
             Err(_) => format!("signal {signal}"),
         },

@@ -1,7 +1,9 @@
 //! A rank that does not call MPI for long is named: it may compute, or wait for what never comes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
+use std::sync::{Mutex, PoisonError};
 
 /// A process that is waited for.
 #[derive(Debug)]
@@ -57,6 +59,18 @@ pub fn note(text: &str) {
     // Where there is no standard error, the note is for no one.
     let _ = writeln!(io::stderr().lock(), "note: {text}");
 }
+
+/// Prints a note that was not printed before: a command may run a program several times.
+pub fn note_once(text: &str) {
+    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.len() < NOTES && printed.insert(text.to_owned()) {
+        note(text);
+    }
+}
+
+/// Notes that are printed once, at most.
+const NOTES: usize = 10;
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,8 @@
 //! `kind: u32, unused: u32, value: u64, length: u64`, and `length` bytes. [`RETURN`] is the last frame of an answer;
 //! after [`READ`], [`CALL`], [`ALLOCATE`] and [`MAP`] the process speaks, and the answer goes on.
 
-/// The environment variable that names the two descriptors, as `read,write`.
+/// The environment variable that names the two descriptors and what they are, as `read,write,pipe:[1],pipe:[2]`: a
+/// program that a rank starts may inherit the variable and have something else there.
 pub const CHANNEL: &str = "MPISIM_CHANNEL";
 
 /// Which form of the wire this is; it stands in the first request of the process.

@@ -107,7 +107,9 @@ pub fn diagnose(standings: &[Standing]) -> Option<Deadlock> {
                 graph.add_edge(nodes[&at], *node, wait);
             }
             if graph.edge_count() == before {
-                unanswered.push(blocked(&standings[at], wait));
+                let mut blocked = blocked(&standings[at], wait);
+                crowd.tell_ended(&mut blocked.wait);
+                unanswered.push(blocked);
             }
         }
     }
@@ -159,6 +161,16 @@ impl<'a> Crowd<'a> {
             wait.thread.is_none_or(|thread| self.standings[other].thread == thread)
         });
         anybody.into_iter().flatten().chain(named)
+    }
+
+    /// Adds to a wait for one process that it has ended, where it has.
+    fn tell_ended(&self, wait: &mut Wait) {
+        let [peer] = wait.peers.as_slice() else { return };
+        let threads = self.of_process.get(peer).into_iter().flatten();
+        if threads.clone().next().is_some() && threads.clone().all(|&at| self.standings[at].ended) {
+            let joint = if wait.detail.is_empty() { "" } else { "; " };
+            wait.detail = format!("{}{joint}process {} has ended", wait.detail, peer.0);
+        }
     }
 
     /// Whether a wait of `at` could end by `other`: only the sole thread of a process, which does

@@ -125,6 +125,16 @@ impl AnyProgram {
         if let Self::Real(program) = self { program.site() } else { None }
     }
 
+    /// Whether it is a rank of a real program.
+    pub const fn is_real(&self) -> bool {
+        matches!(self, Self::Real(_))
+    }
+
+    /// Tells the user, once, what a real program does that MPI leaves undefined.
+    pub fn remark(what: &str) {
+        ::exec::watch::note_once(what);
+    }
+
     /// What the processes of its job have called and sent, in short, where it is one of real programs.
     pub fn calls_of_processes(&self) -> Option<Vec<u8>> {
         if let Self::Real(program) = self { Some(program.job().digest()) } else { None }

@@ -24,6 +24,7 @@ unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getpid() -> c_int;
+    fn unsetenv(name: *const c_char) -> c_int;
     fn getenv(name: *const c_char) -> *const c_char;
 }
 
@@ -60,10 +61,13 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 static READS: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn loaded() {
+    let name = c"MPISIM_CLOCK".as_ptr();
     // SAFETY: the name ends with 0; no other thread runs yet.
     unsafe {
-        if !getenv(c"MPISIM_CHANNEL".as_ptr()).is_null() {
+        if !getenv(name).is_null() {
             RANK.store(getpid(), Ordering::Relaxed);
+            // A program that this one starts is no rank.
+            unsetenv(name);
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 #[path = "../wire.rs"]
@@ -29,6 +30,7 @@ unsafe extern "C" {
     fn read(file: c_int, to: *mut c_void, most: usize) -> isize;
     fn write(file: c_int, from: *const c_void, most: usize) -> isize;
     fn getenv(name: *const c_char) -> *const c_char;
+    fn unsetenv(name: *const c_char) -> c_int;
     fn getpid() -> c_int;
     fn getppid() -> c_int;
     fn fcntl(file: c_int, command: c_int, ...) -> c_int;
@@ -78,8 +80,6 @@ struct Engine {
     pid: c_int,
     /// Whether the simulator asks for the CPU time between calls.
     is_timed: Cell<bool>,
-    /// CPU time of this thread at the end of the last call, in nanoseconds.
-    left_at: Cell<u64>,
     /// What two readings of it that follow one another lie apart.
     reading: u64,
     /// What came and is not taken yet lies from `start` to `end`.
@@ -96,6 +96,8 @@ static ENGINE: Single = Single(OnceCell::new());
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
 thread_local!(static THREAD: u8 = const { 0 });
+// CPU time of this thread at the end of its last call, in nanoseconds.
+thread_local!(static LEFT_AT: Cell<u64> = const { Cell::new(0) });
 
 /// A number of this thread, other than 0.
 fn thread() -> i32 {
@@ -112,6 +114,9 @@ fn stop(why: &str) -> ! {
 }
 
 /// The two descriptors that the simulator has left open, where there are any.
+static CHANNEL: OnceLock<Option<(c_int, c_int)>> = OnceLock::new();
+
+/// Takes the descriptors out of the environment: a program that this one starts has no part in the channel.
 fn descriptors() -> Option<(c_int, c_int)> {
     // SAFETY: the name ends with 0, and no other thread changes the environment while a program is loaded or in its first
     // call.
@@ -123,14 +128,23 @@ fn descriptors() -> Option<(c_int, c_int)> {
         }
         CStr::from_ptr(value)
     };
-    let (from, to) = text.to_str().ok()?.split_once(',')?;
-    Some((from.parse().ok()?, to.parse().ok()?))
+    let mut words = text.to_str().ok()?.splitn(4, ',');
+    let channel = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let is = |end: c_int, pipe: &str| {
+        std::fs::read_link(format!("/proc/self/fd/{end}")).is_ok_and(|found| found.as_os_str() == pipe)
+    };
+    if !is(channel.0, words.next()?) || !is(channel.1, words.next()?) {
+        return None;
+    }
+    // SAFETY: as above; the text is not used any more.
+    unsafe { unsetenv(c"MPISIM_CHANNEL".as_ptr()) };
+    Some(channel)
 }
 
 /// Runs when the library is loaded: the process ends with the simulator, its own children have no part in the
 /// channel, and a line that it prints leaves it when it ends.
 extern "C" fn loaded() {
-    let Some((from, to)) = descriptors() else { return };
+    let Some((from, to)) = *CHANNEL.get_or_init(descriptors) else { return };
     // SAFETY: plain system calls on descriptors that are ours.
     unsafe {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -165,7 +179,7 @@ fn time_of_a_reading() -> u64 {
 
 impl Engine {
     fn connect() -> Self {
-        let Some((from, to)) = descriptors() else {
+        let Some((from, to)) = *CHANNEL.get_or_init(descriptors) else {
             stop("this program uses mpisim's MPI library: start it with `mpisim exec -n RANKS -- PROGRAM`");
         };
         // SAFETY: no arguments.
@@ -175,7 +189,6 @@ impl Engine {
             to,
             pid,
             is_timed: Cell::new(false),
-            left_at: Cell::new(0),
             reading: time_of_a_reading(),
             buffer: UnsafeCell::new([0; BUFFER]),
             start: Cell::new(0),
@@ -193,13 +206,13 @@ impl Engine {
         if !self.is_timed.get() {
             return 0;
         }
-        cpu_time().saturating_sub(self.left_at.get() + self.reading)
+        cpu_time().saturating_sub(LEFT_AT.get() + self.reading)
     }
 
     /// The program goes on.
     fn leaves(&self) {
         if self.is_timed.get() {
-            self.left_at.set(cpu_time());
+            LEFT_AT.set(cpu_time());
         }
     }
 

@@ -122,6 +122,8 @@ pub struct Client {
     pub(super) infos: Infos,
     pub(super) topologies: Topologies,
     pub(super) sessions: Sessions,
+    /// How many functions of the program's, each called by a call of the one before, MPI runs at once.
+    nested: u32,
     /// How often the interface for tools is begun and not ended.
     pub(super) tools: u32,
     pub(super) windows: Windows,
@@ -130,6 +132,10 @@ pub struct Client {
     /// The first function that was refused, and the program has gone on.
     pub(super) refusal: Option<String>,
 }
+
+/// Functions of the program's that MPI runs within one another, at most: an error handler whose own calls fail calls
+/// itself.
+const NESTED: u32 = 100;
 
 /// How far a rank is between `MPI_Init` and `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -164,6 +170,7 @@ impl Client {
             infos: Infos::new(size),
             topologies: Topologies::new(),
             sessions: Sessions::new(),
+            nested: 0,
             tools: 0,
             windows: Windows::new(exposed),
             errors: Errors::new(),
@@ -221,9 +228,14 @@ impl Client {
         function: u64,
         words: [u64; 6],
     ) -> Result<u64, Fault> {
+        if self.nested == NESTED {
+            return Err(place.process.too_deep(NESTED).into());
+        }
         place.process.call_back(function, words)?;
         let on = self.errors.on;
+        self.nested += 1;
         let result = self.serve_callback(place);
+        self.nested -= 1;
         self.errors.on = on;
         result
     }
@@ -247,7 +259,8 @@ impl Client {
         let function = function.ok_or_else(|| place.process.nonsense())?;
         match (self.serve)(self, &mut Asked::new(function, *request, place))? {
             Step::Returns(word) => Ok(word),
-            Step::Aborts(_) | Step::Calls(..) | Step::CallsBack { .. } | Step::Clock => {
+            Step::Aborts(status) => Err(Fault::Aborts(status)),
+            Step::Calls(..) | Step::CallsBack { .. } | Step::Clock => {
                 Err(place.process.not_in_callback(function.name()).into())
             }
         }

@@ -9,7 +9,7 @@ use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
 use crate::ranks::RankError;
 use ::mpi::datatype::Datatype;
-use protocols::arguments::Buffer;
+use protocols::arguments::{Buffer, Outcome};
 use protocols::call::Call;
 use protocols::typed::Elements;
 
@@ -42,13 +42,16 @@ pub(super) struct Held {
     pub(super) goes: Vec<(u64, Data)>,
     /// Where the bytes come from at the start.
     pub(super) comes: Vec<(u64, Data)>,
+    /// Whether they are those of a message, which may be shorter than its buffer: what it does not fill stays as it is.
+    pub(super) is_message: bool,
 }
 
 /// Data that a nonblocking send reads, and what its bytes are: a program may not change them before the send is complete.
 #[derive(Debug)]
 pub(crate) struct Sent {
     data: Data,
-    digest: Digest,
+    /// Of the bytes, from when the send begins until the program knows that it is complete.
+    digest: Option<Digest>,
     /// The function that has named the data, and where it returns to.
     named: (Function, u64),
 }
@@ -56,18 +59,19 @@ pub(crate) struct Sent {
 impl Sent {
     /// The data of a send that this call prepares; the send begins with [`Self::begin`].
     pub(super) fn new(data: Data, asked: &Asked<'_>) -> Self {
-        Self { data, digest: Digest::default(), named: (asked.function, asked.caller()) }
+        Self { data, digest: None, named: (asked.function, asked.caller()) }
     }
 
     /// The send begins.
     pub(super) fn begin(&mut self, place: &mut Place) -> Result<(), RankError> {
-        self.digest = self.now(place)?;
+        self.digest = Some(self.now(place)?);
         Ok(())
     }
 
-    /// The send is complete: the data must be what it was when it began.
-    pub(super) fn end(&self, place: &mut Place) -> Result<(), Fault> {
-        if self.now(place)? == self.digest {
+    /// The program learns that the send is complete: the data must be what it was when it began.
+    pub(super) fn end(&mut self, place: &mut Place) -> Result<(), Fault> {
+        let Some(digest) = self.digest.take() else { return Ok(()) };
+        if self.now(place)? == digest {
             return Ok(());
         }
         let (function, caller) = self.named;
@@ -185,6 +189,7 @@ impl Data {
             buffer: place.hold(self.bytes()),
             goes: parts(is_written),
             comes: parts(is_read),
+            is_message: false,
         };
         held.fill(place)?;
         Ok((held.buffer, Some(held)))
@@ -202,19 +207,24 @@ impl Held {
         Ok(())
     }
 
-    /// The bytes go where the program wants them.
-    pub(super) fn empty(&self, place: &mut Place) -> Result<(), RankError> {
+    /// The bytes go where the program wants them: of a message as many as have come.
+    pub(super) fn empty(&self, place: &mut Place, outcome: Outcome) -> Result<(), RankError> {
+        let come = match outcome {
+            _ if !self.is_message => u64::MAX,
+            Outcome::Received(status) | Outcome::Truncated(status) => status.count,
+            Outcome::Sent | Outcome::Cancelled => 0,
+        };
         for (first, data) in &self.goes {
-            let start = index(*first);
-            let bytes = place.held(self.buffer)[start..start + index(data.bytes())].to_vec();
+            let (start, bytes) = (index(*first), data.bytes().min(come.saturating_sub(*first)));
+            let bytes = place.held(self.buffer)[start..start + index(bytes)].to_vec();
             data.scatter(place, &bytes)?;
         }
         Ok(())
     }
 
     /// The bytes go where the program wants them, and are held no more.
-    pub(super) fn end(self, place: &mut Place) -> Result<(), RankError> {
-        self.empty(place)?;
+    pub(super) fn end(self, place: &mut Place, outcome: Outcome) -> Result<(), RankError> {
+        self.empty(place, outcome)?;
         place.release(self.buffer);
         Ok(())
     }

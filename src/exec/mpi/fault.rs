@@ -15,6 +15,8 @@ pub enum Fault {
     },
     /// The process is of no use any more.
     Lost(RankError),
+    /// A function of the program's that MPI runs calls `MPI_Abort` with this exit status.
+    Aborts(i32),
 }
 
 impl Fault {

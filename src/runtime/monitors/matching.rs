@@ -12,7 +12,7 @@ mod ready;
 use std::collections::VecDeque;
 
 use super::law::{Monitor, Sometimes, Violation};
-use super::system::S4;
+use super::system::NEVER_RECEIVED;
 use lanes::Lanes;
 use messages::{Message, Ring, Stage};
 use mpi::envelope::Selection;
@@ -341,7 +341,7 @@ impl Monitor for Matching {
             found.push(broken("M4", M4, &lost, detail));
         } else if !lost.is_empty() {
             let detail = "sent, and its receiver ended without a receive for it".to_owned();
-            found.push(broken("S4", S4, &lost, detail));
+            found.push(broken("S4", NEVER_RECEIVED, &lost, detail));
         }
     }
 }

@@ -46,7 +46,9 @@ use mpi::observation::{GroupFact, Observation, WindowFact};
 use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region, Space};
 pub use statements::STATEMENT;
+pub use system::{LEFT_OPEN, NEVER_RECEIVED};
 use units::Time;
+pub use windows::UNDEFINED_VALUE;
 
 /// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
 ///

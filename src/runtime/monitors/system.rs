@@ -6,7 +6,11 @@ use protocols::contract::{Process, Thread};
 use units::{Time, TimeDelta};
 
 const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
-pub(super) const S4: &str = "what was begun is finished, and nothing is left over at the end";
+const S4: &str = "what was begun is finished, and nothing is left over at the end";
+/// S4, where a program leaves something open at its end. MPI libraries go on without.
+pub const LEFT_OPEN: &str = "a program completes, closes and frees what it has begun";
+/// S4, where a program does not receive a message. MPI libraries go on without.
+pub const NEVER_RECEIVED: &str = "a message that is sent is received";
 const S5: &str = "no resource is busy for longer than the time that passed";
 const S5_THREADS: &str = "busy and idle time of a thread are its whole life";
 const S6: &str = "equal runs have equal digests";
@@ -90,7 +94,8 @@ impl Monitor for Conservation {
 
 /// S4, as the library, the wires and the memory tell it at the end of a run.
 pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mut Vec<Violation>) {
-    found.extend(words.into_iter().map(|words| left_over(process, words)));
+    let open = |words| Violation { statement: LEFT_OPEN, ..left_over(process, words) };
+    found.extend(words.into_iter().map(open));
     if landings > 0 {
         let detail = format!("{landings} landing buffers were never given back");
         found.push(left_over(process, detail));

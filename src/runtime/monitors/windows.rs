@@ -45,6 +45,8 @@ use mpi::rma::synchronisation::LockKind;
 use protocols::contract::{Process, Region, Space};
 
 const C4: &str = "the ranks of a window call the same fences on it";
+/// The name of this law. An access that breaks it has no defined value, but is no error in MPI.
+pub const UNDEFINED_VALUE: &str = "R2";
 const R2: &str = "accesses to a window that run together keep the table of its memory model";
 
 /// A process and one of its memories.
@@ -434,7 +436,7 @@ fn broken(
     };
     let objects = vec![format!("{which}, memory {memory} of process {owner}")];
     let detail = format!("{conflict} ({} model)", model.name());
-    Violation { id: "R2", statement: R2, objects, detail }
+    Violation { id: UNDEFINED_VALUE, statement: R2, objects, detail }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::mpi::data::Held;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use ::mpi::envelope::Rank;
-use protocols::arguments::Comm;
+use protocols::arguments::{Comm, Outcome};
 use protocols::call::Call;
 use protocols::collectives::{Between, Blocks, Collective};
 use protocols::space::{Region, Space};
@@ -178,7 +178,7 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
     if when == When::Complete {
         return Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
             for held in held {
-                held.end(asked.place)?;
+                held.end(asked.place, Outcome::Sent)?;
             }
             done()
         }));

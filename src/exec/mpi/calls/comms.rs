@@ -314,22 +314,29 @@ fn merge(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 
 fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
-    let comm = client.comm(handle)?.number;
+    client.comm(handle)?;
     if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
-    let library = move |_: &mut Client, _: &mut Asked<'_>| {
-        let call = Call::Communicators(CommCall::Free { comm });
-        Ok(Step::calls(call, move |client, asked, _| {
-            client.comms.remove(handle);
-            client.errors.forget(handle);
-            client.infos.forget(handle);
-            client.topologies.forget(handle);
-            asked.put_word(0, mpi5::COMM_NULL);
-            done()
-        }))
+    let freed = move |client: &mut Client, asked: &mut Asked<'_>| {
+        client.comms.get_mut(handle)?.is_freed = true;
+        client.errors.forget(handle);
+        client.infos.forget(handle);
+        client.topologies.forget(handle);
+        asked.put_word(0, mpi5::COMM_NULL);
+        release(client)
     };
-    attributes::delete_all(client, asked, (Kind::Comm, handle), Box::new(library))
+    attributes::delete_all(client, asked, (Kind::Comm, handle), Box::new(freed))
+}
+
+/// The library frees the communicators that the program has freed and that no operation is over any more.
+fn release(client: &Client) -> Answer {
+    let idle = client.comms.idle(|handle| client.requests.are_over(handle));
+    let Some((handle, comm)) = idle else { return done() };
+    Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, _, _| {
+        client.comms.remove(handle);
+        release(client)
+    }))
 }
 
 /// A call that gives this rank no communicator.

@@ -6,6 +6,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::client::{Answer, Client, Stage, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
+use crate::watch::note_once;
 use protocols::call::Call;
 
 /// What may be called at any time.
@@ -72,7 +73,25 @@ fn initialize(client: &mut Client) -> Answer {
     done()
 }
 
+/// A program must complete its operations before `MPI_Finalize`. Libraries go on without, and so does the simulator.
+fn tell_incomplete(client: &Client, asked: &Asked<'_>) {
+    let incomplete = client.requests.incomplete();
+    if incomplete.is_empty() {
+        return;
+    }
+    let of = |((function, caller), count): (&(mpi5::Function, u64), &u32)| {
+        format!("{count} of {}", asked.place.process.called(*function, *caller))
+    };
+    let all: Vec<String> = incomplete.iter().map(of).collect();
+    let (rank, count) = (client.rank, incomplete.values().sum::<u32>());
+    let all = all.join(", ");
+    note_once(&format!(
+        "rank {rank} calls MPI_Finalize with requests that it has not completed, {count} in all: {all}"
+    ));
+}
+
 fn finalize(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+    tell_incomplete(client, asked);
     // MPI_COMM_SELF comes first: its delete functions may still use MPI.
     let [first, second] = [mpi5::COMM_SELF, mpi5::COMM_WORLD].map(|comm| (Kind::Comm, comm));
     let library = |_: &mut Client, _: &mut Asked<'_>| {

@@ -181,7 +181,8 @@ fn exchanges(
     held: [Option<Held>; 2],
 ) -> Step {
     use mpi5::Function::{Isendrecv, Isendrecv_replace};
-    let held: Vec<_> = held.into_iter().flatten().collect();
+    let of_message = |held| Held { is_message: true, ..held };
+    let held: Vec<_> = held.into_iter().flatten().map(of_message).collect();
     if matches!(asked.function, Isendrecv | Isendrecv_replace) {
         let request = client.requests.open(comm);
         let exchange = Exchange { send, receive, request: Some(request), replaces };
@@ -196,8 +197,10 @@ fn exchanges(
     }
     let exchange = Exchange { send, receive, request: None, replaces };
     Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
-        for held in held {
-            held.end(asked.place)?;
+        if let Reply::Outcome(outcome) = reply {
+            for held in held {
+                held.end(asked.place, outcome)?;
+            }
         }
         received(asked, at, &reply)
     })

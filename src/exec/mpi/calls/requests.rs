@@ -27,7 +27,9 @@ pub(super) fn begins(
     call: Call,
     held: Vec<Held>,
 ) -> Step {
-    requests.of_mut(request).held = held;
+    let open = requests.of_mut(request);
+    open.held = held;
+    open.made = Some((asked.function, asked.caller()));
     asked.put_word(at, Requests::handle(request));
     Step::waits(call)
 }
@@ -44,6 +46,7 @@ pub(super) fn prepares(
     let call = Arc::new(call);
     let open = requests.of_mut(request);
     open.held = held;
+    open.made = Some((asked.function, asked.caller()));
     open.prepared = Some(Arc::clone(&call));
     open.is_active = false;
     asked.put_word(at, Requests::handle(request));
@@ -87,7 +90,7 @@ fn one_over(
     outcome: Outcome,
 ) -> Answer {
     client.errors.about(client.requests.of(request).comm);
-    client.requests.end(asked.place, variable, request)?;
+    client.requests.end(asked.place, variable, request, outcome)?;
     status::put(asked, status, Some(outcome));
     status::truncated(outcome)?;
     done()
@@ -132,9 +135,12 @@ fn get_status(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, |_, asked, reply| {
+    Ok(Step::calls(Call::OfRequest { does, request }, move |client, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         asked.put_flag(1, outcome.is_some());
+        if let Some(outcome) = outcome {
+            client.requests.is_complete(asked.place, request, outcome)?;
+        }
         if outcome.is_some() {
             let status = asked.word(2);
             status::put(asked, status, outcome);
@@ -187,7 +193,7 @@ fn all_over(
         if status::error(Some(*outcome)) != mpi5::SUCCESS {
             blamed.get_or_insert(client.requests.of(*request).comm);
         }
-        client.requests.end(asked.place, active.variable(*at), *request)?;
+        client.requests.end(asked.place, active.variable(*at), *request, *outcome)?;
     }
     for (at, outcome) in of_place.into_iter().enumerate() {
         let to = status::of_array(statuses, at);
@@ -260,7 +266,7 @@ fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
         for (number, (index, outcome)) in ended.iter().enumerate() {
             let (at, request) = active.entries[*index as usize];
             places.push(place(at));
-            client.requests.end(asked.place, active.variable(at), request)?;
+            client.requests.end(asked.place, active.variable(at), request, *outcome)?;
             let to = status::of_array(statuses, number);
             status::put(asked, to, Some(*outcome));
             if blamed.is_some() {

@@ -6,6 +6,7 @@
 
 mod operations;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::attributes;
@@ -17,6 +18,7 @@ use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::windows::Window;
 use ::mpi::envelope::Rank;
 use ::mpi::rma::synchronisation::RankSet;
+use protocols::arguments::Outcome;
 use protocols::call::{Call, Reply};
 use protocols::space::{Region, Space};
 use protocols::windows::call::{FenceAssert, Flavor, LockKind, RmaCall, Spacing, Win};
@@ -31,6 +33,7 @@ struct Part {
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use Completes::{All, Nothing};
     use mpi5::Function as F;
     Some(match asked.function {
         F::Win_create => create(client, asked),
@@ -65,16 +68,16 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         F::Win_fence => fence(client, asked),
         F::Win_post => post_or_start(client, asked, |win, group| RmaCall::Post { win, group }),
         F::Win_start => post_or_start(client, asked, |win, group| RmaCall::Start { win, group }),
-        F::Win_complete => synchronises(client, asked, 0, None, |win| RmaCall::Complete { win }),
-        F::Win_wait => synchronises(client, asked, 0, None, |win| RmaCall::Wait { win }),
+        F::Win_complete => synchronises(client, asked, 0, All, |win| RmaCall::Complete { win }),
+        F::Win_wait => synchronises(client, asked, 0, Nothing, |win| RmaCall::Wait { win }),
         F::Win_test => test(client, asked),
         F::Win_lock => lock(client, asked),
         F::Win_lock_all => {
             let no_check = asked.int(0) & mpi5::MODE_NOCHECK != 0;
-            synchronises(client, asked, 1, None, |win| RmaCall::LockAll { win, no_check })
+            synchronises(client, asked, 1, Nothing, |win| RmaCall::LockAll { win, no_check })
         }
         F::Win_unlock => targeted(client, asked, |win, target| RmaCall::Unlock { win, target }),
-        F::Win_unlock_all => synchronises(client, asked, 0, None, |win| RmaCall::UnlockAll { win }),
+        F::Win_unlock_all => synchronises(client, asked, 0, All, |win| RmaCall::UnlockAll { win }),
         F::Win_flush => {
             targeted(client, asked, |win, target| RmaCall::Flush { win, target, local: false })
         }
@@ -82,12 +85,12 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             targeted(client, asked, |win, target| RmaCall::Flush { win, target, local: true })
         }
         F::Win_flush_all => {
-            synchronises(client, asked, 0, None, |win| RmaCall::FlushAll { win, local: false })
+            synchronises(client, asked, 0, All, |win| RmaCall::FlushAll { win, local: false })
         }
         F::Win_flush_local_all => {
-            synchronises(client, asked, 0, None, |win| RmaCall::FlushAll { win, local: true })
+            synchronises(client, asked, 0, All, |win| RmaCall::FlushAll { win, local: true })
         }
-        F::Win_sync => synchronises(client, asked, 0, None, |win| RmaCall::Sync { win }),
+        F::Win_sync => synchronises(client, asked, 0, Nothing, |win| RmaCall::Sync { win }),
         _ => return operations::call(client, asked),
     })
 }
@@ -121,6 +124,7 @@ fn makes(
         unit,
         mapped: None,
         name: String::new(),
+        attached: BTreeSet::new(),
         held: Vec::new(),
     };
     Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, asked, _| {
@@ -247,8 +251,11 @@ fn freed(client: &mut Client, asked: &mut Asked<'_>, handle: u64) -> Answer {
     let window = client.windows.remove(handle).expect("it was found");
     client.errors.forget(handle);
     client.infos.forget(handle);
+    for base in window.attached {
+        client.windows.exposed.detach(client.rank, base);
+    }
     for (_, held) in window.held {
-        held.end(asked.place)?;
+        held.end(asked.place, Outcome::Sent)?;
     }
     if let Some((address, bytes)) = window.mapped {
         asked.place.process.unmap(address, bytes);
@@ -261,8 +268,8 @@ fn freed(client: &mut Client, asked: &mut Asked<'_>, handle: u64) -> Answer {
 
 fn attach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let me = client.rank;
-    let (base, size) = (asked.word(1), asked.long(2));
-    let window = client.win(asked.word(0))?;
+    let (handle, base, size) = (asked.word(0), asked.word(1), asked.long(2));
+    let window = client.win(handle)?;
     if window.flavor != mpi5::WIN_FLAVOR_DYNAMIC {
         return Err(Fault::new(mpi5::ERR_RMA_FLAVOR, "the window is not a dynamic one"));
     }
@@ -274,6 +281,7 @@ fn attach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let call = RmaCall::Attach { win, memory, bytes };
     Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, _, _| {
         client.windows.exposed.attach(me, base, bytes, memory);
+        client.win(handle)?.attached.insert(base);
         done()
     }))
 }
@@ -281,26 +289,43 @@ fn attach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 fn detach(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let me = client.rank;
     let base = asked.word(1);
-    let win = client.win(asked.word(0))?.number;
-    let Some(memory) = client.windows.exposed.detach(me, base) else {
-        return Err(Fault::new(mpi5::ERR_ARG, format!("nothing is attached at {base:#x}")));
-    };
+    let window = client.win(asked.word(0))?;
+    let win = window.number;
+    let nothing = || Fault::new(mpi5::ERR_ARG, format!("nothing is attached at {base:#x}"));
+    if !window.attached.remove(&base) {
+        return Err(nothing());
+    }
+    let memory = client.windows.exposed.detach(me, base).ok_or_else(nothing)?;
     Ok(Step::waits(Call::Rma(Arc::new(RmaCall::Detach { win, memory }))))
 }
 
-/// A synchronisation about a window, which is argument `at`; what is held for its operations to a target, or to
-/// all, goes where it belongs.
+/// The operations that are complete at the origin when a synchronisation is over: what is held for them goes where it
+/// belongs.
+#[derive(Clone, Copy, Debug)]
+enum Completes {
+    Nothing,
+    /// Those to one target.
+    To(u32),
+    All,
+}
+
+/// A synchronisation about a window, which is argument `at`.
 fn synchronises(
     client: &mut Client,
     asked: &mut Asked<'_>,
     at: usize,
-    target: Option<u32>,
+    completes: Completes,
     call: impl FnOnce(Win) -> RmaCall,
 ) -> Answer {
     let handle = asked.word(at);
     let call = call(client.win(handle)?.number);
     Ok(Step::calls(Call::Rma(Arc::new(call)), move |client, asked, _| {
-        client.win(handle)?.complete(asked.place, target)?;
+        let window = client.win(handle)?;
+        match completes {
+            Completes::Nothing => {}
+            Completes::To(target) => window.complete(asked.place, Some(target))?,
+            Completes::All => window.complete(asked.place, None)?,
+        }
         done()
     }))
 }
@@ -311,7 +336,7 @@ fn fence(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         no_precede: asserted & mpi5::MODE_NOPRECEDE != 0,
         no_succeed: asserted & mpi5::MODE_NOSUCCEED != 0,
     };
-    synchronises(client, asked, 1, None, |win| RmaCall::Fence { win, assert })
+    synchronises(client, asked, 1, Completes::All, |win| RmaCall::Fence { win, assert })
 }
 
 fn post_or_start(
@@ -325,7 +350,7 @@ fn post_or_start(
     let ranks = ranks.collect::<Option<Vec<Rank>>>().ok_or_else(|| {
         Fault::new(mpi5::ERR_GROUP, "a process of the group is not in the window")
     })?;
-    synchronises(client, asked, 2, None, |win| call(win, ranks.into_iter().collect()))
+    synchronises(client, asked, 2, Completes::Nothing, |win| call(win, ranks.into_iter().collect()))
 }
 
 fn test(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
@@ -350,7 +375,7 @@ fn lock(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         return done();
     }
     let target = window.target(rank)?;
-    synchronises(client, asked, 3, Some(target), |win| RmaCall::Lock {
+    synchronises(client, asked, 3, Completes::Nothing, |win| RmaCall::Lock {
         win,
         target,
         kind,
@@ -370,7 +395,7 @@ fn targeted(
         return done();
     }
     let target = window.target(rank)?;
-    synchronises(client, asked, 1, Some(target), |win| call(win, target))
+    synchronises(client, asked, 1, Completes::To(target), |win| call(win, target))
 }
 
 /// The library says where the part of a rank lies.

@@ -21,6 +21,8 @@ pub(crate) struct Communicator {
     /// The other group of an intercommunicator.
     pub(crate) remote: Option<Arc<Group>>,
     pub(crate) name: String,
+    /// Whether the program has freed it: it stays until the operations over it are complete.
+    pub(crate) is_freed: bool,
 }
 
 impl Communicator {
@@ -60,6 +62,7 @@ impl Comms {
             group: Arc::new(group),
             remote: None,
             name: name.to_owned(),
+            is_freed: false,
         };
         let alone = Group::new(vec![rank]).expect("one process is no duplicate");
         Self {
@@ -75,7 +78,7 @@ impl Comms {
         let comm = match handle {
             mpi5::COMM_WORLD => Some(&self.world),
             mpi5::COMM_SELF => Some(&self.alone),
-            other => self.made.get(other),
+            other => self.made.get(other).filter(|comm| !comm.is_freed),
         };
         comm.ok_or_else(|| no_comm(handle))
     }
@@ -85,7 +88,7 @@ impl Comms {
         let comm = match handle {
             mpi5::COMM_WORLD => Some(&mut self.world),
             mpi5::COMM_SELF => Some(&mut self.alone),
-            other => self.made.get_mut(other),
+            other => self.made.get_mut(other).filter(|comm| !comm.is_freed),
         };
         comm.ok_or_else(|| no_comm(handle))
     }
@@ -119,7 +122,14 @@ impl Comms {
             Arc::new(Group::new(members.to_vec()).expect("the library has a process once"))
         };
         let remote = (!remote.is_empty()).then(|| group(remote));
-        self.add(Communicator { number, group: group(own), remote, name: String::new() })
+        let (group, name) = (group(own), String::new());
+        self.add(Communicator { number, group, remote, name, is_freed: false })
+    }
+
+    /// A communicator that the program has freed, and that no operation is over: its handle and number.
+    pub(crate) fn idle(&self, is_used: impl Fn(u64) -> bool) -> Option<(u64, Comm)> {
+        let mut freed = self.made.iter().filter(|(_, comm)| comm.is_freed);
+        freed.find(|(handle, _)| !is_used(*handle)).map(|(handle, comm)| (handle, comm.number))
     }
 
     /// A communicator is gone.

@@ -3,6 +3,7 @@
 //! A request of the program is one of the library's, of the same number. That of a persistent operation stays when
 //! the operation has ended; until it is started again it counts as `MPI_REQUEST_NULL` does.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
@@ -10,6 +11,7 @@ use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use crate::place::Place;
+use protocols::arguments::Outcome;
 use protocols::call::Call;
 use protocols::contract::Handle;
 
@@ -30,7 +32,11 @@ pub(crate) struct Open {
     pub(crate) prepared: Option<Arc<Call>>,
     /// Whether an operation is under way.
     pub(crate) is_active: bool,
+    /// Whether the program knows that the operation has ended, and asks further.
+    is_known: bool,
     pub(crate) held: Vec<Held>,
+    /// The function that has made it, and where that returns to.
+    pub(crate) made: Option<(mpi5::Function, u64)>,
     /// What a send reads; `None` of other operations.
     pub(crate) sent: Option<Sent>,
 }
@@ -45,8 +51,9 @@ impl Requests {
 
     /// A new request, of an operation over this communicator.
     pub(crate) fn open(&mut self, comm: u64) -> Handle {
-        let (held, sent) = (Vec::new(), None);
-        let open = Open { comm, prepared: None, is_active: true, held, sent };
+        let (held, made, sent) = (Vec::new(), None, None);
+        let (is_active, is_known) = (true, false);
+        let open = Open { comm, prepared: None, is_active, is_known, held, made, sent };
         let handle = self.open.add(open);
         self.number(handle).expect("it was added")
     }
@@ -55,6 +62,22 @@ impl Requests {
     pub(crate) fn number(&self, handle: u64) -> Option<Handle> {
         let number = self.open.number(handle)?;
         Some(Handle(u32::try_from(number).expect("fewer than 2^32 requests")))
+    }
+
+    /// Whether an operation is over this communicator, under way or prepared.
+    pub(crate) fn are_over(&self, comm: u64) -> bool {
+        self.open.iter().any(|(_, open)| open.comm == comm)
+    }
+
+    /// The functions that have made the requests whose operations the program has not completed, where they return to,
+    /// and how many requests each has made.
+    pub(crate) fn incomplete(&self) -> BTreeMap<(mpi5::Function, u64), u32> {
+        let mut incomplete = BTreeMap::new();
+        let active = self.open.iter().filter(|(_, open)| open.is_active);
+        for made in active.filter_map(|(_, open)| open.made) {
+            *incomplete.entry(made).or_default() += 1;
+        }
+        incomplete
     }
 
     /// The program's handle of a request.
@@ -79,24 +102,37 @@ impl Requests {
         place: &mut Place,
         variable: u64,
         request: Handle,
+        outcome: Outcome,
     ) -> Result<(), Fault> {
+        self.is_complete(place, request, outcome)?;
         let open = self.of_mut(request);
-        if let Some(sent) = &open.sent {
-            sent.end(place)?;
-        }
+        open.is_known = false;
         if open.prepared.is_some() {
             open.is_active = false;
-            for held in &open.held {
-                held.empty(place)?;
-            }
             return Ok(());
         }
         let open = self.open.remove(Self::handle(request)).expect("it is open");
         place.process.put(variable, &mpi5::REQUEST_NULL.to_ne_bytes());
         for held in open.held {
-            held.end(place)?;
+            place.release(held.buffer);
         }
         Ok(())
+    }
+
+    /// The program learns that the operation of a request has ended: what is held for it goes where it belongs, and the
+    /// program may use its buffers.
+    pub(crate) fn is_complete(
+        &mut self,
+        place: &mut Place,
+        request: Handle,
+        outcome: Outcome,
+    ) -> Result<(), Fault> {
+        let open = self.of_mut(request);
+        if std::mem::replace(&mut open.is_known, true) {
+            return Ok(());
+        }
+        open.held.iter().try_for_each(|held| held.empty(place, outcome))?;
+        open.sent.as_mut().map_or(Ok(()), |sent| sent.end(place))
     }
 
     /// The program frees a request. The library ends an operation that is under way by itself, and has its number

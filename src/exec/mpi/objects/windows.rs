@@ -1,5 +1,6 @@
 //! Windows, by their handles: memory of processes that others read and write.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::exposed::Exposed;
@@ -9,6 +10,7 @@ use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use crate::place::Place;
 use ::mpi::group::Group;
+use protocols::arguments::Outcome;
 use protocols::windows::call::Win;
 
 /// The windows of a rank.
@@ -31,6 +33,8 @@ pub(crate) struct Window {
     /// What is mapped for it.
     pub(crate) mapped: Option<(u64, u64)>,
     pub(crate) name: String,
+    /// Addresses of what this rank has attached to it.
+    pub(crate) attached: BTreeSet<u64>,
     /// What is held for operations that are not complete, with their targets.
     pub(crate) held: Vec<(u32, Held)>,
 }
@@ -79,7 +83,7 @@ impl Window {
         let of_target = |(of, _): &mut (u32, Held)| target.is_none_or(|target| target == *of);
         let complete: Vec<_> = self.held.extract_if(.., of_target).collect();
         for (_, held) in complete {
-            held.end(place)?;
+            held.end(place, Outcome::Sent)?;
         }
         Ok(())
     }

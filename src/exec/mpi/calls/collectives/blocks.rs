@@ -148,7 +148,8 @@ fn part(
     }
     let wanted = |wanted: bool| if wanted { places.clone() } else { Vec::new() };
     let buffer = asked.place.hold(total);
-    let held = Held { buffer, goes: wanted(is_written), comes: wanted(is_read) };
+    let (goes, comes) = (wanted(is_written), wanted(is_read));
+    let held = Held { buffer, goes, comes, is_message: false };
     held.fill(asked.place)?;
     let region = Region::new(Space::User(buffer.id), total);
     Ok(Part { region, blocks, held: Some(held) })

@@ -50,8 +50,11 @@ fn look_on(
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, move |_, asked, reply| {
+    Ok(Step::calls(Call::OfRequest { does, request }, move |client, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
+        if let Some(outcome) = outcome {
+            client.requests.is_complete(asked.place, request, outcome)?;
+        }
         looked.push((at, outcome));
         look_on(asked, waiting, looked, tell)
     }))
