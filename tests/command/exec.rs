@@ -30,7 +30,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 10] = [
+const FAMILIES: [(&str, &str, &str, &str); 12] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -206,6 +206,35 @@ unknown form 1
 ",
     ),
     (
+        "halos",
+        include_str!("../programs/c/halos.c"),
+        "3",
+        "\
+halo 0: 0 10 20 30
+halo 1: 5 15 25 35
+halo 2: 105 115 125 135
+short 0: 0 10 20 30
+short 1: -1 -2 120 130
+short 2: -2 -3 220 230
+begun 0: 7 10 20 30
+begun 1: 7 110 120 130
+begun 2: 7 210 220 230
+seen before the wait 0: 0
+seen before the wait 1: -1
+seen before the wait 2: -2
+",
+    ),
+    (
+        "lifetimes",
+        include_str!("../programs/c/lifetimes.c"),
+        "3",
+        "\
+freed and used: 3 5 6
+around: 11 -1 16, 10 -1 15
+put into what stayed attached: 3
+",
+    ),
+    (
         "sessions",
         include_str!("../programs/c/sessions.c"),
         "3",
@@ -231,6 +260,15 @@ fn each_family_of_functions_does_what_mpi_says() {
         let ran = run(&scratch, &[&words[..], &["--", "./program"]].concat());
         assert_eq!(ran.exit, 0, "{name}: {}{}", ran.out, ran.err);
         assert!(ran.out.starts_with(printed), "{name}: {}", ran.out);
+        if name == "lifetimes" {
+            for said in [
+                "requests that it has not completed, 1 in all: 1 of MPI_Isend (program.c:88)\n",
+                "note: accesses to a window overlap",
+                "sent, and its receiver ended without a receive for it\n",
+            ] {
+                assert_eq!(ran.err.matches(said).count(), 1, "{said}: {}", ran.err);
+            }
+        }
     }
 }
 
@@ -633,7 +671,7 @@ fn the_same_program_gives_the_same_digest() {
 
 /// What a program does wrong, the exit status of the run, and what is said, with `{text}` for the place of the line of
 /// the program that has this text.
-const SAID: [(&str, u8, &str); 13] = [
+const SAID: [(&str, u8, &str); 17] = [
     ("before", 1, "rank 0, MPI_Barrier ({\"before\"}): it is called before MPI_Init"),
     ("after", 1, "MPI_Barrier ({\"after\"}): it is called after MPI_Finalize"),
     (
@@ -661,6 +699,14 @@ const SAID: [(&str, u8, &str); 13] = [
         "rank 0, MPI_File_open ({\"x\"}): the simulator does not carry this function yet",
     ),
     ("status", 4, "its process has ended by exit status 4"),
+    ("handler", 6, "rank 1 calls MPI_Abort ({comm, 6}) with 6"),
+    ("again", 1, "100 operators and error handlers run within one another"),
+    (
+        "operator",
+        3,
+        "its process has ended by exit status 3; its last call was MPI_Allreduce ({Allreduce})",
+    ),
+    ("address", 1, "memory of rank 0 at 0x10 cannot be reached: "),
     (
         "truncated",
         1,
@@ -702,14 +748,33 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
         let ran = run(&scratch, &[&words[..], &[fine]].concat());
         assert_eq!(ran.exit, 0, "{fine}: {}{}", ran.out, ran.err);
     }
+    // The process that calls MPI may be a child of the one that was started, and may leave children behind.
+    let wrapped =
+        run(&scratch, &[&words[..words.len() - 1], &["sh", "-c", "./program fine; true"]].concat());
+    assert_eq!(wrapped.exit, 0, "{}{}", wrapped.out, wrapped.err);
+    let forks = run(&scratch, &[&words[..], &["forks"]].concat());
+    assert_eq!(forks.exit, 0, "{}{}", forks.out, forks.err);
+    let child =
+        forks.out.lines().find_map(|line| line.strip_prefix("[1] child ")).expect(&forks.out);
+    let stat = fs::read_to_string(Path::new("/proc").join(child).join("stat"));
+    assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "{child} lives on");
     for (how, exit, said) in SAID {
         let ran = run(&scratch, &[&words[..], &[how]].concat());
         assert_eq!(ran.exit, i32::from(exit), "{how}: {}", ran.out);
         assert!(ran.out.contains(&placed(said)), "{how}: {}\n{}", ran.out, placed(said));
     }
-    let absent =
-        run(&scratch, &["exec", "-n", "2", "--machine", "broadwell-edr", "--", "./absent"]);
-    assert!(absent.out.contains("./absent cannot be started"), "{}", absent.out);
+    let result = fs::read(scratch.path("out/manifest.json")).unwrap();
+    for (program, said) in [
+        ("./absent", "there is no program `./absent`"),
+        ("program", "help: that of this folder is `./program`"),
+        ("./program.c", "there is no program `./program.c`"),
+        ("-x", "`-x` is no program"),
+    ] {
+        let absent = run(&scratch, &[&words[..words.len() - 1], &[program]].concat());
+        assert_eq!(absent.exit, 2, "{program}: {}{}", absent.out, absent.err);
+        assert!(absent.err.contains(said), "{program}: {}", absent.err);
+    }
+    assert_eq!(fs::read(scratch.path("out/manifest.json")).unwrap(), result);
 }
 
 /// A rank that does not call MPI is named; a simulator that is killed leaves no process behind.

@@ -5,6 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+static void aborts(MPI_Comm *comm, int *code, ...) { MPI_Abort(*comm, 6); }
+
+static void fails(MPI_Comm *comm, int *code, ...) { MPI_Send(code, 1, MPI_INT, 5, 0, *comm); }
+
+static void leaves(void *in, void *out, int *length, MPI_Datatype *type) { exit(3); }
+
 int main(int argc, char **argv) {
     int rank, number = 0;
     volatile int *nowhere = 0;
@@ -49,6 +55,24 @@ int main(int argc, char **argv) {
         numbers[7] = 1;
         if (!rank && !strcmp(how, "restarted")) MPI_Start(&request);
         if (!rank) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if ((!strcmp(how, "handler") || !strcmp(how, "again")) && rank) {
+        MPI_Errhandler handler;
+        MPI_Comm_create_errhandler(strcmp(how, "again") ? aborts : fails, &handler);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+        MPI_Send(&number, 1, MPI_INT, 5, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "operator")) {
+        MPI_Op op;
+        int sum;
+        MPI_Op_create(leaves, 1, &op);
+        MPI_Allreduce(&number, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "address") && !rank) MPI_Send((void *)16, 4, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "forks") && rank) {
+        int child = fork();
+        if (!child) for (;;) pause();
+        printf("child %d\n", child);
     }
     if (!strcmp(how, "refused")) {
         MPI_File file;
