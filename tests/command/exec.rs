@@ -418,6 +418,36 @@ fn loops_measure_the_message_rate_of_the_scenario() {
     }
 }
 
+/// A collective in a loop takes what the workload `collective` says, and one reading of the clock.
+#[test]
+fn loops_measure_the_collectives_of_the_scenario() {
+    let scratch = Scratch::new("exec-collectives");
+    if compiled(&scratch, include_str!("../programs/c/collective_loop.c")).is_none() {
+        return;
+    }
+    for (operation, size) in
+        [("allreduce", "8"), ("allgather", "40000"), ("alltoall", "8"), ("bcast", "4096")]
+    {
+        let words = ["exec", "-n", "8", "--machine", "broadwell-edr", "--nodes", "2"];
+        let program = ["--output", "plain", "--", "./program", operation, size, "20"];
+        let ran = run(&scratch, &[&words[..], &program].concat());
+        assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+        let measured = ran.out.lines().find_map(|line| line.strip_prefix("took "));
+        let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+        let scenario = format!(
+            r#"{{ "schema": 1, "title": "The same", "machine": "broadwell-edr", "nodes": 2,
+            "workload": {{ "kind": "collective", "operation": "{operation}", "ranks_per_node": 4,
+            "size": "{size} B", "rounds": 20 }} }}"#
+        );
+        scratch.write("same.json", &scenario);
+        let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
+        let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let stated = result["points"][0]["metrics"]["time"]["value"].as_f64().unwrap();
+        // Ranks that read the clock come a little later to what they share.
+        assert!((measured - stated).abs() < 0.1, "{operation}: {measured}, {stated} us");
+    }
+}
+
 /// The workload `exec` of a scenario that is swept, without `mpisim exec`.
 #[test]
 fn a_scenario_runs_the_program_at_each_point() {
