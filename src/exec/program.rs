@@ -146,6 +146,7 @@ impl RealProgram {
             Step::Returns(word) => returns(member, word)?,
             Step::Calls(call, then) => {
                 inside.then = Some(then);
+                member.client.calls_library();
                 Some(Next::Call(call))
             }
             Step::CallsBack { function, words, back } => {
@@ -224,6 +225,12 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for RealProgram {
 
     fn call_site(&self) -> Option<CallSite> {
         self.site()
+    }
+
+    fn begun_at(&self, call: u32) -> Option<CallSite> {
+        let member = self.job.member(self.rank);
+        let (function, caller) = member.client.begun_at(call)?;
+        Some(CallSite { function: function.name(), line: member.place.process.line(caller) })
     }
 
     fn process_memory(&self) -> Option<Rc<dyn ProcessMemory>> {

@@ -520,6 +520,12 @@ pub struct Awaited {
 }
 
 impl WaitSet {
+    /// Its waits.
+    pub fn waits(&self) -> &[Wait] {
+        let (Self::All(waits) | Self::Any(waits)) = self;
+        waits
+    }
+
     /// The first wait, and who could end those for the same operation.
     pub fn first(self) -> Option<Awaited> {
         let (Self::All(waits) | Self::Any(waits)) = self;
@@ -724,6 +730,12 @@ pub struct CallSite {
 }
 
 impl CallSite {
+    /// Function and line.
+    pub fn in_words(&self) -> String {
+        let line = self.line.as_ref().map_or_else(String::new, |line| format!(", {line}"));
+        format!("{}{line}", self.function)
+    }
+
     /// What it adds to the name of an operation: the line, and the function where that has another name.
     pub fn beside(&self, operation: &str) -> String {
         let function = (self.function != operation).then(|| format!("in {}", self.function));
@@ -776,6 +788,13 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
         None
     }
 
+    /// The function of the program that has made call number `call`, counted from 0 over the calls that were returned,
+    /// where its operation is still open.
+    fn begun_at(&self, call: u32) -> Option<CallSite> {
+        let _ = call;
+        None
+    }
+
     /// What a program waits for over a library that polls the one below; `None` where a call waits.
     fn asks_for(&self) -> Option<WaitSet> {
         None
@@ -821,6 +840,10 @@ impl<M: Machine, P: Program<M>> Program<M> for Box<P> {
 
     fn call_site(&self) -> Option<CallSite> {
         (**self).call_site()
+    }
+
+    fn begun_at(&self, call: u32) -> Option<CallSite> {
+        (**self).begun_at(call)
     }
 
     fn asks_for(&self) -> Option<WaitSet> {

@@ -29,6 +29,8 @@ pub struct Standing {
     pub position: Option<u32>,
     /// The function of the program that it is in.
     pub site: Option<CallSite>,
+    /// The functions that have begun what it waits for, by the numbers of their calls.
+    pub begun: BTreeMap<u32, CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
 }
@@ -46,6 +48,8 @@ pub struct Blocked {
     pub position: Option<u32>,
     /// The function of the program that the thread is in.
     pub site: Option<CallSite>,
+    /// The function that has begun what the thread waits for.
+    pub begun: Option<CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
 }
@@ -260,8 +264,9 @@ fn cycle<'a>(graph: &DiGraph<usize, &'a Wait>, knot: &[NodeIndex]) -> Vec<(usize
 }
 
 fn blocked(standing: &Standing, wait: &Wait) -> Blocked {
-    let &Standing { process, thread, position, ref site, since, .. } = standing;
-    Blocked { process, thread, wait: wait.clone(), position, site: site.clone(), since }
+    let &Standing { process, thread, position, ref site, ref begun, since, .. } = standing;
+    let begun = begun.get(&wait.origin).filter(|begun| Some(*begun) != site.as_ref()).cloned();
+    Blocked { process, thread, wait: wait.clone(), position, site: site.clone(), begun, since }
 }
 
 impl fmt::Display for Blocked {
@@ -269,8 +274,13 @@ impl fmt::Display for Blocked {
         write!(f, "process {}{}", self.process.0, in_words(Some(self.thread)))?;
         let Wait { operation, peers, thread, detail, origin } = &self.wait;
         // A program that knows its lines has both numbers as lines.
-        write!(f, ": {operation}")?;
+        let begun = self.begun.as_ref();
+        write!(f, ": {}", begun.map_or(*operation, |begun| begun.function))?;
         match (self.position, &self.site) {
+            (None, Some(site)) if let Some(begun) = begun => {
+                let line = begun.line.as_ref().map_or_else(String::new, |line| format!("{line}, "));
+                write!(f, " ({line}waited for in {})", site.in_words())?;
+            }
             (None, Some(site)) => f.write_str(&site.beside(operation))?,
             (None, None) if *operation == ASKING => {}
             (None, None) => write!(f, " (call {origin})")?,
@@ -346,6 +356,7 @@ mod tests {
             waits: state.ok(),
             position: Some(3),
             site: None,
+            begun: BTreeMap::new(),
             since: Some(Time::from_ps(1_200_000)),
         });
         threads.collect()

@@ -57,6 +57,8 @@ mod turns;
 mod wires;
 mod words;
 
+use std::collections::BTreeMap;
+
 pub use super::crash::{Crash, CrashReport};
 pub use choice::{Choice, Refusal};
 pub(crate) use facts::Coverage;
@@ -326,6 +328,7 @@ where
                     waits: waits.map(|waits| waits.located(|call| strand.program.line_of(call))),
                     position: strand.program.position(),
                     site: strand.program.call_site(),
+                    begun: BTreeMap::new(),
                     since: None,
                 }
             })

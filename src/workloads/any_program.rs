@@ -58,6 +58,12 @@ macro_rules! programs {
                 }
             }
 
+            fn begun_at(&self, call: u32) -> Option<CallSite> {
+                match self {
+                    $(Self::$name(program) => Program::<M>::begun_at(program, call),)+
+                }
+            }
+
             fn line_of(&self, call: u32) -> Option<u32> {
                 match self {
                     $(Self::$name(program) => Program::<M>::line_of(program, call),)+

@@ -185,6 +185,16 @@ impl Client {
         refused.map_or_else(String::new, |refused| format!(" (it was refused before: {refused})"))
     }
 
+    /// The library is called once more.
+    pub(crate) const fn calls_library(&mut self) {
+        self.requests.calls += 1;
+    }
+
+    /// The function that has begun an open operation by call number `call` of the library, and where it returns to.
+    pub(crate) fn begun_at(&self, call: u32) -> Option<(Function, u64)> {
+        self.requests.begun_at(call)
+    }
+
     /// Whether the process owes no call of `MPI_Finalize`.
     pub fn may_end(&self) -> bool {
         self.stage != Stage::Between && !self.sessions.are_open()

@@ -74,6 +74,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
                 wait: waits.into_iter().next()?,
                 position: actor.program.position(),
                 site: actor.program.call_site(),
+                begun: None,
                 since: Some(since),
             })
         };
@@ -137,6 +138,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
                 },
                 position: None,
                 site: actor.program.call_site(),
+                begun: None,
                 since: Some(since),
             })
         };
@@ -164,6 +166,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
             },
             position: actor.program.position(),
             site: actor.program.call_site(),
+            begun: None,
             since: Some(actor.since),
         };
         silent.map(blocked).collect()

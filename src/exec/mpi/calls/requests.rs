@@ -27,9 +27,8 @@ pub(super) fn begins(
     call: Call,
     held: Vec<Held>,
 ) -> Step {
-    let open = requests.of_mut(request);
-    open.held = held;
-    open.made = Some((asked.function, asked.caller()));
+    requests.of_mut(request).held = held;
+    requests.make(request, asked);
     asked.put_word(at, Requests::handle(request));
     Step::waits(call)
 }
@@ -44,9 +43,9 @@ pub(super) fn prepares(
     held: Vec<Held>,
 ) -> Step {
     let call = Arc::new(call);
+    requests.make(request, asked);
     let open = requests.of_mut(request);
     open.held = held;
-    open.made = Some((asked.function, asked.caller()));
     open.prepared = Some(Arc::clone(&call));
     open.is_active = false;
     asked.put_word(at, Requests::handle(request));
@@ -334,6 +333,7 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, mut variables: Vec<u64>) ->
         held.fill(asked.place)?;
     }
     let operation = Arc::clone(call);
+    client.requests.make(request, asked);
     let open = client.requests.of_mut(request);
     open.is_active = true;
     if let Some(sent) = &mut open.sent {

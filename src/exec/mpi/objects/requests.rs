@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
 use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
@@ -21,6 +22,8 @@ pub(crate) struct Requests {
     open: Table<Open>,
     /// The communicator of each message that `MPI_Mprobe` has matched.
     messages: Table<u64>,
+    /// Calls of the library that the rank has made.
+    pub(crate) calls: u32,
 }
 
 /// A request that is open.
@@ -35,8 +38,10 @@ pub(crate) struct Open {
     /// Whether the program knows that the operation has ended, and asks further.
     is_known: bool,
     pub(crate) held: Vec<Held>,
-    /// The function that has made it, and where that returns to.
-    pub(crate) made: Option<(mpi5::Function, u64)>,
+    /// The function that has made it or begun it last, and where that returns to.
+    made: Option<(mpi5::Function, u64)>,
+    /// The number of the library's call by which its operation begins.
+    call: u32,
     /// What a send reads; `None` of other operations.
     pub(crate) sent: Option<Sent>,
 }
@@ -46,14 +51,14 @@ const MESSAGES: u32 = 1 << 24;
 
 impl Requests {
     pub(crate) const fn new() -> Self {
-        Self { open: Table::new(2), messages: Table::new(3) }
+        Self { open: Table::new(2), messages: Table::new(3), calls: 0 }
     }
 
     /// A new request, of an operation over this communicator.
     pub(crate) fn open(&mut self, comm: u64) -> Handle {
         let (held, made, sent) = (Vec::new(), None, None);
-        let (is_active, is_known) = (true, false);
-        let open = Open { comm, prepared: None, is_active, is_known, held, made, sent };
+        let (is_active, is_known, call) = (true, false, self.calls);
+        let open = Open { comm, prepared: None, is_active, is_known, held, made, call, sent };
         let handle = self.open.add(open);
         self.number(handle).expect("it was added")
     }
@@ -67,6 +72,19 @@ impl Requests {
     /// Whether an operation is over this communicator, under way or prepared.
     pub(crate) fn are_over(&self, comm: u64) -> bool {
         self.open.iter().any(|(_, open)| open.comm == comm)
+    }
+
+    /// A function makes a request, or begins its operation by the next call of the library.
+    pub(crate) fn make(&mut self, request: Handle, asked: &Asked<'_>) {
+        let call = self.calls;
+        let open = self.of_mut(request);
+        (open.made, open.call) = (Some((asked.function, asked.caller())), call);
+    }
+
+    /// The function that has begun an open operation by this call of the library.
+    pub(crate) fn begun_at(&self, call: u32) -> Option<(mpi5::Function, u64)> {
+        let mut active = self.open.iter().filter(|(_, open)| open.is_active);
+        active.find(|(_, open)| open.call == call).and_then(|(_, open)| open.made)
     }
 
     /// The functions that have made the requests whose operations the program has not completed, where they return to,

@@ -19,7 +19,7 @@ use crate::deadlock::{self, Standing};
 use actor::{Actor, After, State};
 use hardware::core::{IssueSlots, Place};
 use lists::Lists;
-use protocols::contract::{ActionOf, Machine, Process, Program, Thread};
+use protocols::contract::{ActionOf, Machine, Process, Program, Thread, Wait, WaitSet};
 use units::{Time, TimeDelta};
 
 /// All threads, and what they share of their cores.
@@ -284,6 +284,9 @@ pub(super) fn actor_standing<M: Machine, P: Program<M>>(
     let (process, thread) = (actor.process, actor.inner);
     let waits = libraries[process.0 as usize].waits(thread);
     let waits = waits.or_else(|| actor.waits_for_threads().then(|| deadlock::for_threads(process)));
+    let of_waits = waits.iter().flat_map(WaitSet::waits);
+    let begun = |wait: &Wait| Some((wait.origin, actor.program.begun_at(wait.origin)?));
+    let begun = of_waits.filter_map(begun).collect();
     let waits = waits.map(|waits| waits.located(|call| actor.program.line_of(call)));
     Standing {
         process,
@@ -292,6 +295,7 @@ pub(super) fn actor_standing<M: Machine, P: Program<M>>(
         waits: waits.filter(|_| !actor.ended()),
         position: actor.program.position(),
         site: actor.program.call_site(),
+        begun,
         since: Some(actor.since),
     }
 }
