@@ -721,7 +721,11 @@ const SAID: [(&str, u8, &str); 17] = [
         "deadlock: 2 threads wait in a cycle
   process 0: MPI_Recv ({\"deadlock\"}) waits for process 1 since 43.4 ns: 4 B from rank 1",
     ),
-    ("waits", 1, "process 1: MPI_Irecv ({Irecv}, waited for in MPI_Waitall, {Waitall}) waits for process 0 since"),
+    (
+        "waits",
+        1,
+        "process 1: MPI_Irecv ({Irecv}, waited for in MPI_Waitall, {Waitall}) waits for process 0 since",
+    ),
     ("rank", 1, "rank 0, MPI_Send ({\"rank\"}): rank 5 of 2 does not exist"),
     (
         "missing",

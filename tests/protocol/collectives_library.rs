@@ -398,7 +398,7 @@ fn different_counts_are_found_where_the_two_meet() {
         check_words(&words, &["MPI_ERR_COUNT", "MPI_Bcast of rank 1", "8 B", "12 B"]);
     }
     // Those of lists, where the message is.
-    for (len, words) in [(4, "unexpected 4 B"), (12, "unexpected more than 8 B")] {
+    for (len, words) in [(4, "): 4 B come"), (12, "): more than 8 B come")] {
         let gather = |own, room, lengths: &[u64]| {
             let blocks = Blocks::packed(lengths);
             Collective::gather(Comm(0), Rank(0), user(0, own), user(1, room), blocks)

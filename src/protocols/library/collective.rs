@@ -377,18 +377,15 @@ impl Running {
     fn check(&self, from: Rank, bytes: u64, outcome: Outcome) -> Result<(), ProtocolError> {
         let found = match outcome {
             Outcome::Received(Status { count, .. }) if count == bytes => return Ok(()),
-            Outcome::Received(Status { count, .. }) => format!("{count} B"),
-            Outcome::Truncated(_) => format!("more than {bytes} B"),
-            Outcome::Sent | Outcome::Cancelled => "nothing".to_owned(),
+            Outcome::Received(Status { count, .. }) => format!("{count} B come"),
+            Outcome::Truncated(_) => format!("more than {bytes} B come"),
+            Outcome::Sent | Outcome::Cancelled => "nothing comes".to_owned(),
         };
-        Err(ProtocolError {
-            machine: self.function(),
-            state: format!(
-                "rank {} waits for {bytes} B of rank {} (the arguments of the two do not agree)",
-                self.rank.0, from.0
-            ),
-            input: found,
-        })
+        let state = format!(
+            "rank {} waits for {bytes} B of rank {} (the arguments of the two do not agree)",
+            self.rank.0, from.0
+        );
+        Err(ProtocolError::refused(self.function(), state, found))
     }
 }
 
