@@ -187,7 +187,7 @@ impl Client {
 
     /// The library is called once more.
     pub(crate) const fn calls_library(&mut self) {
-        self.requests.calls += 1;
+        self.requests.calls = self.requests.calls.wrapping_add(1);
     }
 
     /// The function that has begun an open operation by call number `call` of the library, and where it returns to.
