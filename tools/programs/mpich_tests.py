@@ -244,7 +244,7 @@ def run(command, folder, environment, seconds):
 
 def judged(test, status, output):
     # Where the program handles errors, it was refused earlier, and the sentence about its end says so.
-    refusal = re.search(r"(?:rank \d+, |refused before: )(\w+: the simulator does not carry.*)", output)
+    refusal = re.search(r"(?:rank \d+, |refused before: )(\w+(?: \(\S+\))?: the simulator does not carry.*)", output)
     if status is None:
         return {"verdict": "timed out", "reason": last_line(output)}
     if refusal:
