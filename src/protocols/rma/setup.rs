@@ -14,7 +14,7 @@
 //!
 //! Source: `rma` Sec. 2.2.3, 4.1 and 4.5.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::call::{Flavor, Spacing, Win};
@@ -109,6 +109,7 @@ impl Creating {
             active: VecDeque::new(),
             posts: BTreeMap::new(),
             slots: Vec::new(),
+            free_slots: BTreeSet::new(),
             counted: 0,
             silent: BTreeMap::new(),
             silent_come: 0,

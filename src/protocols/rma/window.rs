@@ -1,6 +1,6 @@
 //! One process's part of a window: what it exposes, and what it is doing to the parts of others.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
@@ -205,6 +205,8 @@ pub(super) struct Window {
     /// Exposure epochs that targets have opened for this process.
     pub(super) posts: BTreeMap<u32, u32>,
     pub(super) slots: Vec<Option<Slot>>,
+    /// The numbers of those that are free.
+    pub(super) free_slots: BTreeSet<u32>,
     /// Operations of the fence that has not ended yet.
     pub(super) counted: u64,
     /// Unlocks that nobody answers: sent to each, and come.
@@ -412,21 +414,24 @@ impl Window {
 
     /// Names an operation that waits: the lowest free number.
     pub(super) fn open_slot(&mut self, slot: Slot) -> u32 {
-        let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
-        if free == self.slots.len() {
-            self.slots.push(None);
+        if let Some(free) = self.free_slots.pop_first() {
+            self.slots[free as usize] = Some(slot);
+            return free;
         }
-        self.slots[free] = Some(slot);
-        u32::try_from(free).expect("fewer than 2^32 operations at once")
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 operations at once");
+        self.slots.push(Some(slot));
+        number
     }
 
     /// Ends an operation: equal situations look equal, whatever led to them.
     pub(super) fn close_slot(&mut self, number: u32) -> Option<Slot> {
-        let slot = self.slots.get_mut(number as usize)?.take();
+        let slot = self.slots.get_mut(number as usize)?.take()?;
+        self.free_slots.insert(number);
         while let Some(None) = self.slots.last() {
             self.slots.pop();
+            self.free_slots.pop_last();
         }
-        slot
+        Some(slot)
     }
 
     /// Forgets a target that nothing is left of.
