@@ -30,7 +30,7 @@ fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
 }
 
 /// Programs about one family of functions each: name, text, ranks, and what they print.
-const FAMILIES: [(&str, &str, &str, &str); 12] = [
+const FAMILIES: [(&str, &str, &str, &str); 13] = [
     (
         "collectives",
         include_str!("../programs/c/collectives.c"),
@@ -234,6 +234,7 @@ around: 11 -1 16, 10 -1 15
 put into what stayed attached: 3
 ",
     ),
+    ("order", include_str!("../programs/c/order.c"), "4", "rank 3\nrank 2\nrank 1\nrank 0\n"),
     (
         "sessions",
         include_str!("../programs/c/sessions.c"),
@@ -595,6 +596,12 @@ fn a_recording_of_computation_gives_the_same_times_again() {
         assert!(other.err.contains(said), "{}", other.err);
         assert!(!scratch.path("other").exists());
     }
+    // So have other arguments.
+    let words = ["exec", "-n", "3", "--machine", "broadwell-edr", "--out", "other", "--compute"];
+    let command = ["recorded=measured/compute.json", "--", "./program", "more"];
+    let other = run(&scratch, &[&words[..], &command].concat());
+    assert_eq!(other.exit, 3, "{}{}", other.out, other.err);
+    assert!(other.err.contains("is the recording of `./program`, not of"), "{}", other.err);
     // What runs again, or several times, computes something else each time.
     for (more, exit) in [
         (["--what-if", "library=0.5"], 2),
@@ -701,7 +708,7 @@ fn the_same_program_gives_the_same_digest() {
 
 /// What a program does wrong, the exit status of the run, and what is said, with `{text}` for the place of the line of
 /// the program that has this text.
-const SAID: [(&str, u8, &str); 17] = [
+const SAID: [(&str, u8, &str); 18] = [
     ("before", 1, "rank 0, MPI_Barrier ({\"before\"}): it is called before MPI_Init"),
     ("after", 1, "MPI_Barrier ({\"after\"}): it is called after MPI_Finalize"),
     (
@@ -742,6 +749,11 @@ const SAID: [(&str, u8, &str); 17] = [
     ),
     ("address", 1, "memory of rank 0 at 0x10 cannot be reached: "),
     (
+        "constant",
+        1,
+        "cannot be reached: Bad address (os error 14); its last call was MPI_Recv ({(void *)&constant})",
+    ),
+    (
         "truncated",
         1,
         "rank 1, MPI_Recv ({if (rank) MPI_Recv(&number}): the message is longer than the 4 bytes of its buffer",
@@ -778,7 +790,7 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     let words =
         ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "out", "--", "./program"];
     // Many calls that find nothing are no deadlock where the program ends them.
-    for fine in ["fine", "probes", "restarted"] {
+    for fine in ["fine", "probes", "restarted", "starts"] {
         let ran = run(&scratch, &[&words[..], &[fine]].concat());
         assert_eq!(ran.exit, 0, "{fine}: {}{}", ran.out, ran.err);
     }

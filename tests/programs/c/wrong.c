@@ -69,6 +69,16 @@ int main(int argc, char **argv) {
         MPI_Allreduce(&number, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
     }
     if (!strcmp(how, "address") && !rank) MPI_Send((void *)16, 4, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "constant")) {
+        static const int constant = 1;
+        int one = 1;
+        if (!rank) MPI_Send(&one, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        else MPI_Recv((void *)&constant, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (!strcmp(how, "starts") && rank) {
+        /* A program that a rank starts is no rank, and does not write into the rank's channel. */
+        if (!system("./program fine 2>/dev/null")) return 2;
+    }
     if (!strcmp(how, "forks") && rank) {
         int child = fork();
         if (!child) for (;;) pause();
