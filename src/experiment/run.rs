@@ -187,7 +187,6 @@ pub fn run_point(
     let mut result = metrics::point(point, &outcome, &noted);
     if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
         result.failure = Some(failure.what);
-        (result.metrics, result.explanation, result.transient) = (Vec::new(), None, None);
         result.exit_status = failure.status;
         (result.metrics, result.explanation, result.transient) = (Vec::new(), None, None);
     }
