@@ -26,13 +26,32 @@ pub(super) fn parse() -> Result<Arguments, u8> {
     })
 }
 
-/// `exec -np 4` is what users of `mpiexec` write for `exec -n 4`.
+/// `exec -np 4` is what users of `mpiexec` write for `exec -n 4`. What follows the program is its own.
 fn as_mpiexec(given: &mut [OsString]) {
-    if !given.iter().take_while(|one| *one != "--").any(|one| one == "exec") {
-        return;
+    let program = Arguments::command();
+    let Some(exec) = program.find_subcommand("exec") else { return };
+    let takes_value = |word: &str| {
+        let mut options = exec.get_arguments().chain(program.get_arguments());
+        let is = |one: &&clap::Arg| {
+            one.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+                || one.get_short().is_some_and(|short| word == format!("-{short}"))
+        };
+        options.find(is).is_some_and(|one| one.get_action().takes_values())
+    };
+    let Some(at) = given.iter().position(|one| one == "exec") else { return };
+    let mut words = given[at + 1..].iter_mut();
+    while let Some(word) = words.next() {
+        if *word == "-np" {
+            *word = "-n".into();
+        }
+        let word = word.to_string_lossy();
+        if !word.starts_with('-') || word == "--" {
+            return;
+        }
+        if takes_value(&word) {
+            words.next();
+        }
     }
-    let options = given.iter_mut().take_while(|one| *one != "--");
-    options.filter(|one| *one == "-np").for_each(|one| *one = "-n".into());
 }
 
 /// The first value of an option, as far as it is text.
