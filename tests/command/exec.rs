@@ -339,6 +339,21 @@ fn the_scenarios_of_the_examples_are_valid() {
     }
 }
 
+/// The number that a program has printed behind these words.
+fn printed(ran: &Answer, words: &str) -> f64 {
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    let number = ran.out.lines().find_map(|line| line.strip_prefix(words));
+    number.expect(&ran.out).parse().unwrap()
+}
+
+/// A metric of the only point of a scenario.
+fn stated(scratch: &Scratch, scenario: &str, metric: &str) -> f64 {
+    scratch.write("same.json", scenario);
+    let ran = run(scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
+    let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    result["points"][0]["metrics"][metric]["value"].as_f64().unwrap()
+}
+
 /// Runs mpisim with a cache of the test's own.
 fn run(scratch: &Scratch, arguments: &[&str]) -> Answer {
     let mut command = scratch.command(arguments);
@@ -357,21 +372,14 @@ fn a_ping_pong_measures_what_the_scenario_does() {
         for (nodes, between) in [("2", "nodes"), ("1", "cores")] {
             let mut words = vec!["exec", "-n", "2", "--machine", "broadwell-edr", "--nodes", nodes];
             words.extend(["--out", "exec", "--output", "plain", "--", "./program", size, "20"]);
-            let ran = run(&scratch, &words);
-            assert_eq!(ran.exit, 0, "{}", ran.err);
-            let measured = ran.out.lines().find_map(|line| line.strip_prefix("latency "));
-            let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+            let measured = printed(&run(&scratch, &words), "latency ");
             let scenario = format!(
                 r#"{{ "schema": 1, "title": "The same", "machine": "broadwell-edr", "nodes": {nodes},
                 "mpi": {{ "payload": "real" }},
                 "workload": {{ "kind": "ping_pong", "size": "{size} B", "rounds": 20, "warmup": 10,
                 "between": "{between}" }} }}"#
             );
-            scratch.write("same.json", &scenario);
-            let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
-            let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-            let metrics = &result["points"][0]["metrics"];
-            let stated = metrics["latency"]["value"].as_f64().unwrap();
+            let stated = stated(&scratch, &scenario, "latency");
             // The program reads the clock once more than the rounds take: 25 ns.
             let stated = stated + 0.025 / 40.0;
             assert!(
@@ -397,20 +405,14 @@ fn loops_measure_the_message_rate_of_the_scenario() {
                 ["exec", "-n", &ranks, "--machine", machine, "--nodes", "2", "--out", "exec"];
             let program = ["--output", "plain", "--", "./program", size, "10"];
             let ran = run(&scratch, &[&words[..], &program].concat());
-            assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
-            let measured = ran.out.lines().find_map(|line| line.strip_prefix("message rate "));
-            let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+            let measured = printed(&ran, "message rate ");
             let scenario = format!(
                 r#"{{ "schema": 1, "title": "The same", "machine": "{machine}", "nodes": 2,
                 "mpi": {{ "payload": "real" }},
                 "workload": {{ "kind": "message_rate", "senders_per_node": {pairs}, "size": "{size} B",
                 "window": 64, "rounds": 10, "direction": "one" }} }}"#
             );
-            scratch.write("same.json", &scenario);
-            let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
-            let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-            let stated = result["points"][0]["metrics"]["message_rate"]["value"].as_f64().unwrap();
-            let ratio = measured / stated;
+            let ratio = measured / stated(&scratch, &scenario, "message_rate");
             assert!(
                 (0.99..=1.01).contains(&ratio),
                 "{pairs} pairs, {size} B on {machine}: {ratio}"
@@ -432,18 +434,13 @@ fn loops_measure_the_collectives_of_the_scenario() {
         let words = ["exec", "-n", "8", "--machine", "broadwell-edr", "--nodes", "2"];
         let program = ["--output", "plain", "--", "./program", operation, size, "20"];
         let ran = run(&scratch, &[&words[..], &program].concat());
-        assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
-        let measured = ran.out.lines().find_map(|line| line.strip_prefix("took "));
-        let measured: f64 = measured.expect(&ran.out).parse().unwrap();
+        let measured = printed(&ran, "took ");
         let scenario = format!(
             r#"{{ "schema": 1, "title": "The same", "machine": "broadwell-edr", "nodes": 2,
             "workload": {{ "kind": "collective", "operation": "{operation}", "ranks_per_node": 4,
             "size": "{size} B", "rounds": 20 }} }}"#
         );
-        scratch.write("same.json", &scenario);
-        let ran = run(&scratch, &["run", "same.json", "--format", "json", "--out", "same"]);
-        let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-        let stated = result["points"][0]["metrics"]["time"]["value"].as_f64().unwrap();
+        let stated = stated(&scratch, &scenario, "time");
         // Ranks that read the clock come a little later to what they share.
         assert!((measured - stated).abs() < 0.1, "{operation}: {measured}, {stated} us");
     }
@@ -790,7 +787,7 @@ fn what_goes_wrong_is_said_and_ends_the_run() {
     let words =
         ["exec", "-n", "2", "--machine", "broadwell-edr", "--out", "out", "--", "./program"];
     // Many calls that find nothing are no deadlock where the program ends them.
-    for fine in ["fine", "probes", "restarted", "starts"] {
+    for fine in ["fine", "probes", "restarted", "starts", "handled"] {
         let ran = run(&scratch, &[&words[..], &[fine]].concat());
         assert_eq!(ran.exit, 0, "{fine}: {}{}", ran.out, ran.err);
     }
@@ -852,9 +849,9 @@ fn a_rank_that_hangs_is_named_and_does_not_outlive_the_simulator() {
     BufReader::new(simulator.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let rank = Path::new("/proc").join(line.trim());
     assert!(rank.exists(), "rank {line} runs");
-    let mut said = String::new();
-    BufReader::new(simulator.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    let last = placed("; its last call was MPI_Comm_rank ({Comm_rank})\n");
+    let mut lines = BufReader::new(simulator.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let said = lines.find(|line| line.contains("has not called MPI")).unwrap();
+    let last = placed("; its last call was MPI_Comm_rank ({Comm_rank})");
     assert!(said.starts_with("note: rank ") && said.ends_with(&last), "{said}");
     assert!(
         said.contains(" has not called MPI for 10 s, in which its process has used "),
@@ -867,6 +864,23 @@ fn a_rank_that_hangs_is_named_and_does_not_outlive_the_simulator() {
     {
         thread::yield_now();
     }
+}
+
+/// Users write what they know from `mpiexec` and from makefiles.
+#[test]
+fn options_of_mpiexec_and_makefiles_mean_what_they_mean_there() {
+    let scratch = Scratch::new("exec-options");
+    let words = ["exec", "-np", "2", "--machine", "broadwell-edr", "--output", "plain"];
+    // What follows the program is its own: it does not call MPI, and prints its arguments.
+    let echo = run(&scratch, &[&words[..], &["/bin/echo", "-np", "3"]].concat());
+    assert!(echo.out.starts_with("-np 3\n"), "{}{}", echo.out, echo.err);
+    assert!(echo.out.contains("a program that uses another MPI library"), "{}", echo.out);
+    let mut shown = scratch.command(&["cc", "--show", "a.c"]);
+    shown.env("XDG_CACHE_HOME", scratch.path("cache")).env("CC", "mpisim cc");
+    let shown = Answer::from(shown.output().unwrap());
+    assert!(shown.out.starts_with("cc -I"), "{}{}", shown.out, shown.err);
+    let folder = run(&scratch, &["cc", "--folder"]);
+    assert!(Path::new(folder.out.trim_end()).join("bin/mpicc").exists(), "{}", folder.out);
 }
 
 #[test]

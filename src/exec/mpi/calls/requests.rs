@@ -89,8 +89,9 @@ fn one_over(
     outcome: Outcome,
 ) -> Answer {
     client.errors.about(client.requests.of(request).comm);
-    client.requests.end(asked.place, variable, request, outcome)?;
+    let ended = client.requests.end(asked.place, variable, request, outcome);
     status::put(asked, status, Some(outcome));
+    ended?;
     status::truncated(outcome)?;
     done()
 }
@@ -186,13 +187,14 @@ fn all_over(
 ) -> Answer {
     let statuses = asked.word(statuses);
     let mut of_place = vec![None; active.length];
-    let mut blamed = None;
+    let (mut blamed, mut ended) = (None, Ok(()));
     for ((at, request), outcome) in active.entries.iter().zip(outcomes) {
         of_place[*at] = Some(*outcome);
         if status::error(Some(*outcome)) != mpi5::SUCCESS {
             blamed.get_or_insert(client.requests.of(*request).comm);
         }
-        client.requests.end(asked.place, active.variable(*at), *request, *outcome)?;
+        let over = client.requests.end(asked.place, active.variable(*at), *request, *outcome);
+        ended = ended.and(over);
     }
     for (at, outcome) in of_place.into_iter().enumerate() {
         let to = status::of_array(statuses, at);
@@ -201,6 +203,7 @@ fn all_over(
             status::put_error(asked, to, status::error(outcome));
         }
     }
+    ended?;
     in_status(client, blamed)
 }
 
@@ -261,11 +264,12 @@ fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
                 blamed.get_or_insert(client.requests.of(request).comm);
             }
         }
-        let mut places = Vec::new();
+        let (mut places, mut all_ended) = (Vec::new(), Ok(()));
         for (number, (index, outcome)) in ended.iter().enumerate() {
             let (at, request) = active.entries[*index as usize];
             places.push(place(at));
-            client.requests.end(asked.place, active.variable(at), request, *outcome)?;
+            let over = client.requests.end(asked.place, active.variable(at), request, *outcome);
+            all_ended = all_ended.and(over);
             let to = status::of_array(statuses, number);
             status::put(asked, to, Some(*outcome));
             if blamed.is_some() {
@@ -273,6 +277,7 @@ fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
             }
         }
         asked.put_ints(3, places);
+        all_ended?;
         in_status(client, blamed)
     }))
 }

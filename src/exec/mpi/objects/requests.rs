@@ -114,7 +114,7 @@ impl Requests {
     }
 
     /// The operation of a request has ended: what was held for it goes where it belongs, and the request is gone, or
-    /// waits to be started again. The process has its handle at `variable`.
+    /// waits to be started again, also where the data of a send was changed. The process has its handle at `variable`.
     pub(crate) fn end(
         &mut self,
         place: &mut Place,
@@ -122,19 +122,19 @@ impl Requests {
         request: Handle,
         outcome: Outcome,
     ) -> Result<(), Fault> {
-        self.is_complete(place, request, outcome)?;
+        let unchanged = self.is_complete(place, request, outcome);
         let open = self.of_mut(request);
         open.is_known = false;
         if open.prepared.is_some() {
             open.is_active = false;
-            return Ok(());
+            return unchanged;
         }
         let open = self.open.remove(Self::handle(request)).expect("it is open");
         place.process.put(variable, &mpi5::REQUEST_NULL.to_ne_bytes());
         for held in open.held {
             place.release(held.buffer);
         }
-        Ok(())
+        unchanged
     }
 
     /// The program learns that the operation of a request has ended: what is held for it goes where it belongs, and the
