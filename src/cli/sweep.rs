@@ -19,7 +19,7 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::library::Library;
-use experiment::plan::{Plan, Point, Request};
+use experiment::plan::{self, Plan, Point, Request};
 use experiment::results::PointResult;
 use experiment::run::{self, RunError, RunOptions};
 use experiment::store::{Asked, Mode, Opening, Spread, Store};
@@ -118,7 +118,7 @@ pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
         spread.write(point)
     };
     let options = RunOptions { jobs: jobs(arguments.jobs), explain: false, stop: &interrupt.stop };
-    let ran = run::run_points(&points, options, &mut keep);
+    let ran = run::run_points(&plan::runs(&points), options, &mut keep);
     bar.finish_and_clear();
     ran.map_err(|error| failure(error, &interrupt))?;
     if interrupt.came() {

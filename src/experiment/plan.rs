@@ -19,7 +19,7 @@ use form::json::{Node, Value};
 use form::shape::check::check;
 use form::shape::{Shape, path};
 
-pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology};
+pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology, runs};
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 

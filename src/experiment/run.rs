@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::dependence;
 use super::host;
 use super::judge;
-use super::plan::{Plan, Point};
+use super::plan::{self, Plan, Point};
 use super::results::{PointResult, RunResult};
 use super::store::StoreError;
 use engine::{Digest, Keep, LimitReached};
@@ -102,7 +102,7 @@ pub fn run(
     }
     let open: Vec<&Point> =
         plan.points.iter().filter(|point| points[point.index].is_none()).collect();
-    for point in run_points(&open, options, keep)? {
+    for point in run_points(&plan::runs(&open), options, keep)? {
         let index = point.index;
         points[index] = Some(point);
     }
@@ -114,7 +114,8 @@ pub fn run(
     Ok(gather(plan, points.into_iter().flatten().collect()))
 }
 
-/// Runs points; those that were not begun when it was stopped are left out.
+/// Runs points, given by the run that they share ([`plan::runs`]); those that were not begun when it was stopped are
+/// left out.
 ///
 /// `keep` receives each point as soon as it is complete.
 ///
@@ -122,30 +123,36 @@ pub fn run(
 ///
 /// [`RunError`]; points that were kept stay kept.
 pub fn run_points(
-    open: &[&Point],
+    open: &[Vec<&Point>],
     options: RunOptions<'_>,
     keep: &mut (dyn FnMut(&PointResult) -> Result<(), StoreError> + Send),
 ) -> Result<Vec<PointResult>, RunError> {
     let keep = Mutex::new(keep);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build();
-    let one = |point: &&Point| {
+    let one = |points: &Vec<&Point>| {
         if options.stop.load(Ordering::Relaxed) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
-        let ran = run_point(point, keep_causes);
-        let (result, _) = ran.map_err(|error| point_error(point, &error))?;
+        let results = results(points, keep_causes)?;
         let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        keep(&result)?;
-        Ok(Some(result))
+        results.iter().try_for_each(|result| keep(result))?;
+        Ok(results)
     };
-    let results: Vec<Result<Option<PointResult>, RunError>> = match pool {
-        // One point after the other is handed out: the outermost axis is often the cheapest first.
+    let results: Result<Vec<Vec<PointResult>>, RunError> = match pool {
+        // One run after the other is handed out: the outermost axis is often the cheapest first.
         Ok(pool) => pool.install(|| open.par_iter().with_max_len(1).map(one).collect()),
         // The system gives no threads: the same points on this one.
         Err(_) => open.iter().map(one).collect(),
     };
-    results.into_iter().filter_map(Result::transpose).collect()
+    Ok(results?.into_iter().flatten().collect())
+}
+
+/// The results of points that are one run.
+fn results(points: &[&Point], keep: Keep) -> Result<Vec<PointResult>, RunError> {
+    let Some(first) = points.first() else { return Ok(Vec::new()) };
+    let ran = simulated(first, keep).map_err(|error| point_error(first, &error))?;
+    Ok(points.iter().map(|point| ran.result(point)).collect())
 }
 
 /// The result of a plan whose points are all there, in point order.
@@ -180,24 +187,53 @@ pub fn run_point(
     point: &Point,
     keep: Keep,
 ) -> Result<(PointResult, Option<Box<Recorded>>), PointError> {
-    let (mut outcome, noted) = match outcome(point, keep) {
-        Err(PointError::Limit(limit)) => return Ok((refused(point, limit), None)),
-        ran => ran?,
-    };
-    let mut result = metrics::point(point, &outcome, &noted);
-    if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
-        result.failure = Some(failure.what);
-        result.exit_status = failure.status;
-        (result.metrics, result.explanation, result.transient) = (Vec::new(), None, None);
+    let mut ran = simulated(point, keep)?;
+    Ok((ran.result(point), ran.causes()))
+}
+
+/// What became of a run: what its points measure is read off it.
+enum Simulated {
+    /// It is not begun.
+    Refused(LimitReached),
+    /// It is over.
+    Over(Box<(Outcome, Noted)>),
+}
+
+fn simulated(point: &Point, keep: Keep) -> Result<Simulated, PointError> {
+    match outcome(point, keep) {
+        Err(PointError::Limit(limit)) => Ok(Simulated::Refused(limit)),
+        ran => Ok(Simulated::Over(Box::new(ran?))),
     }
-    Ok((result, outcome.causes.take()))
+}
+
+impl Simulated {
+    fn result(&self, point: &Point) -> PointResult {
+        let (outcome, noted) = match self {
+            Self::Refused(limit) => return refused(point, limit),
+            Self::Over(ran) => &**ran,
+        };
+        let mut result = metrics::point(point, outcome, noted);
+        if let Some(failure) = noted.programs.iter().find_map(AnyProgram::failure) {
+            result.failure = Some(failure.what);
+            result.exit_status = failure.status;
+            (result.metrics, result.explanation, result.transient) = (Vec::new(), None, None);
+        }
+        result
+    }
+
+    fn causes(&mut self) -> Option<Box<Recorded>> {
+        match self {
+            Self::Refused(_) => None,
+            Self::Over(ran) => ran.0.causes.take(),
+        }
+    }
 }
 
 /// A point that is not begun.
-fn refused(point: &Point, limit: LimitReached) -> PointResult {
+fn refused(point: &Point, limit: &LimitReached) -> PointResult {
     PointResult {
         digest: Digest::of_digests([]).to_string(),
-        failure: Some(host::limit_in_words(point.limits, &limit)),
+        failure: Some(host::limit_in_words(point.limits, limit)),
         limited: true,
         ..PointResult::at(point.index, point.params.clone())
     }

@@ -109,6 +109,11 @@ pub trait Skeleton: Any + Debug + Send + Sync {
         collectives: &[Arc<Collective>],
     ) -> Vec<AnyProgram>;
 
+    /// As [`Workload::observed`].
+    fn observed(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Adds its metrics.
     fn measure(&self, run: &mut Measured<'_>);
 }
@@ -273,6 +278,10 @@ impl Workload for Applied {
 
     fn messages(&self, _: &Ranks) -> u64 {
         self.application.task.messages()
+    }
+
+    fn observed(&self) -> &'static [&'static str] {
+        self.application.task.observed()
     }
 
     fn measure(&self, run: &mut Measured<'_>) {

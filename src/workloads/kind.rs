@@ -370,6 +370,12 @@ pub trait Workload: Any + Debug + Send + Sync {
         0
     }
 
+    /// Paths of the fields that choose what is measured, and change nothing of what happens: points of a sweep that
+    /// differ in them alone are one run.
+    fn observed(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Adds the metrics of [`Kind::metrics`], in their order.
     fn measure(&self, run: &mut Measured<'_>);
 

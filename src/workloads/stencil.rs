@@ -169,6 +169,10 @@ impl Skeleton for Stencil {
         (0..processes).map(|rank| AnyProgram::Score(self.program(rank))).collect()
     }
 
+    fn observed(&self) -> &'static [&'static str] {
+        &[workload_field!(StencilForm, watch)]
+    }
+
     fn measure(&self, run: &mut Measured<'_>) {
         measure_steps(run, self.steps);
         let messages = to_f64(self.halo.max(1)) * f64::from(self.steps);

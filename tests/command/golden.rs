@@ -114,7 +114,8 @@ fn compared(plan: &Plan, baseline: &Baseline) -> Comparison {
     let points = spread(plan);
     let open: Vec<&Point> = points.iter().collect();
     let options = RunOptions { jobs: 2, explain: false, stop: &AtomicBool::new(false) };
-    let mut points: Vec<PointResult> = run_points(&open, options, &mut |_| Ok(())).unwrap();
+    let mut points: Vec<PointResult> =
+        run_points(&plan::runs(&open), options, &mut |_| Ok(())).unwrap();
     points.retain(|point| !point.limited);
     let scenario = &plan.name;
     assert!(!points.is_empty(), "{scenario}: no point of it is short");

@@ -233,7 +233,7 @@ impl Runner<'_> {
 
     /// Runs points, one for each of `rows`.
     fn measure(&mut self, points: &[Point], rows: &[usize]) -> Result<Vec<f64>, BenchError> {
-        let points: Vec<&Point> = points.iter().collect();
+        let points: Vec<Vec<&Point>> = points.iter().map(|point| vec![point]).collect();
         let options = RunOptions { jobs: self.jobs, explain: false, stop: self.stop };
         let (tell, mut runs) = (&mut *self.tell, self.runs);
         let results = run_points(&points, options, &mut |_| {
