@@ -476,6 +476,9 @@ pub(super) struct CheckArguments {
     /// Points that run side by side [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(super) jobs: Option<usize>,
+    /// Say on standard error what processor time each scenario has taken, the dearest first
+    #[arg(long)]
+    pub(super) timings: bool,
     /// Look for machine models here, before those that ship
     #[arg(long, value_name = "DIR")]
     pub(super) models: Option<PathBuf>,

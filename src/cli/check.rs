@@ -13,7 +13,8 @@ use super::points::{jobs, progress, why_failed};
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;
-use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use super::terminal::{Failure, Outcome, Problem, Terminal, print, to_stderr};
+use super::timings::Timings;
 use experiment::baseline::{self, Baseline};
 use experiment::check::{CheckError, Comparison, Rules, compare, fits};
 use experiment::inputs::{self, Change, Numbers};
@@ -83,13 +84,17 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let interrupt = Interrupt::listen(terminal, advice);
     let points = jobs.iter().map(|job| job.plan.points.len()).sum();
     let bar = progress(terminal, points);
-    let mut checked = Vec::new();
+    let (mut checked, mut timings) = (Vec::new(), Timings::begin());
     for job in &jobs {
         let result = simulate(arguments, &job.plan, &interrupt, &|| bar.inc(1))?;
+        timings.took(&job.plan.name);
         checked.push(judge(job, result, &rules, baseline_name(arguments)));
     }
     checked.extend(refused);
     bar.finish_and_clear();
+    if arguments.timings {
+        to_stderr(&timings.table());
+    }
     if let Some(name) = &arguments.save_baseline {
         return save(terminal, arguments, name, &jobs, &checked);
     }

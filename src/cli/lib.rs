@@ -39,6 +39,7 @@ mod signals;
 mod single;
 mod sweep;
 mod terminal;
+mod timings;
 mod trace;
 mod usage;
 mod validate;
