@@ -8,7 +8,7 @@ use std::process::Command;
 use mpisim::experiment::plan::{Request, load};
 use serde_json::Value;
 
-use crate::binary::{Scratch, debug_text};
+use crate::binary::{Scratch, debug_text, program};
 use crate::malformed::{self, Case};
 
 /// What the program answers to an input.
@@ -25,7 +25,7 @@ const VECTORS: &str = "vectors.json";
 /// Asks the program, once for people and once for programs.
 fn ask(scenario: &Path, set: &[&str]) -> Answer {
     let run = |format: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mpisim"));
+        let mut command = Command::new(program());
         let verb = if scenario.ends_with(VECTORS) { "conform" } else { "validate" };
         command.args([verb, "--error-format", format]);
         for one in set {

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::binary::{Answer, Scratch};
+use crate::binary::{Answer, Scratch, program};
 
 /// Beginnings of commands that end with another status than 0.
 const EXITS: [(&str, i32); 11] = [
@@ -30,7 +30,7 @@ const EXITS: [(&str, i32); 11] = [
     ("mpisim diff examples/programs/jacobi.json", 1),
 ];
 
-/// Commands that take more than seconds in a debug build: `.ci/run documented` runs their blocks.
+/// Commands that take more than seconds in a debug build: `.ci/run release-tests` runs their blocks.
 const SLOW: [&str; 4] = [
     "endpoints/fig03_message_rate",
     "mpisim sensitivity",
@@ -63,7 +63,7 @@ fn documented_commands_do_what_the_documents_show() {
 }
 
 #[test]
-#[ignore = "slow in debug builds: `.ci/run documented`"]
+#[ignore = "slow in debug builds: `.ci/run release-tests`"]
 fn slow_documented_commands_do_what_the_documents_show() {
     assert!(check_documents("slow", is_slow) >= SLOW.len(), "few commands were found");
 }
@@ -319,7 +319,8 @@ fn check_names(text: &str) -> Result<(), String> {
 
 /// Runs a command by a shell, and compares.
 fn check_run(clone: &Scratch, shown: &Shown<'_>) -> Result<(), String> {
-    let program = env!("CARGO_BIN_EXE_mpisim");
+    let program = program();
+    let program = program.display();
     let text = shown.text.replace("cargo run --release --", "mpisim");
     let script = format!("mpisim() {{ '{program}' \"$@\"; }}\n{text}");
     let mut shell = Command::new("sh");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::binary::{Answer, SMALL, Scratch};
+use crate::binary::{Answer, SMALL, Scratch, program};
 
 /// A sweep whose points are kept one after the other.
 fn sweep() -> String {
@@ -21,7 +21,8 @@ fn sweep() -> String {
 
 /// A run under limits of the shell.
 fn limited(scratch: &Scratch, limits: &str, arguments: &str) -> Answer {
-    let program = env!("CARGO_BIN_EXE_mpisim");
+    let program = program();
+    let program = program.display();
     let line = format!("trap '' XFSZ; {limits} && exec '{program}' {arguments}");
     Answer::from(Command::new("sh").args(["-c", &line]).current_dir(&scratch.0).output().unwrap())
 }

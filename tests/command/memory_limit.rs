@@ -2,7 +2,7 @@
 //! everywhere, and the others go on.
 
 #[cfg(target_os = "linux")]
-use crate::binary::Answer;
+use crate::binary::{Answer, program};
 use crate::binary::{SMALL, Scratch};
 
 /// Barriers of a few ranks and of many.
@@ -164,7 +164,8 @@ fn few_events_that_take_much_are_seen() {
 /// The program where the system allows it so many KiB of address space.
 #[cfg(target_os = "linux")]
 fn in_address_space(scratch: &Scratch, kib: u32, arguments: &str) -> Answer {
-    let program = env!("CARGO_BIN_EXE_mpisim");
+    let program = program();
+    let program = program.display();
     let line = format!("ulimit -v {kib} && exec '{program}' {arguments}");
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &line]).env("RUST_BACKTRACE", "0").current_dir(&scratch.0);

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::process::Command;
 
-use crate::binary::{Answer, Scratch};
+use crate::binary::{Answer, Scratch, program};
 
 /// A single point.
 const ONE: &str = r#"{
@@ -193,7 +193,8 @@ fn files_of_one_name_share_neither_baseline_nor_results() {
 fn a_file_that_may_not_grow_so_long_is_an_error_of_writing_it() {
     let scratch = Scratch::new("outputs-limit");
     scratch.write("one.json", ONE);
-    let program = env!("CARGO_BIN_EXE_mpisim");
+    let program = program();
+    let program = program.display();
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("ulimit -f 1; exec {program} run one.json")]);
     let answer = Answer::from(shell.current_dir(&scratch.0).output().unwrap());

@@ -6,6 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The program that is tested: that of this build, or the one that `MPISIM_TESTED` names (`.ci/run release-tests` tests
+/// the program that is shipped, without building the tests once more).
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("MPISIM_TESTED")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_mpisim")), PathBuf::from)
+}
+
 /// A directory that is gone after the test.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
@@ -35,7 +42,7 @@ impl Scratch {
 
     /// The program, to be run in it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mpisim"));
+        let mut command = Command::new(program());
         command.args(arguments).current_dir(&self.0);
         command
     }

@@ -158,7 +158,7 @@ fn a_search_counts_what_it_meets_itself() {
 
 /// `rma` Sec. 5.2: three ranks with three cycles, and four with one.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "a minute: CI runs it in the release profile")]
+#[cfg_attr(debug_assertions, ignore = "half a minute: `.ci/run test` runs it")]
 fn three_ranks_with_three_cycles_and_four_with_one_end_well_in_every_order() {
     check_states(3, 1, false, 64_375, 11);
     check_states(3, 2, true, 79_563, 16);

@@ -343,7 +343,7 @@ fn creation_ends_well_in_every_order() {
 /// Three endpoints in one process have 190,000 states, disjoint ones in two processes 96,000; of the
 /// other cases the first 400,000 are seen.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "minutes: CI runs it in the release profile")]
+#[cfg_attr(debug_assertions, ignore = "a minute: `.ci/run test` runs it")]
 fn creation_of_three_endpoints_ends_well_in_every_order() {
     for (shape, shared) in cases() {
         let all = check_orders(&shape, 400_000);
