@@ -69,11 +69,9 @@ impl Map {
                 }
                 let blocks = places.iter().map(|place| (place * child.extent, 1));
                 let mut all = Self::same(blocks, &child);
-                if !all.entries.is_empty() {
-                    let elements: u64 = dimensions.iter().map(|dimension| dimension.size).product();
-                    (all.lb, all.extent) = (0, elements.cast_signed() * child.extent);
-                    all.bounded = true;
-                }
+                let elements: u64 = dimensions.iter().map(|dimension| dimension.size).product();
+                (all.lb, all.extent) = (0, elements.cast_signed() * child.extent);
+                all.bounded = true;
                 all
             }
         }

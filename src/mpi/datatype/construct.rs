@@ -19,6 +19,24 @@ impl Datatype {
         Self::new(Kind::Named(primitive), Measures::named(primitive))
     }
 
+    /// A named type that no primitive stands for: `count` elements of one, which lie as one element of the language
+    /// that is aligned to `alignment` bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::contiguous`].
+    pub fn named_as(
+        count: i64,
+        primitive: Primitive,
+        alignment: u64,
+    ) -> Result<Self, DatatypeError> {
+        let child = Self::named(primitive);
+        let count = natural("the count", count)?;
+        let mut sum = Sum::aligned_to(alignment, child.depth());
+        sum.add(0, count, child.measures())?;
+        Ok(Self::new(Kind::Contiguous { count, child }, sum.finish()?))
+    }
+
     /// `count` elements one after the other.
     ///
     /// # Errors
@@ -292,9 +310,6 @@ fn measures_of_subarray(
     }
     let mut sum = Sum::new(child.depth());
     sum.add(first, 1, &inner)?;
-    let measures = sum.finish()?;
-    if measures.size == 0 {
-        return Ok(measures);
-    }
-    measures.resized(0, step)
+    // The bounds are those of the array, whatever its elements hold.
+    sum.finish()?.resized(0, step)
 }

@@ -81,11 +81,16 @@ impl Measures {
 impl Sum {
     /// Of no block; `depth` is that of the deepest child.
     pub(super) const fn new(depth: u32) -> Self {
+        Self::aligned_to(1, depth)
+    }
+
+    /// As [`Self::new`], of what begins at multiples of `alignment` bytes at least.
+    pub(super) const fn aligned_to(alignment: u64, depth: u32) -> Self {
         Self {
             size: 0,
             bounds: None,
             bounded: false,
-            alignment: 1,
+            alignment,
             depth: depth + 1,
             primitives: 0,
             uniform: None,

@@ -100,7 +100,10 @@ fn edges_have_their_measures() {
     check_measures(Datatype::structure(&[], &[], &[]), (0, 0, 0, 0, 0, 0));
     let sized = Datatype::resized(-8, 24, &Datatype::structure(&[], &[], &[]).unwrap());
     check_measures(sized.clone(), (0, 0, -8, 24, 0, 0));
-    check_measures(Datatype::contiguous(3, &sized.unwrap()), (0, 0, 0, 0, 0, 0));
+    check_measures(Datatype::contiguous(3, sized.as_ref().unwrap()), (0, 0, 0, 0, 0, 0));
+    // An array has its bounds, whatever lies in it.
+    let array = Datatype::subarray(&[3, 2], &[1, 2], &[1, 0], Order::C, &sized.unwrap());
+    check_measures(array, (0, 0, 0, 144, 0, 0));
     // Backwards, and away from the origin.
     check_measures(Datatype::vector(3, 1, -2, &double()), (24, 3, -32, 40, -32, 40));
     check_measures(Datatype::indexed(&[0, 2, 0], &[-9, 3, 90], &double()), (16, 2, 24, 16, 24, 16));
@@ -128,6 +131,20 @@ fn edges_have_their_measures() {
     check_measures(array, (48, 6, 0, 192, 64, 72));
     let array = Datatype::subarray(&[4, 6], &[2, 3], &[1, 2], Order::Fortran, &double());
     check_measures(array, (48, 6, 0, 192, 72, 80));
+}
+
+#[test]
+fn a_wide_named_type_has_the_alignment_that_it_says_and_sets_no_bounds() {
+    // `long double` of x86-64, and a pair of it and an int as C lays it out.
+    let wide = Datatype::named_as(2, Primitive::Int64, 16).unwrap();
+    check_measures(Ok(wide.clone()), (16, 2, 0, 16, 0, 16));
+    let int = Datatype::named(Primitive::Int32);
+    let pair = Datatype::structure(&[1, 1], &[0, 16], &[wide, int]).unwrap();
+    check_measures(Ok(pair.clone()), (20, 3, 0, 32, 0, 20));
+    check_measures(
+        Datatype::structure(&[1, 1], &[0, 16], &[byte(), pair]),
+        (21, 4, 0, 48, 0, 36),
+    );
 }
 
 // claim: gpu-sem-struct-size
