@@ -480,15 +480,18 @@ impl Rank {
     ///
     /// When the system does not allow it, nothing is there, or the process may only read it.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RankError> {
-        let to = [RemoteIoVec { base: index(address), len: bytes.len() }];
-        let put = match process_vm_writev(self.pid(), &[IoSlice::new(bytes)], &to) {
-            Ok(written) if written == bytes.len() => Ok(()),
-            Ok(_) => Err(Errno::EFAULT.into()),
+        let pid = self.pid();
+        let put = in_steps(bytes.len(), |done| {
+            let rest = &bytes[done..];
+            let to = [RemoteIoVec { base: index(address) + done, len: rest.len() }];
+            process_vm_writev(pid, &[IoSlice::new(rest)], &to)
+        });
+        let put = match put {
             // What some containers forbid they allow by another way, which does not know what is read-only.
             Err(Errno::EPERM | Errno::ENOSYS) => {
                 self.memory().and_then(|memory| memory.write_all_at(bytes, address))
             }
-            Err(error) => Err(error.into()),
+            other => other.map_err(io::Error::from),
         };
         put.map_err(|error| RankError::Memory { rank: self.number, address, error })
     }
@@ -582,6 +585,19 @@ fn channel(from: &PipeReader, to: &PipeWriter) -> io::Result<String> {
 /// Pieces that one system call takes (`IOV_MAX`).
 const PIECES: usize = 1024;
 
+/// Moves `length` bytes by calls of the system, each of which is given how many are moved and says how many more it has
+/// moved: where they are many (Linux: 2 GiB) or the rest is not there, fewer than there are.
+fn in_steps(length: usize, mut step: impl FnMut(usize) -> nix::Result<usize>) -> nix::Result<()> {
+    let mut done = 0;
+    while done < length {
+        done += match step(done)? {
+            0 => return Err(Errno::EFAULT),
+            moved => moved,
+        };
+    }
+    Ok(())
+}
+
 /// Pieces as the system has them, and their bytes.
 fn remote(pieces: &[(u64, u64)]) -> (Vec<RemoteIoVec>, usize) {
     let one = |(base, len): &(u64, u64)| RemoteIoVec { base: index(*base), len: index(*len) };
@@ -613,4 +629,37 @@ fn library_path(library: &std::path::Path) -> OsString {
         path.push(others);
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written by a system that moves at most `most` bytes a call and has room for `room`.
+    fn written(bytes: &[u8], most: usize, room: usize) -> (nix::Result<()>, Vec<u8>) {
+        let mut memory = Vec::new();
+        let result = in_steps(bytes.len(), |done| {
+            assert_eq!(done, memory.len(), "the rest follows what is there");
+            let moved = most.min(bytes.len() - done).min(room - done);
+            memory.extend_from_slice(&bytes[done..done + moved]);
+            if moved == 0 { Err(Errno::EFAULT) } else { Ok(moved) }
+        });
+        (result, memory)
+    }
+
+    #[test]
+    fn a_system_that_moves_some_bytes_a_call_moves_all_of_them() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for most in [1, 7, 50, 99, 100, 1000] {
+            assert_eq!(written(&bytes, most, 1000), (Ok(()), bytes.clone()), "{most} a call");
+        }
+        assert_eq!(written(&[], 7, 0), (Ok(()), Vec::new()));
+        let fault = Err(Errno::EFAULT);
+        assert_eq!(written(&bytes, 7, 30), (fault, bytes[..30].to_vec()), "the rest is not there");
+        assert_eq!(
+            in_steps(1, |_| Ok(0)),
+            fault,
+            "a call that moves nothing would move nothing again"
+        );
+    }
 }
