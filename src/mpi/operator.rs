@@ -142,7 +142,7 @@ pub enum Operator {
     },
     /// An operator of a real program, whose process combines the elements.
     Program {
-        /// The program's number for it.
+        /// The rank's number for it. Numbers below [`Operator::OWN`] are the same at all ranks.
         number: u16,
         /// Bytes of one element.
         width: u16,
@@ -166,6 +166,15 @@ impl Operator {
         Self::MinLoc,
         Self::Affine { modulus: 1_000_003 },
     ];
+
+    /// From here on each rank numbers the functions of its program as it uses them, and nothing tells whether those of
+    /// two ranks are the same.
+    pub const OWN: u16 = 1 << 15;
+
+    /// Whether it is a function of a real program.
+    const fn is_own(self) -> bool {
+        matches!(self, Self::Program { number, .. } if number >= Self::OWN)
+    }
 
     /// Whether the order of two elements does not matter.
     pub const fn commutes(self) -> bool {
@@ -271,6 +280,13 @@ impl Reduction {
     /// Whether the order of two elements does not matter.
     pub const fn commutes(self) -> bool {
         self.operator.commutes() && !self.in_order
+    }
+
+    /// Whether two ranks that give these may mean the same operator on the same elements.
+    pub fn may_be(self, other: Self) -> bool {
+        let are_own = self.operator.is_own() && other.operator.is_own();
+        let are_alike = self.width() == other.width() && self.in_order == other.in_order;
+        self == other || are_own && are_alike
     }
 
     /// The operator.
@@ -474,6 +490,20 @@ mod tests {
                 proptest::prop_assert!(same, "{operator} of {low} and {high} is {found}");
             }
         }
+    }
+
+    #[test]
+    fn functions_of_two_ranks_may_be_the_same_whatever_their_numbers() {
+        let own = |number| Reduction::of_program(Operator::OWN + number, 8, true);
+        assert!(own(0).may_be(own(7)));
+        assert!(!own(0).may_be(Reduction::of_program(Operator::OWN, 4, true)), "other elements");
+        assert!(!own(0).may_be(own(0).in_order()), "one commutes, the other does not");
+        let shared = |number| Reduction::of_program(number, 8, true);
+        assert!(shared(3).may_be(shared(3)));
+        assert!(!shared(3).may_be(shared(4)));
+        assert!(!shared(3).may_be(own(3)));
+        let sum = reduction(Operator::Sum, Datatype::Double);
+        assert!(sum.may_be(sum) && !sum.may_be(own(0)));
     }
 
     #[test]

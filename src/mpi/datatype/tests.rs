@@ -141,10 +141,7 @@ fn a_wide_named_type_has_the_alignment_that_it_says_and_sets_no_bounds() {
     let int = Datatype::named(Primitive::Int32);
     let pair = Datatype::structure(&[1, 1], &[0, 16], &[wide, int]).unwrap();
     check_measures(Ok(pair.clone()), (20, 3, 0, 32, 0, 20));
-    check_measures(
-        Datatype::structure(&[1, 1], &[0, 16], &[byte(), pair]),
-        (21, 4, 0, 48, 0, 36),
-    );
+    check_measures(Datatype::structure(&[1, 1], &[0, 16], &[byte(), pair]), (21, 4, 0, 48, 0, 36));
 }
 
 // claim: gpu-sem-struct-size

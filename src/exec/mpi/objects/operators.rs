@@ -3,9 +3,9 @@
 //! Operators on integers and floating-point numbers are the library's. What it does not have (complex numbers, truth
 //! values, pairs with other types than two ints, functions of the program) it knows by a number.
 
-use super::types::Types;
+use super::types::{FOREIGN, Types};
 use crate::functions as mpi5;
-use crate::mpi::arithmetic::{Element, predefined, takes};
+use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use ::mpi::datatype::Datatype as Tree;
@@ -15,8 +15,16 @@ use ::mpi::operator::{Operator, Reduction};
 #[derive(Debug)]
 pub(crate) struct Operators {
     made: Table<Made>,
-    /// What each number stands for.
-    foreign: Vec<Foreign>,
+    /// The functions of the program that were used, each on elements of a type, by their numbers.
+    used: Vec<Used>,
+}
+
+/// A function of the program on elements of a type.
+#[derive(Clone, Debug, PartialEq)]
+struct Used {
+    made: Made,
+    datatype: u64,
+    tree: Tree,
 }
 
 /// A function of the program.
@@ -29,26 +37,28 @@ pub(crate) struct Made {
 }
 
 /// An operator that the library does not have, on elements of a type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Foreign {
     /// A function of the program.
     Function { made: Made, datatype: u64, tree: Tree },
     /// One of MPI's.
-    Known { operator: u64, on: Element },
+    Known { operator: Operator, on: Element },
 }
 
 impl Operators {
     pub(crate) const fn new() -> Self {
-        Self { made: Table::new(6), foreign: Vec::new() }
+        Self { made: Table::new(6), used: Vec::new() }
     }
 
-    fn number(&mut self, foreign: Foreign) -> Result<u16, Fault> {
-        let at = self.foreign.iter().position(|known| *known == foreign).unwrap_or_else(|| {
-            self.foreign.push(foreign);
-            self.foreign.len() - 1
+    /// The number of a function of the program.
+    fn number(&mut self, used: Used) -> Result<u16, Fault> {
+        let at = self.used.iter().position(|known| *known == used).unwrap_or_else(|| {
+            self.used.push(used);
+            self.used.len() - 1
         });
-        u16::try_from(at).map_err(|_| {
-            Fault::not_carried("the simulator does not carry more than 65,536 operators of a rank")
+        let number = u16::try_from(at).ok().and_then(|at| at.checked_add(Operator::OWN));
+        number.ok_or_else(|| {
+            Fault::not_carried("the simulator does not carry more than 32,768 operators of a rank")
         })
     }
 
@@ -70,7 +80,12 @@ impl Operators {
 
     /// What the library knows by a number.
     pub(crate) fn foreign(&self, number: u16) -> Foreign {
-        self.foreign[usize::from(number)].clone()
+        if let Some(at) = usize::from(number).checked_sub(Operator::OWN.into()) {
+            let Used { made, datatype, tree } = self.used[at].clone();
+            return Foreign::Function { made, datatype, tree };
+        }
+        let (operator, on) = FOREIGN[usize::from(number)];
+        Foreign::Known { operator, on }
     }
 
     /// The operator of a handle on elements of a datatype.
@@ -83,25 +98,19 @@ impl Operators {
         let tree = types.committed(datatype)?.clone();
         if let Some(made) = self.made.get(handle).copied() {
             let width = tree.size();
-            let number = self.number(Foreign::Function { made, datatype, tree })?;
+            let number = self.number(Used { made, datatype, tree })?;
             return reduction(number, width, made.commutes);
         }
         let Some(operator) = predefined(handle) else {
             return Err(Fault::new(mpi5::ERR_OP, format!("{handle:#x} is no operator")));
         };
-        let Some(on) = types.element(datatype) else {
-            return Err(undefined(operator, datatype));
-        };
-        if let Element::Number(number) = on
-            && let Some(reduction) = Reduction::new(operator, number)
-        {
-            return Ok(reduction);
+        let on = types.operand(operator, datatype)?;
+        if let Element::Number(number) = on {
+            return Ok(Reduction::new(operator, number).expect("MPI's table has the library's"));
         }
-        if !takes(operator, on) {
-            return Err(undefined(operator, datatype));
-        }
-        let number = self.number(Foreign::Known { operator: handle, on })?;
-        reduction(number, tree.size(), true)
+        let at = FOREIGN.iter().position(|known| *known == (operator, on));
+        let at = at.expect("the list has what MPI's table has");
+        reduction(u16::try_from(at).expect("a few types"), tree.size(), true)
     }
 }
 
@@ -113,11 +122,4 @@ fn reduction(number: u16, width: u64, commutes: bool) -> Result<Reduction, Fault
             "the simulator does not carry reductions of elements of {width} bytes"
         ))),
     }
-}
-
-fn undefined(operator: Operator, datatype: u64) -> Fault {
-    Fault::new(
-        mpi5::ERR_OP,
-        format!("`{operator}` is not defined on datatype {datatype:#x}, or not carried on it"),
-    )
 }

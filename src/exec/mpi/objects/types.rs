@@ -3,14 +3,17 @@
 mod named;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::functions as mpi5;
-use crate::mpi::arithmetic::Element;
+use crate::mpi::arithmetic::{Element, Group};
 use crate::mpi::data::{Data, elements};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
+use crate::watch::note_once;
 use ::mpi::datatype::Datatype;
+use ::mpi::operator::{Datatype as Number, Operator};
+use named::Named;
 
 /// The datatypes of a rank.
 #[derive(Debug)]
@@ -101,21 +104,73 @@ impl Types {
         made.contents.basic()
     }
 
-    /// What operators are defined on.
-    pub(crate) fn element(&self, handle: u64) -> Option<Element> {
+    /// The named type that a datatype is, by another handle or as the constructors for Fortran say.
+    fn named(&self, handle: u64) -> Option<&'static Named> {
         if let Some(made) = self.made.get(handle) {
             let Contents { combiner, types, integers, .. } = &*made.contents;
             return match (*combiner, &types[..]) {
-                (mpi5::COMBINER_DUP, [same]) => self.element(same.handle),
-                (combiner, _) => named::of(named::like(combiner, integers)?)?.element,
+                (mpi5::COMBINER_DUP, [same]) => self.named(same.handle),
+                (combiner, _) => named::of(named::like(combiner, integers)?),
             };
         }
-        named::of(handle)?.element
+        named::of(handle)
     }
 
-    /// `count` elements of a datatype at an address.
+    /// What one of MPI's operators combines of elements of a datatype.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not defined on them, or the simulator does not carry it.
+    pub(crate) fn operand(&self, operator: Operator, datatype: u64) -> Result<Element, Fault> {
+        let words =
+            || format!("MPI_{} on {}", operator.name().to_uppercase(), self.called(datatype));
+        let named = self.named(datatype);
+        let group = named.and_then(|named| named.group).filter(|group| group.takes(operator));
+        let Some((named, group)) = named.zip(group) else {
+            return Err(Fault::new(mpi5::ERR_OP, format!("MPI does not define {}", words())));
+        };
+        tell_of_characters(group);
+        named
+            .element
+            .ok_or_else(|| Fault::not_carried(format!("the simulator does not carry {}", words())))
+    }
+
+    /// The numbers that elements of a datatype are where they are only moved; without numbers, its bytes.
+    pub(crate) fn moved(&self, datatype: u64) -> Number {
+        match self.named(datatype).and_then(|named| named.element) {
+            Some(Element::Number(number)) => number,
+            Some(_) | None => Number::Uint8,
+        }
+    }
+
+    /// The numbers as which elements of a datatype are compared and swapped.
+    pub(crate) fn swapped(&self, datatype: u64) -> Result<Number, Fault> {
+        let named = self.named(datatype);
+        let number = named.and_then(|named| named.element).and_then(Element::swapped);
+        let Some((group, number)) = named.and_then(|named| named.group).zip(number) else {
+            let why =
+                format!("elements of {} cannot be compared and swapped", self.called(datatype));
+            return Err(Fault::new(mpi5::ERR_TYPE, why));
+        };
+        tell_of_characters(group);
+        Ok(number)
+    }
+
+    /// `count` elements of a datatype at an address. Of no elements some programs name no type.
     pub(crate) fn data(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
+        if count == 0 && datatype == mpi5::DATATYPE_NULL {
+            return Ok(Data::Plain { address, bytes: 0 });
+        }
         elements(address, count, self.committed(datatype)?)
+    }
+
+    /// A datatype in words.
+    pub(crate) fn called(&self, handle: u64) -> String {
+        match self.name(handle) {
+            Ok(name) if !name.is_empty() => name,
+            Ok(_) => "a datatype that the program has made".to_owned(),
+            Err(_) => format!("{handle:#x}, which is no datatype"),
+        }
     }
 
     /// Whether a datatype is one of these named ones, or made of one.
@@ -211,5 +266,21 @@ impl Types {
 }
 
 fn no_type(handle: u64) -> Fault {
-    Fault::new(mpi5::ERR_TYPE, format!("{handle:#x} is no datatype"))
+    let why = match handle {
+        mpi5::DATATYPE_NULL => "MPI_DATATYPE_NULL is no datatype".to_owned(),
+        other => format!("{other:#x} is no datatype"),
+    };
+    Fault::new(mpi5::ERR_TYPE, why)
+}
+
+/// MPI's operators on elements that the library does not combine: a pair has the same place at all ranks.
+pub(crate) static FOREIGN: LazyLock<Vec<(Operator, Element)>> = LazyLock::new(named::foreign);
+
+/// MPI defines no operator on characters.
+fn tell_of_characters(group: Group) {
+    if group == Group::Character {
+        note_once(
+            "MPI defines no operator on MPI_CHAR: the elements are combined as signed numbers of one byte, as MPICH does",
+        );
+    }
 }

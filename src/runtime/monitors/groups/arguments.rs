@@ -72,7 +72,7 @@ fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> 
             let (one, other) = (format!("rank {}", one.0), format!("rank {}", other.0));
             Some(("MPI_ERR_ROOT", words("root", &one, &other)))
         }
-        (Argument::Reduction(one), Argument::Reduction(other)) if one != other => {
+        (Argument::Reduction(one), Argument::Reduction(other)) if !one.may_be(other) => {
             let operators = (one.operator(), other.operator());
             if operators.0 == operators.1 && one.datatype() == other.datatype() {
                 let of =

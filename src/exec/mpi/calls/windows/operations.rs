@@ -11,7 +11,7 @@ use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use ::mpi::datatype::{Datatype, Rows};
-use ::mpi::operator::{Datatype as Number, Reduction};
+use ::mpi::operator::Reduction;
 use ::mpi::rma::update::Effect;
 use protocols::arguments::Buffer;
 use protocols::call::Call;
@@ -135,12 +135,7 @@ fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let to = Target { rank: asked.int(4), disp: asked.long(5), count: 1, datatype, win };
     client.win(win)?;
     let tree = client.types.committed(datatype)?.clone();
-    let Some(Element::Number(number)) = client.types.element(datatype) else {
-        return Err(Fault::new(mpi5::ERR_TYPE, "the datatype cannot be compared and swapped"));
-    };
-    if !number.is_integer() {
-        return Err(Fault::new(mpi5::ERR_TYPE, "the datatype cannot be compared and swapped"));
-    }
+    let number = client.types.swapped(datatype)?;
     // The operand of the library is the element that is compared, and then the new one.
     let size = tree.size();
     let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
@@ -175,29 +170,27 @@ fn element_at(
 
 /// What an operator does to the elements of a target.
 fn effect(types: &Types, operator: u64, datatype: u64) -> Result<Effect, Fault> {
-    let basic = types.basic(datatype);
-    let element = basic.and_then(|basic| types.element(basic));
-    let number = match element {
-        Some(Element::Number(number)) => number,
-        // What is only moved is moved as bytes.
-        Some(Element::Extended | Element::Complex(_) | Element::Bool | Element::Located(_))
-        | None => Number::Uint8,
-    };
+    let basic = types.basic(datatype).unwrap_or(datatype);
     match operator {
-        mpi5::REPLACE => return Ok(Effect::Replace(number)),
-        mpi5::NO_OP => return Ok(Effect::NoOp(number)),
+        mpi5::REPLACE => return Ok(Effect::Replace(types.moved(basic))),
+        mpi5::NO_OP => return Ok(Effect::NoOp(types.moved(basic))),
         _ => {}
     }
     let Some(known) = predefined(operator) else {
         return Err(Fault::new(mpi5::ERR_OP, "accumulates take predefined operators"));
     };
-    let is_number = matches!(element, Some(Element::Number(_)));
-    let reduction = Reduction::new(known, number).filter(|_| is_number);
+    let reduction = match types.operand(known, basic)? {
+        Element::Number(number) => Reduction::new(known, number),
+        Element::Extended
+        | Element::Complex(_)
+        | Element::Truth { .. }
+        | Element::Located { .. } => None,
+    };
     reduction.map(Effect::Reduce).ok_or_else(|| {
-        Fault::new(
-            mpi5::ERR_OP,
-            format!("`{known}` on such elements of a window is not defined, or not carried"),
-        )
+        let basic = types.called(basic);
+        Fault::not_carried(format!(
+            "the simulator does not carry accumulates by `{known}` of {basic}"
+        ))
     })
 }
 
