@@ -5,6 +5,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::errors::Errors;
+use crate::watch::note_once;
 
 /// What becomes of an error: that of its object's handler.
 pub(super) fn handled(client: &mut Client, asked: &mut Asked<'_>, answer: Answer) -> Answer {
@@ -28,10 +29,13 @@ fn raise(client: &mut Client, asked: &mut Asked<'_>, class: i32, why: String) ->
     Ok(Step::Returns(i64::from(class).cast_unsigned()))
 }
 
-/// What the simulator does not carry the program may take for an error of its own: its end shall name it.
+/// What the simulator does not carry the program may take for an error of its own, and go on without it: the user hears
+/// of the first refusal, and the program's end names it, where that is a bad one.
 fn note_refusal(client: &mut Client, asked: &Asked<'_>, class: i32, why: &str) {
     if class == mpi5::ERR_UNSUPPORTED_OPERATION && client.refusal.is_none() {
         client.refusal = Some(format!("{}: {why}", asked.function.name()));
+        let called = asked.place.process.called(asked.function, asked.caller());
+        note_once(&format!("{called} is refused, and the program goes on: {why}"));
     }
 }
 
@@ -68,13 +72,22 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
                 done()
             })
         }
-        F::Comm_set_errhandler | F::Session_set_errhandler | F::Win_set_errhandler => {
+        F::Comm_set_errhandler
+        | F::Session_set_errhandler
+        | F::Win_set_errhandler
+        | F::File_set_errhandler => {
             object(client, asked).and_then(|()| set_handler(&mut client.errors, asked))
         }
-        F::Comm_get_errhandler | F::Session_get_errhandler | F::Win_get_errhandler => {
+        F::Comm_get_errhandler
+        | F::Session_get_errhandler
+        | F::Win_get_errhandler
+        | F::File_get_errhandler => {
             object(client, asked).and_then(|()| get_handler(&client.errors, asked))
         }
-        F::Comm_call_errhandler | F::Session_call_errhandler | F::Win_call_errhandler => {
+        F::Comm_call_errhandler
+        | F::Session_call_errhandler
+        | F::Win_call_errhandler
+        | F::File_call_errhandler => {
             object(client, asked).and_then(|()| called_handler(client, asked))
         }
         F::Error_class => {
@@ -121,6 +134,16 @@ fn object(client: &mut Client, asked: &Asked<'_>) -> Result<(), Fault> {
         }
         F::Win_set_errhandler | F::Win_get_errhandler | F::Win_call_errhandler => {
             client.win(handle).map(drop)
+        }
+        F::File_set_errhandler | F::File_get_errhandler | F::File_call_errhandler => {
+            client.errors.about(mpi5::FILE_NULL);
+            if handle != mpi5::FILE_NULL {
+                return Err(Fault::new(
+                    mpi5::ERR_FILE,
+                    "it is no file that MPI_File_open has opened",
+                ));
+            }
+            Ok(())
         }
         _ => client.comm(handle).map(drop),
     }

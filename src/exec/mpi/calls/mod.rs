@@ -6,6 +6,7 @@ mod comms;
 mod conversions;
 mod environment;
 mod errors;
+mod files;
 mod groups;
 mod infos;
 mod messages;
@@ -39,7 +40,7 @@ const AT_ANY_TIME: [Family; 5] =
     [environment::call, infos::call, conversions::call, tools::call, sessions::call];
 
 /// What may be called between `MPI_Init` and `MPI_Finalize`, or in a session.
-const BETWEEN: [Family; 15] = [
+const BETWEEN: [Family; 16] = [
     messages::call,
     partitioned::call,
     requests::call,
@@ -55,6 +56,7 @@ const BETWEEN: [Family; 15] = [
     topologies::call,
     packs::call,
     errors::call,
+    files::call,
 ];
 
 impl Client {

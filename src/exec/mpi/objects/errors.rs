@@ -11,7 +11,7 @@ use crate::mpi::table::Table;
 pub(crate) enum On {
     /// No object: the handler of `MPI_COMM_WORLD`.
     Job,
-    /// A communicator or a window, by its handle.
+    /// A communicator, a window, a session, or `MPI_FILE_NULL`, by its handle.
     Object(u64),
 }
 
@@ -63,9 +63,13 @@ impl Errors {
         self.handlers.get(handler).copied()
     }
 
-    /// The error handler of an object.
+    /// The error handler of an object: at the start errors are fatal, of files they return.
     pub(crate) fn handler(&self, object: u64) -> u64 {
-        self.of_objects.get(&object).copied().unwrap_or(mpi5::ERRORS_ARE_FATAL)
+        let first = match object {
+            mpi5::FILE_NULL => mpi5::ERRORS_RETURN,
+            _ => mpi5::ERRORS_ARE_FATAL,
+        };
+        self.of_objects.get(&object).copied().unwrap_or(first)
     }
 
     /// A communicator has the handler of another one.

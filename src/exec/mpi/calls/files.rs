@@ -1,0 +1,29 @@
+//! Files, of which the simulator carries none.
+//!
+//! A program learns so by an error. Its handler is that of `MPI_FILE_NULL`, which returns it unless the program says
+//! otherwise (MPI 4.1, Sec. 14.7): programs whose output is an option go on.
+
+use crate::functions as mpi5;
+use crate::mpi::asked::Asked;
+use crate::mpi::client::{Answer, Client};
+use crate::mpi::fault::Fault;
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
+pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+    use mpi5::Function as F;
+    let fault = match asked.function {
+        F::File_open => {
+            asked.put_word(4, mpi5::FILE_NULL);
+            Fault::not_carried("the simulator does not carry files")
+        }
+        F::File_delete | F::Register_datarep | F::Register_datarep_c => {
+            Fault::not_carried("the simulator does not carry files")
+        }
+        other if other.name().starts_with("MPI_File_") => {
+            Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened")
+        }
+        _ => return None,
+    };
+    client.errors.about(mpi5::FILE_NULL);
+    Some(Err(fault))
+}
