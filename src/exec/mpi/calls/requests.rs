@@ -196,10 +196,12 @@ fn all_over(
         let over = client.requests.end(asked.place, active.variable(*at), *request, *outcome);
         ended = ended.and(over);
     }
+    // MPI leaves the errors of statuses alone where none has one. MPICH's MPI_Waitall does not, and programs look.
+    let has_errors = blamed.is_some() || asked.function == mpi5::Function::Waitall;
     for (at, outcome) in of_place.into_iter().enumerate() {
         let to = status::of_array(statuses, at);
         status::put(asked, to, outcome);
-        if blamed.is_some() {
+        if has_errors {
             status::put_error(asked, to, status::error(outcome));
         }
     }
