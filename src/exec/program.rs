@@ -95,6 +95,9 @@ impl RealProgram {
                 return Ok(over(member));
             };
             if request.function == wire::HELLO {
+                if member.client.has_begun() {
+                    return Err(member.place.process.second().into());
+                }
                 member.place.process.greets(&request)?;
                 member.place.process.answer(u64::from(member.computing.is_measured()))?;
                 continue;

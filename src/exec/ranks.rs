@@ -108,6 +108,20 @@ pub enum RankError {
         /// How many.
         deep: u32,
     },
+    /// A rank is a script that starts several programs that call MPI.
+    #[error("rank {rank} starts a second program that calls MPI: a rank is one such program")]
+    Second {
+        /// Which rank.
+        rank: u32,
+    },
+    /// Data for which the simulator has no memory.
+    #[error("rank {rank} names {bytes} bytes of data, for which the simulator has no memory")]
+    TooLarge {
+        /// Which rank.
+        rank: u32,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// What came is no request of this library's.
     #[error("rank {rank} writes what is no request into the channel of its MPI library")]
     Nonsense {
@@ -424,6 +438,16 @@ impl Rank {
     /// The error of a process that calls a function where that is not carried.
     pub const fn not_in_callback(&self, function: &'static str) -> RankError {
         RankError::InCallback { rank: self.number, function }
+    }
+
+    /// The error of a process that starts another program that calls MPI.
+    pub const fn second(&self) -> RankError {
+        RankError::Second { rank: self.number }
+    }
+
+    /// The error of a process that names more data than the simulator has room for.
+    pub const fn too_large(&self, bytes: u64) -> RankError {
+        RankError::TooLarge { rank: self.number, bytes }
     }
 
     /// The error of a process whose error handlers call one another without end.

@@ -195,6 +195,11 @@ impl Client {
         self.requests.begun_at(call)
     }
 
+    /// Whether the process has called `MPI_Init`.
+    pub fn has_begun(&self) -> bool {
+        self.stage != Stage::Before
+    }
+
     /// Whether the process owes no call of `MPI_Finalize`.
     pub fn may_end(&self) -> bool {
         self.stage != Stage::Between && !self.sessions.are_open()
