@@ -79,10 +79,16 @@ fn tell_incomplete(client: &Client, asked: &Asked<'_>) {
     if incomplete.is_empty() {
         return;
     }
-    let of = |((function, caller), count): (&(mpi5::Function, u64), &u32)| {
-        format!("{count} of {}", asked.place.process.called(*function, *caller))
-    };
-    let all: Vec<String> = incomplete.iter().map(of).collect();
+    // Without debug information all calls of a function have one name.
+    let mut named: Vec<(String, u32)> = Vec::new();
+    for ((function, caller), count) in &incomplete {
+        let name = asked.place.process.called(*function, *caller);
+        match named.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => *all += count,
+            None => named.push((name, *count)),
+        }
+    }
+    let all: Vec<String> = named.iter().map(|(name, count)| format!("{count} of {name}")).collect();
     let (rank, count) = (client.rank, incomplete.values().sum::<u32>());
     let all = all.join(", ");
     note_once(&format!(
