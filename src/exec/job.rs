@@ -12,9 +12,10 @@ use super::exposed::Exposed;
 use super::functions::Function;
 use super::host::OneCore;
 use super::mpi::{Back, Client, Fault, Then};
-use super::output::Reports;
-use super::place::Place;
+use super::output::{Output, Reports};
+use super::place::{Place, Untimed};
 use super::ranks::{Image, Rank, RankError, Request, ending};
+use super::watch::note_once;
 use ::mpi::operator::Side;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
@@ -32,6 +33,8 @@ pub struct Job {
     reports: Reports,
     /// Ranks that are not over.
     open: AtomicU32,
+    /// Whether what its ranks print goes to the user, and notes about them with it.
+    is_heard: bool,
     /// The core of the simulator and the processes, where they run by turns.
     _core: Option<OneCore>,
 }
@@ -164,7 +167,8 @@ impl Job {
         };
         let open = AtomicU32::new(size);
         let (failure, reports) = (Mutex::new(failure), image.reports.clone());
-        Arc::new(Self { size, members, failure, records, reports, open, _core: core })
+        let is_heard = !matches!(image.output, Output::Nothing);
+        Arc::new(Self { size, members, failure, records, reports, open, is_heard, _core: core })
     }
 
     /// What was looked for in what the ranks have printed.
@@ -188,11 +192,49 @@ impl Job {
             let what = format!("no rank has printed a line with a number that matches `{pattern}`");
             self.fail(Failure { rank: 0, what, status: None });
         }
+        if self.is_heard {
+            self.tell_of_untimed();
+            self.tell_of_clocks();
+        }
         let Some((command, file)) = &self.records else { return };
         let ranks = (0..self.size).map(|rank| self.member(rank).computing.take()).collect();
         if let Err(what) = Recording::new(command.clone(), ranks).write(file) {
             self.fail(Failure { rank: 0, what, status: None });
         }
+    }
+
+    /// What took no simulated time, though a core would take some.
+    fn tell_of_untimed(&self) {
+        let mut all = Untimed::new();
+        for rank in 0..self.size {
+            for (function, (times, bytes)) in &self.member(rank).place.untimed {
+                let sum = all.entry(*function).or_default();
+                *sum = (sum.0 + times, sum.1 + bytes);
+            }
+        }
+        let one = |(function, (times, bytes)): (&Function, &(u64, u64))| {
+            format!("{} ({times} times, {bytes} bytes in all)", function.name())
+        };
+        let all: Vec<String> = all.iter().map(one).collect();
+        if !all.is_empty() {
+            let all = all.join(", ");
+            note_once(&format!("packing, unpacking and combining took no simulated time in {all}"));
+        }
+    }
+
+    /// Times of the host say nothing about the simulated machine.
+    fn tell_of_clocks(&self) {
+        let reads = |rank: &u32| self.member(*rank).place.reads_clocks;
+        let mut ranks = (0..self.size).filter(reads);
+        let Some(first) = ranks.next() else { return };
+        let more = match ranks.count() {
+            0 => String::new(),
+            more => format!(", as {more} more do"),
+        };
+        note_once(&format!(
+            "rank {first} reads clocks of this host{more}, which know nothing of simulated time: MPI_Wtime tells it, and \
+             with `--clock simulated` they do, too"
+        ));
     }
 
     /// How many ranks there are.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::functions::Function;
 use super::ranks::{Rank, RankError};
 use protocols::arguments::Buffer;
 use protocols::space::Space;
@@ -21,7 +22,18 @@ pub struct Place {
     room: (u64, u64),
     /// Where the process has mapped memory that it shares, by the library's name of it.
     mapped: BTreeMap<u32, u64>,
+    /// The function that the process is in.
+    pub(crate) now: Option<Function>,
+    /// What functions have packed, unpacked and combined in no simulated time.
+    pub(crate) untimed: Untimed,
+    /// Whether the program has read clocks of the system, by the time of `MPI_Finalize`.
+    pub(crate) reads_clocks: bool,
+    /// A buffer of the process, and how many of its bytes were read since it is watched.
+    watched: Option<(u32, u64)>,
 }
+
+/// What functions did that takes no simulated time: how often, and with how many bytes.
+pub type Untimed = BTreeMap<Function, (u64, u64)>;
 
 /// Buffers that the simulator holds have numbers from here on.
 const HELD: u32 = 1 << 31;
@@ -36,6 +48,36 @@ impl Place {
             held: Vec::new(),
             room: (0, 0),
             mapped: BTreeMap::new(),
+            now: None,
+            untimed: Untimed::new(),
+            reads_clocks: false,
+            watched: None,
+        }
+    }
+
+    /// A function has packed, unpacked or combined so many bytes, which takes no simulated time.
+    pub(crate) fn takes_no_time(&mut self, function: Option<Function>, bytes: u64) {
+        if let (Some(function), 1..) = (function, bytes) {
+            let (times, all) = self.untimed.entry(function).or_default();
+            (*times, *all) = (*times + 1, *all + bytes);
+        }
+    }
+
+    /// From now on it is counted what is read of a buffer of the process.
+    pub(crate) const fn watch(&mut self, buffer: Buffer) {
+        self.watched = Some((buffer.id, 0));
+    }
+
+    /// How many bytes were read of the buffer that is watched, which it is no more.
+    pub(crate) fn watched(&mut self) -> u64 {
+        self.watched.take().map_or(0, |(_, bytes)| bytes)
+    }
+
+    fn reads(&mut self, space: Space, bytes: usize) {
+        if let (Some((watched, all)), Space::User(buffer)) = (&mut self.watched, space)
+            && *watched == buffer
+        {
+            *all += bytes as u64;
         }
     }
 
@@ -60,18 +102,26 @@ impl Place {
 
     /// A buffer of so many bytes that the simulator holds.
     ///
+    /// # Errors
+    ///
+    /// When the simulator has no memory for them.
+    ///
     /// # Panics
     ///
-    /// When there are more bytes than memory has.
-    pub fn hold(&mut self, bytes: u64) -> Buffer {
+    /// With 2^31 such buffers.
+    pub fn hold(&mut self, bytes: u64) -> Result<Buffer, RankError> {
+        let room = usize::try_from(bytes).unwrap_or(usize::MAX);
+        // The memory itself is taken when it is written.
+        if Vec::<u8>::new().try_reserve_exact(room).is_err() {
+            return Err(self.process.too_large(bytes));
+        }
         let free = self.held.iter().position(Option::is_none).unwrap_or(self.held.len());
         if free == self.held.len() {
             self.held.push(None);
         }
-        let room = usize::try_from(bytes).expect("no more than the memory of a process");
         self.held[free] = Some(vec![0; room]);
         let number = u32::try_from(free).expect("fewer than 2^31 buffers");
-        Buffer { id: HELD + number, bytes }
+        Ok(Buffer { id: HELD + number, bytes })
     }
 
     /// The bytes of a buffer that the simulator holds.
@@ -144,6 +194,7 @@ impl Place {
         offset: u64,
         into: &mut [u8],
     ) -> Result<(), RankError> {
+        self.reads(space, into.len());
         if let Some(address) = self.located(space, offset) {
             return self.process.read(address, into);
         }
@@ -189,6 +240,7 @@ impl Place {
         into: &mut [u8],
     ) -> Result<(), RankError> {
         if let Some(pieces) = self.pieces(space, pieces) {
+            self.reads(space, into.len());
             return self.process.gather(&pieces, into);
         }
         let mut rest = into;

@@ -185,6 +185,8 @@ pub struct Rank {
     from: PipeReader,
     to: PipeWriter,
     memory: Option<File>,
+    /// Where the process has the words that it names in its first request.
+    facts: u64,
     /// Its code, as far as it was loaded at its first call.
     code: Code,
     /// The function that it has called last, and where that returns to.
@@ -235,8 +237,8 @@ impl Rank {
             .process_group(0);
         let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
         let (memory, code, last, answer) = (None, Code::default(), None, Vec::new());
-        let (number, process) = (rank, child.id());
-        Ok(Self { number, child, process, from, to, memory, code, last, lines, answer })
+        let (number, process, facts) = (rank, child.id(), 0);
+        Ok(Self { number, child, process, from, to, memory, facts, code, last, lines, answer })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -395,11 +397,23 @@ impl Rank {
         }
         self.process = u32::try_from(request.word(1)).map_err(|_| self.nonsense())?;
         self.memory = None;
-        let read =
-            self.memory().and_then(|memory| memory.read_exact_at(&mut version, request.word(2)));
+        self.facts = request.word(2);
+        let facts = self.facts;
+        let read = self.memory().and_then(|memory| memory.read_exact_at(&mut version, facts));
         read.map_err(|error| RankError::Rights { rank: self.number, error })?;
         self.code = Code::of(self.process);
         if u64::from_ne_bytes(version) == wire::VERSION { Ok(()) } else { Err(self.nonsense()) }
+    }
+
+    /// How often the program has read the clocks of the system since its first call.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn clocks(&mut self) -> Result<u64, RankError> {
+        let mut clocks = [0; 8];
+        self.read(self.facts.wrapping_add(8), &mut clocks)?;
+        Ok(u64::from_ne_bytes(clocks))
     }
 
     /// The line of the program from which a call comes that returns to `caller`.
@@ -415,6 +429,11 @@ impl Rank {
     pub fn called(&self, function: Function, caller: u64) -> String {
         let name = function.name();
         self.line(caller).map_or_else(|| name.to_owned(), |line| format!("{name} ({line})"))
+    }
+
+    /// Which rank it is.
+    pub const fn number(&self) -> u32 {
+        self.number
     }
 
     /// Whether the process has called MPI through this library.

@@ -12,7 +12,7 @@
 pub const CHANNEL: &str = "MPISIM_CHANNEL";
 
 /// Which form of the wire this is; it stands in the first request of the process.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// Bytes of a request's head.
 pub const REQUEST_HEAD: usize = 24;
@@ -23,7 +23,8 @@ pub const REQUEST_MOST: usize = REQUEST_HEAD + 8 * WORDS;
 /// Bytes of a frame's head.
 pub const FRAME_HEAD: usize = 24;
 
-/// In place of a function: the first request, `VERSION, pid` and the address of a word that holds the same version.
+/// In place of a function: the first request, `VERSION, pid` and the address of two words: the same version, and how
+/// often the program has read the system's clocks since.
 pub const HELLO: u32 = u32::MAX;
 /// In place of a function: what a callback has returned, or the address of what was allocated.
 pub const RESULT: u32 = u32::MAX - 1;

@@ -12,7 +12,7 @@
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 #[path = "../wire.rs"]
 #[allow(dead_code, reason = "the other side's half")]
@@ -21,7 +21,7 @@ mod wire;
 use wire::{FRAME_HEAD, REQUEST_HEAD, REQUEST_MOST};
 
 #[repr(C)]
-struct Timespec {
+pub struct Timespec {
     seconds: i64,
     nanoseconds: i64,
 }
@@ -35,7 +35,7 @@ unsafe extern "C" {
     fn getppid() -> c_int;
     fn fcntl(file: c_int, command: c_int, ...) -> c_int;
     fn prctl(option: c_int, ...) -> c_int;
-    fn clock_gettime(clock: c_int, to: *mut Timespec) -> c_int;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
     fn free(memory: *mut c_void);
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
@@ -163,8 +163,7 @@ static LOADED: extern "C" fn() = loaded;
 
 fn cpu_time() -> u64 {
     let mut now = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: `now` is ours.
-    unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    system_clock(CLOCK_THREAD_CPUTIME_ID, &raw mut now);
     now.seconds as u64 * 1_000_000_000 + now.nanoseconds as u64
 }
 
@@ -194,10 +193,11 @@ impl Engine {
             start: Cell::new(0),
             end: Cell::new(0),
         };
-        let version = std::ptr::from_ref(&VERSION).addr() as u64;
-        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64, version], 0, 0);
+        let facts = std::ptr::from_ref(&FACTS).addr() as u64;
+        engine.ask(wire::HELLO, &[wire::VERSION, pid as u64, facts], 0, 0);
         engine.is_timed.set(engine.answered() != 0);
         engine.leaves();
+        IS_RANK.store(true, Ordering::Relaxed);
         engine
     }
 
@@ -365,8 +365,97 @@ impl Engine {
     }
 }
 
-/// Read by the simulator, to see whether the system lets it.
-static VERSION: u64 = wire::VERSION;
+/// What the simulator reads by itself: the version to see whether the system lets it.
+#[repr(C)]
+struct Facts {
+    version: u64,
+    /// How often the program has read the system's clocks.
+    clocks: AtomicU64,
+}
+
+static FACTS: Facts = Facts { version: wire::VERSION, clocks: AtomicU64::new(0) };
+/// Whether this process has called MPI.
+static IS_RANK: AtomicBool = AtomicBool::new(false);
+
+/// A function of the C library that the program finds in this library first, by its address once it was looked for.
+struct Behind {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Behind {
+    const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    fn address(&self) -> *const c_void {
+        const NEXT: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
+        let mut address = self.address.load(Ordering::Relaxed);
+        if address == 0 {
+            // SAFETY: the name ends with 0.
+            address = unsafe { dlsym(NEXT, self.name.as_ptr()) }.addr();
+            if address == 0 {
+                stop("the C library has no clocks");
+            }
+            self.address.store(address, Ordering::Relaxed);
+        }
+        std::ptr::without_provenance(address)
+    }
+}
+
+fn system_clock(clock: c_int, to: *mut Timespec) -> c_int {
+    static SYSTEM: Behind = Behind::new(c"clock_gettime");
+    // SAFETY: a function of this name has this type.
+    let read: extern "C" fn(c_int, *mut Timespec) -> c_int =
+        unsafe { std::mem::transmute(SYSTEM.address()) };
+    read(clock, to)
+}
+
+/// The program reads a clock of the system, which knows nothing of simulated time.
+fn reads_clock() {
+    if IS_RANK.load(Ordering::Relaxed) {
+        FACTS.clocks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Counted, except for clocks of CPU time.
+#[unsafe(no_mangle)]
+pub extern "C" fn clock_gettime(clock: c_int, to: *mut Timespec) -> c_int {
+    const PROCESS_CPUTIME: c_int = 2;
+    if ![PROCESS_CPUTIME, CLOCK_THREAD_CPUTIME_ID].contains(&clock) {
+        reads_clock();
+    }
+    system_clock(clock, to)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn gettimeofday(to: *mut c_void, zone: *mut c_void) -> c_int {
+    static SYSTEM: Behind = Behind::new(c"gettimeofday");
+    reads_clock();
+    // SAFETY: a function of this name has this type.
+    let read: extern "C" fn(*mut c_void, *mut c_void) -> c_int =
+        unsafe { std::mem::transmute(SYSTEM.address()) };
+    read(to, zone)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn time(to: *mut i64) -> i64 {
+    static SYSTEM: Behind = Behind::new(c"time");
+    reads_clock();
+    // SAFETY: a function of this name has this type.
+    let read: extern "C" fn(*mut i64) -> i64 = unsafe { std::mem::transmute(SYSTEM.address()) };
+    read(to)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn timespec_get(to: *mut Timespec, base: c_int) -> c_int {
+    static SYSTEM: Behind = Behind::new(c"timespec_get");
+    reads_clock();
+    // SAFETY: a function of this name has this type.
+    let read: extern "C" fn(*mut Timespec, c_int) -> c_int =
+        unsafe { std::mem::transmute(SYSTEM.address()) };
+    read(to, base)
+}
 
 /// Where the function that this stands in returns to: an address in the program. It is the word above the frame
 /// pointer, which the build makes every function of this library keep; 0 on a processor whose frames are not known.

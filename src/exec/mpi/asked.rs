@@ -17,10 +17,14 @@ pub struct Asked<'a> {
     pub place: &'a mut Place,
 }
 
+/// Bytes of a process's memory that are read at a time.
+const STEP: usize = 1 << 20;
+
 impl<'a> Asked<'a> {
     /// A call of this function.
     pub fn new(function: Function, request: Request, place: &'a mut Place) -> Self {
         let (function, is_large) = function.base();
+        place.now = Some(function);
         Self { function, is_large, request, place }
     }
 
@@ -71,11 +75,22 @@ impl<'a> Asked<'a> {
     ///
     /// Where they cannot be read.
     pub fn bytes(&mut self, address: u64, length: usize) -> Result<Vec<u8>, Fault> {
-        let mut bytes = vec![0; length];
-        if length > 0 {
-            self.place.process.read(address, &mut bytes)?;
+        let mut bytes = Vec::new();
+        // Of an array that is longer than the process's memory no more is taken than is there.
+        while bytes.len() < length {
+            let from = bytes.len();
+            bytes.resize(length.min(from + STEP), 0);
+            self.place.process.read(address.wrapping_add(from as u64), &mut bytes[from..])?;
         }
         Ok(bytes)
+    }
+
+    /// The bytes of an array of so many entries, each of so many bytes, that an argument points to.
+    fn array(&mut self, at: usize, length: usize, entry: usize) -> Result<Vec<u8>, Fault> {
+        let bytes = length
+            .checked_mul(entry)
+            .ok_or_else(|| Fault::new(mpi5::ERR_COUNT, format!("an array of {length} entries")))?;
+        self.bytes(self.word(at), bytes)
     }
 
     /// The array of words of 64 bits that an argument points to.
@@ -84,7 +99,7 @@ impl<'a> Asked<'a> {
     ///
     /// Where it cannot be read.
     pub fn words(&mut self, at: usize, length: usize) -> Result<Vec<u64>, Fault> {
-        let bytes = self.bytes(self.word(at), 8 * length)?;
+        let bytes = self.array(at, length, 8)?;
         Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
     }
 
@@ -103,7 +118,7 @@ impl<'a> Asked<'a> {
     ///
     /// As [`Self::words`].
     pub fn ints(&mut self, at: usize, length: usize) -> Result<Vec<i32>, Fault> {
-        let bytes = self.bytes(self.word(at), 4 * length)?;
+        let bytes = self.array(at, length, 4)?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
     }
 

@@ -9,6 +9,7 @@ use crate::digest::Digest;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
 use crate::ranks::RankError;
+use crate::watch::note_once;
 use ::mpi::datatype::Datatype;
 use protocols::arguments::{Buffer, Outcome};
 use protocols::call::Call;
@@ -44,7 +45,9 @@ pub(super) struct Held {
     /// Where the bytes come from at the start.
     pub(super) comes: Vec<(u64, Data)>,
     /// Whether they are those of a message, which may be shorter than its buffer: what it does not fill stays as it is.
-    pub(super) is_message: bool,
+    is_message: bool,
+    /// The function that packs and unpacks them.
+    of: Option<Function>,
 }
 
 /// Data that a nonblocking send reads, and what its bytes are: a program may not change them before the send is complete.
@@ -53,6 +56,8 @@ pub(crate) struct Sent {
     data: Data,
     /// Of the bytes, from when the send begins until the program knows that it is complete.
     digest: Option<Digest>,
+    /// Whether the call that began the send has copied the bytes.
+    is_copied: bool,
     /// The function that has named the data, and where it returns to.
     named: (Function, u64),
 }
@@ -60,13 +65,22 @@ pub(crate) struct Sent {
 impl Sent {
     /// The data of a send that this call prepares; the send begins with [`Self::begin`].
     pub(super) fn new(data: Data, asked: &Asked<'_>) -> Self {
-        Self { data, digest: None, named: (asked.function, asked.caller()) }
+        Self { data, digest: None, is_copied: false, named: (asked.function, asked.caller()) }
     }
 
     /// The send begins.
     pub(super) fn begin(&mut self, place: &mut Place) -> Result<(), RankError> {
         self.digest = Some(self.now(place)?);
+        if self.data.bytes() > 0 {
+            let buffer = place.buffer(self.data.address(), self.data.bytes());
+            place.watch(buffer);
+        }
         Ok(())
+    }
+
+    /// The function that has begun it returns.
+    pub(super) fn has_begun(&mut self, place: &mut Place) {
+        self.is_copied = place.watched() >= self.data.bytes();
     }
 
     /// The program learns that the send is complete: the data must be what it was when it began.
@@ -77,6 +91,14 @@ impl Sent {
         }
         let (function, caller) = self.named;
         let (bytes, sends) = (self.data.bytes(), place.process.called(function, caller));
+        if self.is_copied {
+            let rank = place.process.number();
+            note_once(&format!(
+                "rank {rank} changes what {sends} sends before the send is complete, which MPI forbids: the message has \
+                 the bytes of the call, which has copied them"
+            ));
+            return Ok(());
+        }
         let why = format!(
             "the {bytes} bytes that {sends} sends were changed before the send was complete"
         );
@@ -105,6 +127,9 @@ impl Sent {
 const SAMPLES: u64 = 16;
 const SAMPLE: u64 = 4096;
 
+/// Bytes of data beyond which it is looked whether they are there before memory is taken for them.
+const MANY: u64 = 1 << 28;
+
 /// Elements further away from their address than this have a buffer that begins at their first byte: of absolute
 /// addresses, that of `MPI_BOTTOM`, the whole memory would be one buffer.
 const FAR: u64 = 1 << 20;
@@ -114,6 +139,9 @@ pub(super) fn elements(address: u64, count: u64, tree: &Datatype) -> Result<Data
     let first = address.wrapping_add_signed(tree.true_lb());
     if tree.is_one_run() && (count <= 1 || u64::try_from(tree.extent()) == Ok(tree.size())) {
         let bytes = tree.packed(count).map_err(too_large)?;
+        if first.checked_add(bytes).is_none() {
+            return Err(too_large("they end beyond the last address"));
+        }
         return Ok(Data::Plain { address: first, bytes });
     }
     let elements = if tree.true_lb().unsigned_abs() > FAR {
@@ -137,6 +165,28 @@ fn too_large(error: impl std::fmt::Display) -> Fault {
 }
 
 impl Data {
+    /// The first byte of its buffer.
+    const fn address(&self) -> u64 {
+        match self {
+            Self::Plain { address, .. } | Self::Pieces { address, .. } => *address,
+        }
+    }
+
+    /// Refuses data that reach beyond the process's memory, where they are many: the simulator takes as much memory as
+    /// they have bytes before it reads them.
+    pub(super) fn is_there(&self, place: &mut Place) -> Result<(), RankError> {
+        match self {
+            Self::Plain { address, bytes } if *bytes > MANY => {
+                place.process.read(address.wrapping_add(bytes - 1), &mut [0])
+            }
+            Self::Pieces { elements, .. } if elements.packed() > MANY => {
+                let last = self.part(place, elements.packed() - 1..elements.packed());
+                last.map(drop)
+            }
+            Self::Plain { .. } | Self::Pieces { .. } => Ok(()),
+        }
+    }
+
     /// No bytes.
     pub(super) const NONE: Self = Self::Plain { address: 0, bytes: 0 };
 
@@ -165,7 +215,12 @@ impl Data {
 
     /// A range of the bytes.
     fn part(&self, place: &mut Place, range: Range<u64>) -> Result<Vec<u8>, RankError> {
-        let mut bytes = vec![0; index(range.end - range.start)];
+        let length = range.end - range.start;
+        // The memory itself is taken when it is written.
+        if Vec::<u8>::new().try_reserve_exact(index(length)).is_err() {
+            return Err(place.process.too_large(length));
+        }
+        let mut bytes = vec![0; index(length)];
         match self {
             Self::Plain { address, .. } => {
                 if !bytes.is_empty() {
@@ -201,22 +256,42 @@ impl Data {
         place: &mut Place,
         (is_read, is_written): (bool, bool),
     ) -> Result<(Buffer, Option<Held>), RankError> {
+        if is_read {
+            self.is_there(place)?;
+        }
         if let Self::Plain { address, bytes } = self {
             return Ok((place.buffer(*address, *bytes), None));
         }
         let parts = |wanted| if wanted { vec![(0, self.clone())] } else { Vec::new() };
-        let held = Held {
-            buffer: place.hold(self.bytes()),
-            goes: parts(is_written),
-            comes: parts(is_read),
-            is_message: false,
-        };
+        let buffer = place.hold(self.bytes())?;
+        let held = Held::new(place, buffer, parts(is_read), parts(is_written));
         held.fill(place)?;
         Ok((held.buffer, Some(held)))
     }
 }
 
 impl Held {
+    /// Bytes that the function which the process is in holds; each part has its place among them.
+    pub(super) const fn new(
+        place: &Place,
+        buffer: Buffer,
+        comes: Vec<(u64, Data)>,
+        goes: Vec<(u64, Data)>,
+    ) -> Self {
+        Self { buffer, goes, comes, is_message: false, of: place.now }
+    }
+
+    /// The same, of a message.
+    pub(super) fn of_message(self) -> Self {
+        Self { is_message: true, ..self }
+    }
+
+    /// Parts have moved, which takes no simulated time: those that lie in pieces are packed or unpacked.
+    fn moved(&self, place: &mut Place, parts: &[(u64, Data)]) {
+        let in_pieces = parts.iter().filter(|(_, data)| matches!(data, Data::Pieces { .. }));
+        place.takes_no_time(self.of, in_pieces.map(|(_, data)| data.bytes()).sum());
+    }
+
     /// The bytes come from where the program has them.
     pub(super) fn fill(&self, place: &mut Place) -> Result<(), RankError> {
         for (first, data) in &self.comes {
@@ -224,6 +299,7 @@ impl Held {
             let start = index(*first);
             place.held(self.buffer)[start..start + bytes.len()].copy_from_slice(&bytes);
         }
+        self.moved(place, &self.comes);
         Ok(())
     }
 
@@ -239,6 +315,7 @@ impl Held {
             let bytes = place.held(self.buffer)[start..start + index(bytes)].to_vec();
             data.scatter(place, &bytes)?;
         }
+        self.moved(place, &self.goes);
         Ok(())
     }
 

@@ -485,13 +485,16 @@ fn reduce_scatter(
     let (counts, blocks) = if which == Which::ReduceScatter {
         let counts = asked.counts(2, caller.own as usize)?;
         let counts = counts.into_iter().map(blocks::natural).collect::<Result<Vec<_>, _>>()?;
-        let lengths: Vec<u64> = counts.iter().map(|count| count * size).collect();
+        let length = |count: &u64| blocks::countable(count.checked_mul(size));
+        let lengths = counts.iter().map(length).collect::<Result<Vec<_>, _>>()?;
         (counts, Blocks::packed(&lengths))
     } else {
         let count = asked.count(2)?;
-        (vec![count; caller.own as usize], Blocks::Equal(count * size))
+        let length = blocks::countable(count.checked_mul(size))?;
+        (vec![count; caller.own as usize], Blocks::Equal(length))
     };
-    let (all, own) = (counts.iter().sum(), counts[caller.rank as usize]);
+    let all = counts.iter().try_fold(0_u64, |all, count| all.checked_add(*count));
+    let (all, own) = (blocks::countable(all)?, counts[caller.rank as usize]);
     let (datatype, from, into) = (asked.word(3), asked.word(0), asked.word(1));
     let given = if in_place {
         NOTHING

@@ -98,6 +98,7 @@ fn tell_incomplete(client: &Client, asked: &Asked<'_>) {
 
 fn finalize(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     tell_incomplete(client, asked);
+    asked.place.reads_clocks = asked.place.process.clocks()? > 0;
     // MPI_COMM_SELF comes first: its delete functions may still use MPI.
     let [first, second] = [mpi5::COMM_SELF, mpi5::COMM_WORLD].map(|comm| (Kind::Comm, comm));
     let library = |_: &mut Client, _: &mut Asked<'_>| {

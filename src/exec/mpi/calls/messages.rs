@@ -100,6 +100,9 @@ fn send(client: &mut Client, asked: &mut Asked<'_>, mode: SendMode, when: When) 
     let comm_handle = asked.word(5);
     let (comm, to, tag) = to(client, comm_handle, asked.int(3), asked.int(4))?;
     let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    if to != Peer::Null {
+        data.is_there(asked.place)?;
+    }
     if when == When::Complete {
         let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
         return Ok(Step::waits(call));
@@ -181,8 +184,7 @@ fn exchanges(
     held: [Option<Held>; 2],
 ) -> Step {
     use mpi5::Function::{Isendrecv, Isendrecv_replace};
-    let of_message = |held| Held { is_message: true, ..held };
-    let held: Vec<_> = held.into_iter().flatten().map(of_message).collect();
+    let held: Vec<_> = held.into_iter().flatten().map(Held::of_message).collect();
     if matches!(asked.function, Isendrecv | Isendrecv_replace) {
         let request = client.requests.open(comm);
         let exchange = Exchange { send, receive, request: Some(request), replaces };

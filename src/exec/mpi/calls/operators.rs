@@ -54,6 +54,7 @@ fn reduce_local(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let (from, into) = (from?, into?);
     let lower = from.gather(asked.place)?;
     let mut result = into.gather(asked.place)?;
+    asked.place.takes_no_time(Some(asked.function), result.len() as u64);
     match reduction.of_a_program() {
         Some(number) => combine(client, asked.place, number, (&lower, &mut result), Side::Before)?,
         None => reduction.combine(&lower, &mut result, Side::Before),
@@ -94,7 +95,11 @@ fn apply(
     let (lowest, highest) = tree
         .span(count)
         .map_err(|error| Fault::new(mpi5::ERR_COUNT, format!("elements without end: {error}")))?;
-    let extent = highest.abs_diff(lowest).next_multiple_of(64);
+    let extent = highest.abs_diff(lowest);
+    if extent > i64::MAX.cast_unsigned() / 4 {
+        return Err(place.process.too_large(extent).into());
+    }
+    let extent = extent.next_multiple_of(64);
     let room = place.room(2 * extent + 64)?;
     // The first 64 bytes have the length and the datatype.
     let first = (room + 64).wrapping_add_signed(-lowest);

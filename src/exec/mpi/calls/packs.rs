@@ -97,6 +97,7 @@ fn pack(
     if form == Form::External {
         turn(types, datatype, count, &mut bytes)?;
     }
+    asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
     let position = position(asked, to, bytes.len(), form)?;
     if !bytes.is_empty() {
         asked.place.process.write(asked.word(to[0]).wrapping_add(position), &bytes)?;
@@ -122,6 +123,7 @@ fn unpack(
     if form == Form::External {
         turn(types, datatype, count, &mut bytes)?;
     }
+    asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
     data.scatter(asked.place, &bytes)?;
     put_position(asked, from[2], position + length as u64, form);
     done()

@@ -30,7 +30,10 @@ pub(super) fn begins(
     requests.of_mut(request).held = held;
     requests.make(request, asked);
     asked.put_word(at, Requests::handle(request));
-    Step::waits(call)
+    Step::calls(call, move |client, asked, _| {
+        client.requests.has_begun(asked.place, request);
+        done()
+    })
 }
 
 /// A persistent operation is prepared.
@@ -67,12 +70,12 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         F::Request_get_status => get_status(client, asked),
         F::Request_free => free(client, asked),
         F::Start => {
-            let address = asked.word(0);
-            start(client, asked, vec![address])
+            let variable = asked.word(0);
+            start(client, asked, variable, 1)
         }
         F::Startall => asked.length(0).and_then(|length| {
-            let array = asked.word(1);
-            start(client, asked, (0..length as u64).map(|at| array + 8 * at).collect())
+            let first = asked.word(1);
+            start(client, asked, first, length)
         }),
         F::Cancel => cancel(client, asked),
         _ => return looking::call(client, asked),
@@ -322,12 +325,10 @@ fn cancel(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     Ok(Step::waits(Call::Cancel { request }))
 }
 
-/// The operations of these variables are started one after the other.
-fn start(client: &mut Client, asked: &mut Asked<'_>, mut variables: Vec<u64>) -> Answer {
-    if variables.is_empty() {
-        return done();
-    }
-    let handle = asked.word_at(variables.remove(0))?;
+/// The operations of so many variables, one behind the other, are started one after the other.
+fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize) -> Answer {
+    let Some(others) = count.checked_sub(1) else { return done() };
+    let handle = asked.word_at(variable)?;
     let prepared = request(client, handle)?.map(|request| (request, client.requests.of(request)));
     let Some((request, Open { prepared: Some(call), is_active: false, held, .. })) = prepared
     else {
@@ -347,7 +348,8 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, mut variables: Vec<u64>) ->
         sent.begin(asked.place)?;
     }
     Ok(Step::calls(Call::Start { request, operation }, move |client, asked, _| {
-        start(client, asked, variables)
+        client.requests.has_begun(asked.place, request);
+        start(client, asked, variable.wrapping_add(8), others)
     }))
 }
 

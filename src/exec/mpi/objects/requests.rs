@@ -113,6 +113,13 @@ impl Requests {
         self.open.get_mut(Self::handle(request)).expect("it is open")
     }
 
+    /// The function that has begun the operation of a request returns.
+    pub(crate) fn has_begun(&mut self, place: &mut Place, request: Handle) {
+        if let Some(sent) = &mut self.of_mut(request).sent {
+            sent.has_begun(place);
+        }
+    }
+
     /// The operation of a request has ended: what was held for it goes where it belongs, and the request is gone, or
     /// waits to be started again, also where the data of a send was changed. The process has its handle at `variable`.
     pub(crate) fn end(

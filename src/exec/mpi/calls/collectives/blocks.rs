@@ -28,6 +28,11 @@ pub(super) fn natural(count: i64) -> Result<u64, Fault> {
     u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
 }
 
+/// A product or a sum of counts.
+pub(super) fn countable(all: Option<u64>) -> Result<u64, Fault> {
+    all.ok_or_else(|| Fault::new(mpi5::ERR_COUNT, "more elements or bytes than 64 bits count"))
+}
+
 /// As many elements of a datatype for each of so many ranks, one after the other.
 pub(super) fn equal(
     types: &Types,
@@ -38,8 +43,9 @@ pub(super) fn equal(
 ) -> Result<Part, Fault> {
     let (address, count, datatype) =
         (asked.word(address), asked.count(count)?, asked.word(datatype));
-    let data = types.data(address, count * u64::from(ranks), datatype)?;
-    let length = types.tree(datatype)?.size() * count;
+    let all = countable(count.checked_mul(u64::from(ranks)))?;
+    let data = types.data(address, all, datatype)?;
+    let length = if all == 0 { 0 } else { data.bytes() / u64::from(ranks) };
     let (buffer, held) = data.in_one_piece(asked.place, rw)?;
     let region = Region::new(Space::User(buffer.id), buffer.bytes);
     Ok(Part { region, blocks: Blocks::Equal(length), held })
@@ -62,7 +68,7 @@ pub(super) fn listed(
         let at = first.wrapping_add_signed(displacement.wrapping_mul(tree.extent()));
         parts.push(elements(at, natural(count)?, tree)?);
     }
-    Ok(part(asked, parts, rw)?)
+    part(asked, parts, rw)
 }
 
 /// For each of so many ranks its own number of elements of its own datatype, at its own displacement in bytes.
@@ -107,7 +113,7 @@ fn of_types_from(
             count => elements(at, count, types.committed(datatype)?)?,
         });
     }
-    Ok(part(asked, parts, rw)?)
+    part(asked, parts, rw)
 }
 
 /// One buffer of these parts: the program's own, where each is one run of bytes.
@@ -115,7 +121,7 @@ fn part(
     asked: &mut Asked<'_>,
     parts: Vec<Data>,
     (is_read, is_written): (bool, bool),
-) -> Result<Part, crate::ranks::RankError> {
+) -> Result<Part, Fault> {
     let plain: Option<Vec<(u64, u64)>> = parts
         .iter()
         .map(|part| match part {
@@ -137,8 +143,9 @@ fn part(
         return Ok(Part { region, blocks, held: None });
     }
     let lengths: Vec<u64> = parts.iter().map(Data::bytes).collect();
+    let total = lengths.iter().try_fold(0_u64, |all, length| all.checked_add(*length));
+    let total = countable(total)?;
     let blocks = Blocks::packed(&lengths);
-    let total = lengths.iter().sum();
     let mut at = 0;
     let mut places = Vec::with_capacity(parts.len());
     for part in parts {
@@ -147,9 +154,9 @@ fn part(
         at += bytes;
     }
     let wanted = |wanted: bool| if wanted { places.clone() } else { Vec::new() };
-    let buffer = asked.place.hold(total);
+    let buffer = asked.place.hold(total)?;
     let (goes, comes) = (wanted(is_written), wanted(is_read));
-    let held = Held { buffer, goes, comes, is_message: false };
+    let held = Held::new(asked.place, buffer, comes, goes);
     held.fill(asked.place)?;
     let region = Region::new(Space::User(buffer.id), total);
     Ok(Part { region, blocks, held: Some(held) })

@@ -177,7 +177,9 @@ fn darray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
         .chain(grid.clone())
         .chain([asked.long(7)]);
     let contents = contents(mpi5::COMBINER_DARRAY, integers, [], [part]);
-    if grid.iter().product::<i64>() != size || !(0..size).contains(&rank) {
+    let processes =
+        grid.iter().try_fold(1_i64, |all, extent| all.checked_mul(*extent).filter(|_| *extent > 0));
+    if processes != Some(size) || !(0..size).contains(&rank) {
         let why = format!("a grid of other than {size} processes, or no rank {rank} in it");
         return Err(Fault::new(mpi5::ERR_ARG, why));
     }
@@ -211,10 +213,9 @@ impl Spread {
         let mut tree = child.clone();
         let mut below = child.extent();
         for at in order {
+            let all = below.checked_mul(self.sizes[at]).ok_or_else(too_large)?;
             tree = self.along(at, places[at], &tree, below)?;
-            below = below.checked_mul(self.sizes[at]).ok_or_else(|| {
-                Fault::new(mpi5::ERR_ARG, "the array has more bytes than an address can count")
-            })?;
+            below = all;
         }
         Datatype::resized(0, below, &tree).map_err(wrong_type)
     }
@@ -224,32 +225,48 @@ impl Spread {
         let (size, processes) = (self.sizes[at], self.grid[at]);
         let which = i32::try_from(self.distributions[at]).unwrap_or(mpi5::UNDEFINED);
         let is_default = self.arguments[at] == i64::from(mpi5::DISTRIBUTE_DFLT_DARG);
+        if size < 1 {
+            return Err(Fault::new(mpi5::ERR_ARG, format!("an array of {size} elements")));
+        }
         let block = match which {
             mpi5::DISTRIBUTE_NONE => size,
-            mpi5::DISTRIBUTE_BLOCK if is_default => (size + processes - 1) / processes,
+            mpi5::DISTRIBUTE_BLOCK if is_default => (size - 1) / processes + 1,
             mpi5::DISTRIBUTE_CYCLIC if is_default => 1,
             mpi5::DISTRIBUTE_BLOCK | mpi5::DISTRIBUTE_CYCLIC => self.arguments[at],
             other => {
                 return Err(Fault::new(mpi5::ERR_ARG, format!("{other} is no distribution")));
             }
         };
-        if block < 1 || which == mpi5::DISTRIBUTE_BLOCK && block * processes < size {
+        let of_all = block.checked_mul(processes).ok_or_else(too_large)?;
+        if block < 1 || which == mpi5::DISTRIBUTE_BLOCK && of_all < size {
             let why = format!("blocks of {block} for {size} elements and {processes} processes");
             return Err(Fault::new(mpi5::ERR_ARG, why));
         }
         let place = if which == mpi5::DISTRIBUTE_NONE { 0 } else { place };
-        let every = if which == mpi5::DISTRIBUTE_NONE { size } else { block * processes };
+        let every = if which == mpi5::DISTRIBUTE_NONE { size } else { of_all };
         let (mut lengths, mut starts) = (Vec::new(), Vec::new());
-        let mut first = place * block;
-        while first < size {
+        let mut next = Some(place * block);
+        while let Some(first) = next.filter(|first| *first < size) {
+            if lengths.len() == BLOCKS {
+                return Err(Fault::not_carried(format!(
+                    "the simulator does not carry a distributed array with more than {BLOCKS} blocks"
+                )));
+            }
             lengths.push(block.min(size - first));
             starts.push(first * below);
-            first += every;
+            next = first.checked_add(every);
         }
         // Elements of this dimension are `below` bytes apart, whatever their own extent is.
         let one = Datatype::resized(0, below, tree).map_err(wrong_type)?;
         Datatype::hindexed(&lengths, &starts, &one).map_err(wrong_type)
     }
+}
+
+/// Blocks of one process along one dimension of a distributed array, at most: their list is kept.
+const BLOCKS: usize = 1 << 24;
+
+fn too_large() -> Fault {
+    Fault::new(mpi5::ERR_ARG, "the array has more bytes than an address can count")
 }
 
 fn order(order: i32) -> Result<Order, Fault> {

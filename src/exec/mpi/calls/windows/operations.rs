@@ -139,13 +139,9 @@ fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     // The operand of the library is the element that is compared, and then the new one.
     let size = tree.size();
     let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
-    let buffer = asked.place.hold(2 * size);
-    let held = Held {
-        buffer,
-        goes: Vec::new(),
-        comes: vec![(0, compared), (size, new)],
-        is_message: false,
-    };
+    let buffer = asked.place.hold(2 * size)?;
+    let comes = vec![(0, compared), (size, new)];
+    let held = Held::new(asked.place, buffer, comes, Vec::new());
     held.fill(asked.place)?;
     let result = Some(element_at(&client.types, asked, 2, datatype)?);
     let blocks = blocks(client, to)?;
