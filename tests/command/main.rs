@@ -24,6 +24,7 @@ mod connections;
 mod diff;
 mod documented;
 mod exec;
+mod exec_calls;
 mod explain;
 mod failures;
 mod faults;

@@ -1,4 +1,5 @@
-/* What is easily overlooked: empty statuses, units of shared windows, classes with codes, null handles. */
+/* What is easily overlooked: empty statuses, units of shared windows, classes with codes, null handles, errors of
+ * statuses, data without elements and without a type. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -35,6 +36,19 @@ int main(int argc, char **argv) {
         int kept = MPI_Remove_error_class(class) != MPI_SUCCESS;
         int gone = MPI_Remove_error_code(code) == MPI_SUCCESS && MPI_Remove_error_class(class) == MPI_SUCCESS;
         printf("a class with a code stays: %d, without one it goes: %d\n", kept, gone);
+        MPI_Status both[2] = {{.MPI_ERROR = -77}, {.MPI_ERROR = -77}};
+        MPI_Request requests[2];
+        int one = 1, other;
+        MPI_Isend(&one, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[0]);
+        MPI_Irecv(&other, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &requests[1]);
+        MPI_Waitall(2, requests, both);
+        printf("errors of statuses: %d %d\n", both[0].MPI_ERROR, both[1].MPI_ERROR);
+        MPI_Isend(NULL, 0, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF, &requests[0]);
+        int taken = MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF, &status) == MPI_SUCCESS;
+        MPI_Get_count(&status, MPI_BYTE, &length);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        int refused = MPI_Send(&one, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF) == MPI_ERR_TYPE;
+        printf("no type, no elements: %d %d, one element: %d\n", taken, length, refused);
     }
     MPI_Finalize();
     return 0;
