@@ -248,6 +248,7 @@ fn filled(node: &Node, shape: &Shape) -> Value {
         | Shape::Integer { .. }
         | Shape::Ratio { .. }
         | Shape::Text(_)
+        | Shape::Verbatim(_)
         | Shape::Name
         | Shape::Path
         | Shape::Tolerance

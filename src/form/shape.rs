@@ -49,6 +49,8 @@ pub enum Shape {
     },
     /// A text for people, at most so many characters long.
     Text(usize),
+    /// A text that a program gets as it is, at most so many characters long: all but U+0000 are allowed.
+    Verbatim(usize),
     /// A name: letters, digits and `. _ / + -`, no path upwards.
     Name,
     /// A dotted path of a swept field.
@@ -211,7 +213,7 @@ impl Shape {
             }
             Self::Count { .. } | Self::Integer { .. } => "a whole number".to_owned(),
             Self::Ratio { .. } => "a plain number".to_owned(),
-            Self::Text(_) => "a text".to_owned(),
+            Self::Text(_) | Self::Verbatim(_) => "a text".to_owned(),
             Self::Name => "a name".to_owned(),
             Self::Path => "the path of a field such as \"workload.size\"".to_owned(),
             Self::Tolerance => "a tolerance such as \"10 %\" or \"x2\"".to_owned(),
@@ -251,6 +253,7 @@ impl Shape {
             | Self::Integer { .. }
             | Self::Ratio { .. }
             | Self::Text(_)
+            | Self::Verbatim(_)
             | Self::Name
             | Self::Path
             | Self::Tolerance

@@ -44,6 +44,9 @@ pub fn check(diagnostics: &mut Diagnostics, node: &Node, shape: &Shape, path: &s
         (Value::Text(text), Shape::Text(longest)) => {
             length_of_text(diagnostics, node.span, text, *longest, path);
         }
+        (Value::Text(text), Shape::Verbatim(longest)) => {
+            verbatim(diagnostics, node.span, text, *longest, path);
+        }
         (Value::Text(text), Shape::Name | Shape::Path) => {
             name(diagnostics, node.span, text, path);
         }
@@ -136,6 +139,7 @@ fn allowed_by(shape: &Shape) -> String {
             format!("a number from {} to {} is needed", billionths(*min), billionths(*max))
         }
         Shape::Text(_)
+        | Shape::Verbatim(_)
         | Shape::Name
         | Shape::Path
         | Shape::Tolerance
@@ -258,6 +262,7 @@ pub(super) fn takes_type(node: &Node, shape: &Shape) -> bool {
             shape,
             Shape::Quantity { .. }
                 | Shape::Text(_)
+                | Shape::Verbatim(_)
                 | Shape::Name
                 | Shape::Path
                 | Shape::Tolerance
@@ -405,6 +410,24 @@ fn length_of_text(
             path,
             found,
             "printed characters and line ends are allowed",
+        ));
+    }
+}
+
+/// A text that a program gets: the system ends it at U+0000.
+fn verbatim(diagnostics: &mut Diagnostics, span: Span, text: &str, longest: usize, path: &str) {
+    let length = text.chars().count();
+    if length > longest {
+        let found = format!("a text of {length} characters");
+        let allowed = format!("at most {longest} characters are allowed");
+        diagnostics.push(Diagnostic::error(&codes::TOO_LONG, span, path, found, allowed));
+    } else if text.contains('\0') {
+        diagnostics.push(Diagnostic::error(
+            &codes::CONTROL_CHARACTER,
+            span,
+            path,
+            "the text contains the control character U+0000",
+            "a program can be given all other characters",
         ));
     }
 }

@@ -46,6 +46,7 @@ fn define(within: &Shape, defined: &mut BTreeMap<&'static str, Value>) {
         | Shape::Integer { .. }
         | Shape::Ratio { .. }
         | Shape::Text(_)
+        | Shape::Verbatim(_)
         | Shape::Name
         | Shape::Path
         | Shape::Tolerance
@@ -109,6 +110,7 @@ pub(crate) fn shape(shape_of: &Shape) -> Value {
         Shape::Defined { name, .. } => json!({ "$ref": format!("#/$defs/{name}") }),
         Shape::Ratio { .. } => json!({ "type": "number", "minimum": 0 }),
         Shape::Text(longest) => json!({ "type": "string", "minLength": 1, "maxLength": longest }),
+        Shape::Verbatim(longest) => json!({ "type": "string", "maxLength": longest }),
         Shape::Name | Shape::Path => {
             json!({ "type": "string", "pattern": "^[A-Za-z0-9._/+\\[\\]-]+$" })
         }
