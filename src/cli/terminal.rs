@@ -8,7 +8,7 @@ use serde_json::json;
 use super::args::{Color, ErrorFormat};
 use experiment::store::StoreError;
 use form::codes::{self, Code};
-use form::diagnostic::Diagnostics;
+use form::diagnostic::{Diagnostics, escaped};
 use report::error::ReportError;
 
 /// Why a command did not succeed.
@@ -123,7 +123,7 @@ impl Terminal {
         if self.json {
             to_stderr(&diagnostics.json());
         } else {
-            to_stderr(&self.painted(&diagnostics.human()));
+            to_stderr(&self.painted(&escaped(&diagnostics.human())));
         }
     }
 
@@ -151,7 +151,7 @@ impl Terminal {
         if let Some(help) = help {
             let _ = writeln!(text, "help: {help}");
         }
-        to_stderr(&self.painted(&text));
+        to_stderr(&self.painted(&escaped(&text)));
     }
 
     /// Writes something good to know.
@@ -160,7 +160,7 @@ impl Terminal {
             let line = json!({ "severity": "note", "found": text });
             return to_stderr(&format!("{line}\n"));
         }
-        to_stderr(&self.painted(&format!("note: {text}\n")));
+        to_stderr(&self.painted(&escaped(&format!("note: {text}\n"))));
     }
 
     /// The words that begin a line, in colour.
@@ -194,6 +194,8 @@ pub(super) fn to_stderr(text: &str) {
 
 /// Writes data to standard output; a reader that has gone away is no failure.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
+    // Names and arguments of programs are part of it.
+    let text = escaped(text);
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(why) if why.kind() != ErrorKind::BrokenPipe => {

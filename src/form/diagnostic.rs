@@ -18,7 +18,7 @@ use super::codes::{self, Code, ExitClass};
 
 mod excerpt;
 
-pub use excerpt::quote;
+pub use excerpt::{escaped, quote};
 
 /// At most this many diagnostics are written out; the rest is counted.
 pub const SHOWN: usize = 20;

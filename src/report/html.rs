@@ -3,6 +3,8 @@
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
+
+use form::diagnostic::escaped;
 use serde::Serialize;
 
 use super::error::ReportError;
@@ -99,7 +101,8 @@ pub(super) fn fill(template: &'static str, values: &impl Serialize) -> Result<St
         environment.add_template(name, text).map_err(failed)?;
     }
     let template = environment.get_template(template).map_err(failed)?;
-    template.render(Value::from(Serde(values))).map_err(failed)
+    let page = template.render(Value::from(Serde(values))).map_err(failed)?;
+    Ok(escaped(&page).into_owned())
 }
 
 /// The values of the template.

@@ -355,6 +355,7 @@ fn head(svg: &mut String, from: (i32, i32), to: (i32, i32), colour: &str) {
 }
 
 fn escaped(text: &str) -> String {
+    let text = form::diagnostic::escaped(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

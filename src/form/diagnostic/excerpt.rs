@@ -1,5 +1,6 @@
 //! The source line under a diagnostic, cut and escaped so that any file can be shown.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::{Position, Span};
@@ -24,6 +25,24 @@ pub fn quote(text: &str) -> String {
         }
     }
     out
+}
+
+/// `text` with control characters escaped but ends of lines and tabulators: what is not ours cannot move the cursor.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let moves = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || turns(c);
+    if !text.contains(moves) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if moves(character) {
+            let _ = write!(out, "\\u{:04x}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// Characters that turn or hide text in a terminal.
