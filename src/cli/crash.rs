@@ -1,5 +1,7 @@
 //! Defects of this program: said in words, with the command that shows them again.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -8,8 +10,16 @@ use super::signals;
 use super::terminal::{Outcome, Problem};
 use form::codes;
 
-/// The file that tells of a defect.
-const REPORT: &str = "mpisim-defect.txt";
+/// The file that tells of a defect; where there is one, the next has a number.
+fn name_of_report(number: u32) -> String {
+    match number {
+        0 => "mpisim-defect.txt".to_owned(),
+        more => format!("mpisim-defect-{}.txt", more + 1),
+    }
+}
+
+/// Files of one folder that tell of defects, at most.
+const REPORTS: u32 = 100;
 
 /// Where the last panic was.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
@@ -58,7 +68,6 @@ pub(super) fn reported(problem: Problem) -> Problem {
 
 /// Details of a defect, as a file in `folder`; nothing if it cannot be written.
 fn write_report(problem: &Problem, folder: &Path) -> Option<PathBuf> {
-    let path = folder.join(REPORT);
     let (version, os, arch) =
         (env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
     let help = problem.help.as_deref().unwrap_or_default();
@@ -68,7 +77,15 @@ fn write_report(problem: &Problem, folder: &Path) -> Option<PathBuf> {
         problem.what,
         this_command()
     );
-    std::fs::write(&path, text).ok().map(|()| path)
+    (0..REPORTS).find_map(|number| {
+        let path = folder.join(name_of_report(number));
+        // Never what is there, a link among it.
+        match File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes())) {
+            Ok(()) => Some(Some(path)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+            Err(_) => Some(None),
+        }
+    })?
 }
 
 /// The command line of this process.
@@ -112,6 +129,13 @@ mod tests {
         let problem = internal("a queue went backwards", "mpisim run a.json");
         let path = write_report(&problem, &folder).expect("the folder is there");
         let text = std::fs::read_to_string(&path).unwrap();
+        // What is there stays, and a link is not followed.
+        let second = folder.join("mpisim-defect-2.txt");
+        std::os::unix::fs::symlink("elsewhere", &second).unwrap();
+        let third = write_report(&problem, &folder).expect("there is room for more");
+        assert_eq!(third, folder.join("mpisim-defect-3.txt"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert!(!folder.join("elsewhere").exists());
         std::fs::remove_dir_all(&folder).unwrap();
         for part in [
             env!("CARGO_PKG_VERSION"),
