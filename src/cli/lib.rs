@@ -57,6 +57,9 @@ use report::json;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
+    if let Some(exit) = ::exec::supervise::is_supervisor() {
+        return exit;
+    }
     let arguments = match usage::parse() {
         Ok(arguments) => arguments,
         Err(exit) => return ExitCode::from(exit),

@@ -85,6 +85,7 @@ impl Interrupt {
 
     /// Ends the process at once; whole points are in the journal.
     fn end(&self, code: i32) -> ! {
+        exec::supervisor::end_all();
         if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
             // What stays is a lock of a dead process, which the next run takes over.
             let _ = std::fs::remove_file(lock);

@@ -21,6 +21,7 @@ fn main() {
         "wire.rs",
         "client/lib.rs",
         "client/clock.rs",
+        "client/sleep.rs",
     ] {
         println!("cargo::rerun-if-changed={file}");
     }

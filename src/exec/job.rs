@@ -15,7 +15,9 @@ use super::mpi::{Back, Client, Fault, Then};
 use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
 use super::ranks::{Image, Rank, RankError, Request, ending};
+use super::supervisor::Supervisor;
 use super::watch::note_once;
+use super::wire::UNREACHABLE;
 use ::mpi::operator::Side;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
@@ -35,6 +37,8 @@ pub struct Job {
     open: AtomicU32,
     /// Whether what its ranks print goes to the user, and notes about them with it.
     is_heard: bool,
+    /// The parent of all processes; `None` where none was started.
+    supervisor: Option<Supervisor>,
     /// The core of the simulator and the processes, where they run by turns.
     _core: Option<OneCore>,
 }
@@ -64,6 +68,8 @@ pub struct Member {
     pub time: Option<u64>,
     /// Whether the process is about to read the time.
     pub reads_clock: bool,
+    /// Whether the process sleeps.
+    pub sleeps: bool,
     /// What the process computes between its calls.
     pub computing: Computing,
     /// Picoseconds of computation that begin now.
@@ -134,8 +140,9 @@ impl Job {
         let by_turns = !matches!(compute, Compute::Recorded(..));
         let core = by_turns.then(OneCore::take).flatten();
         let exposed = Exposed::new(size);
-        let start = |(rank, computing)| {
-            let process = Rank::start(rank, image).map_err(|error| error.to_string())?;
+        let start = |supervisor: &Supervisor, rank, computing| {
+            let process =
+                Rank::start(rank, image, supervisor).map_err(|error| error.to_string())?;
             let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
             Ok(Mutex::new(Member {
                 client,
@@ -144,6 +151,7 @@ impl Job {
                 outer: Vec::new(),
                 time: None,
                 reads_clock: false,
+                sleeps: false,
                 computing,
                 computes: None,
                 computed: None,
@@ -152,11 +160,18 @@ impl Job {
                 is_over: false,
             }))
         };
-        let computing = compute.of_ranks(size);
-        let members = computing.and_then(|all| (0..size).zip(all).map(start).collect());
-        let (members, failure) = match members {
-            Ok(members) => (members, None),
-            Err(what) => (Vec::new(), Some(Failure { rank: 0, what, status: None })),
+        let start_all = || {
+            let computing = compute.of_ranks(size)?;
+            let supervisor = Supervisor::start().map_err(|error| {
+                format!("the supervisor of the ranks cannot be started: {error}")
+            })?;
+            let one = |(rank, computing)| start(&supervisor, rank, computing);
+            let members = (0..size).zip(computing).map(one).collect::<Result<_, String>>()?;
+            Ok((members, supervisor))
+        };
+        let (members, supervisor, failure) = match start_all() {
+            Ok((members, supervisor)) => (members, Some(supervisor), None),
+            Err(what) => (Vec::new(), None, Some(Failure { rank: 0, what, status: None })),
         };
         let records = match compute {
             Compute::Measured(_, Some(file)) => {
@@ -168,7 +183,17 @@ impl Job {
         let open = AtomicU32::new(size);
         let (failure, reports) = (Mutex::new(failure), image.reports.clone());
         let is_heard = !matches!(image.output, Output::Nothing);
-        Arc::new(Self { size, members, failure, records, reports, open, is_heard, _core: core })
+        Arc::new(Self {
+            size,
+            members,
+            failure,
+            records,
+            reports,
+            open,
+            is_heard,
+            supervisor,
+            _core: core,
+        })
     }
 
     /// What was looked for in what the ranks have printed.
@@ -262,17 +287,23 @@ impl Job {
         self.noted().get_or_insert(failure);
     }
 
-    /// Notes that a rank's process cannot be asked or answered any more.
+    /// Notes that a rank's process cannot be asked or answered any more, or its memory not reached.
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
-        let last = member.place.process.last_call();
-        let status = member.place.process.wait_a_moment();
-        // The error names its rank.
-        let how = status.map_or_else(
-            || error.to_string(),
-            |status| format!("rank {rank}: its process has ended by {}", ending(status)),
-        );
-        let what = format!("{how}; its last call was {last}");
-        self.fail(Failure { rank, what, status: status.and_then(|status| status.code()) });
+        let process = &mut member.place.process;
+        let last = process.last_call();
+        // What the process has said itself explains more than how it has ended, and that more than what came of it.
+        let status = process.ended_by(error);
+        let said = process.last_words(error);
+        let (how, status) = match (said, status) {
+            (Some(said), _) => (said, None),
+            // The error names its rank.
+            (None, None) => (error.to_string(), None),
+            (None, Some(status)) => {
+                let how = format!("rank {rank}: its process has ended by {}", ending(status));
+                (how, status.code())
+            }
+        };
+        self.fail(Failure { rank, what: format!("{how}; its last call was {last}"), status });
     }
 
     /// Notes that a rank has called `MPI_Abort`.
@@ -291,18 +322,45 @@ impl Job {
         if is_final && status.is_none_or(|status| status.success()) {
             return;
         }
+        let process = &member.place.process;
+        let refused = member.client.refusal();
+        // A process that closes them and calls MPI at once has ended before that is seen.
+        let may_have_closed =
+            !is_final && status.and_then(|status| status.code()) == Some(UNREACHABLE);
+        if process.has_closed() || may_have_closed {
+            let or = if process.has_closed() {
+                String::new()
+            } else {
+                format!(", or has ended with exit status {UNREACHABLE} itself")
+            };
+            let what = format!(
+                "rank {rank}: its process has closed the descriptors of its MPI library{or}; its last call was {last}{refused}"
+            );
+            return self.fail(Failure { rank, what, status: None });
+        }
         let how = status.map_or_else(|| "no end: it has closed the channel".to_owned(), ending);
+        let has_exited = status.is_some_and(|status| status.code().is_some());
         let last = if is_final {
             String::new()
-        } else if !member.place.process.has_called() {
+        } else if process.has_called() {
+            format!(" before MPI_Finalize; its last call was {last}")
+        } else if has_exited {
             ", and has not called MPI: a program that uses another MPI library is to be compiled with `mpisim cc`"
                 .to_owned()
         } else {
-            format!(" before MPI_Finalize; its last call was {last}")
+            " before its first call of MPI".to_owned()
         };
-        let refused = member.client.refusal();
         let what = format!("rank {rank}: its process has ended by {how}{last}{refused}");
         self.fail(Failure { rank, what, status: status.and_then(|status| status.code()) });
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Before the ranks are gone, so that all that they have printed is there.
+        if let Some(supervisor) = &self.supervisor {
+            supervisor.end();
+        }
     }
 }
 
@@ -313,9 +371,7 @@ pub struct JobMemory(pub Arc<Job>);
 impl JobMemory {
     fn noted(&self, process: Process, result: Result<(), RankError>) {
         if let Err(error) = result {
-            let last = self.0.member(process.0).place.process.last_call();
-            let what = format!("{error}; its last call was {last}");
-            self.0.fail(Failure { rank: process.0, what, status: None });
+            self.0.lost(&mut self.0.member(process.0), process.0, &error);
         }
     }
 }

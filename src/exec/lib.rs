@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `abi/*.txt` | see the functions and constants of MPI 5.0, of which header and library are made |
 //! | [`wire`] | see what a process and the simulator say to each other |
-//! | [`ranks`] | see how a process is started, asked and answered |
+//! | [`supervise`] | see who starts the processes, and ends them |
+//! | [`ranks`] | see how a process is asked and answered |
 //! | [`mpi`] | see what a function's arguments mean |
 //! | [`program`] | see how a process becomes the program of a rank |
 
@@ -17,14 +18,19 @@ pub mod choose;
 pub mod compute;
 pub mod digest;
 pub mod exposed;
+mod files;
 pub mod host;
 pub mod job;
 pub mod mpi;
+mod orders;
 pub mod output;
 pub mod place;
 pub mod program;
 pub mod ranks;
 pub mod source;
+pub mod stat;
+pub mod supervise;
+pub mod supervisor;
 pub mod watch;
 pub mod wire;
 

@@ -1,17 +1,17 @@
 //! What the ranks of a job print to their standard output.
 //!
-//! A rank writes into a file without a name, and the simulator takes lines out of it at each of the rank's calls: so
-//! lines of different ranks come in the order of simulated time. The MPI library makes the output of C programs
+//! A rank writes into a pipe, and the simulator prints the whole lines among it at each of the rank's calls: so lines of
+//! different ranks come in the order of simulated time. It takes them out of the pipe as long as it waits for the rank,
+//! and so a rank that prints much waits until it is the rank's turn. The MPI library makes the output of C programs
 //! line-buffered. A scenario may look for numbers in the lines, which are metrics of its points.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use regex_lite::Regex;
 
 /// Where the ranks' output goes.
@@ -90,13 +90,18 @@ pub fn as_printed_f64(text: &str) -> Option<f64> {
 }
 
 impl Output {
-    /// The standard output of a rank's process, and what is taken out of it.
+    /// The standard output of a rank's process, where it has one, and the lines that come out of it.
     ///
     /// # Errors
     ///
     /// What the system says.
-    pub fn of_rank(&self, rank: u32, reports: &Reports) -> io::Result<(Stdio, Option<Lines>)> {
+    pub fn of_rank(
+        &self,
+        rank: u32,
+        reports: &Reports,
+    ) -> io::Result<(Option<PipeWriter>, Option<Lines>)> {
         let to = match self {
+            Self::Nothing if reports.0.is_empty() => return Ok((None, None)),
             Self::Nothing => To::Nothing,
             Self::Folder(folder) => {
                 fs::create_dir_all(folder)?;
@@ -107,15 +112,15 @@ impl Output {
                 if *to_error { To::Error(label) } else { To::Output(label) }
             }
         };
-        let to = match to {
-            To::Nothing if reports.0.is_empty() => return Ok((Stdio::null(), None)),
-            To::File(file) if reports.0.is_empty() => return Ok((file.into(), None)),
-            to @ (To::Nothing | To::File(_) | To::Error(_) | To::Output(_)) => to,
-        };
-        let file = File::from(memfd_create("mpisim-output", MFdFlags::MFD_CLOEXEC)?);
-        let its = file.try_clone()?;
-        let lines = Lines { file, taken: 0, rest: Vec::new(), to, reports: reports.clone() };
-        Ok((its.into(), Some(lines)))
+        let (from, its) = io::pipe()?;
+        let flags = OFlag::from_bits_retain(fcntl(&from, FcntlArg::F_GETFL)?);
+        // The other end waits where the pipe is full: it has a description of its own.
+        fcntl(&from, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+        let capacity = usize::try_from(fcntl(&from, FcntlArg::F_GETPIPE_SZ)?).unwrap_or(0);
+        let from = Some(from);
+        let lines =
+            Lines { from, capacity, rest: Vec::new(), whole: 0, to, reports: reports.clone() };
+        Ok((Some(its), Some(lines)))
     }
 }
 
@@ -133,51 +138,101 @@ enum To {
 /// The output of one rank.
 #[derive(Debug)]
 pub struct Lines {
-    file: File,
-    /// Bytes that were taken out of the file.
-    taken: u64,
-    /// The beginning of a line.
+    /// `None` once nothing has the other end any more.
+    from: Option<PipeReader>,
+    /// Bytes that the pipe holds at most.
+    capacity: usize,
+    /// What was taken out of the pipe and not printed: whole lines, and the beginning of one.
     rest: Vec<u8>,
+    /// Bytes of the whole lines.
+    whole: usize,
     to: To,
     reports: Reports,
 }
 
+/// Bytes that are held until the rank's next call; where there are more, whole lines are printed before it.
+const HELD: usize = 1 << 16;
+/// A line of more bytes is printed in pieces of so many, each a line of its own.
+const LONGEST: usize = 1 << 24;
+
 impl Lines {
-    /// Prints the lines that have come since the last time.
+    /// The end of the pipe, as long as something can come.
+    pub fn pipe(&self) -> Option<&PipeReader> {
+        self.from.as_ref()
+    }
+
+    /// Takes what the rank has written so far, so that the pipe has room again.
     ///
     /// # Errors
     ///
-    /// When they cannot be read or written.
-    pub fn print(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 4096];
-        loop {
-            let got = self.file.read_at(&mut buffer, self.taken)?;
-            if got == 0 {
-                return Ok(());
+    /// When it cannot be read, or lines cannot be written.
+    pub fn take(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 14];
+        let mut taken = 0;
+        // What was written before this call is no more than what the pipe holds: a process may go on writing for ever.
+        while taken < self.capacity
+            && let Some(from) = &mut self.from
+        {
+            match from.read(&mut buffer) {
+                Ok(0) => self.from = None,
+                Ok(got) => {
+                    taken += got;
+                    self.add(&buffer[..got])?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
-            self.taken += got as u64;
-            self.rest.extend_from_slice(&buffer[..got]);
-            let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { continue };
-            let lines: Vec<u8> = self.rest.drain(..=end).collect();
-            self.write(&lines)?;
         }
+        if self.rest.len() > HELD { self.print() } else { Ok(()) }
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            self.whole = self.rest.len() + end + 1;
+        }
+        self.rest.extend_from_slice(bytes);
+        while self.rest.len() - self.whole > LONGEST {
+            self.print()?;
+            let after = self.rest.split_off(LONGEST);
+            let piece = std::mem::replace(&mut self.rest, after);
+            self.write_unended(piece)?;
+        }
+        Ok(())
+    }
+
+    /// Prints the lines that were taken.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written.
+    pub fn print(&mut self) -> io::Result<()> {
+        if self.whole == 0 {
+            return Ok(());
+        }
+        let after = self.rest.split_off(std::mem::take(&mut self.whole));
+        let lines = std::mem::replace(&mut self.rest, after);
+        self.write(&lines)
     }
 
     /// Prints what is left, a line without end among it.
     ///
     /// # Errors
     ///
-    /// As [`Self::print`].
+    /// As [`Self::take`].
     pub fn end(&mut self) -> io::Result<()> {
+        self.take()?;
         self.print()?;
-        if self.rest.is_empty() {
-            return Ok(());
-        }
+        let rest = std::mem::take(&mut self.rest);
+        if rest.is_empty() { Ok(()) } else { self.write_unended(rest) }
+    }
+
+    /// Prints the beginning of a line; in a file it goes on.
+    fn write_unended(&mut self, mut line: Vec<u8>) -> io::Result<()> {
         if !matches!(self.to, To::File(_)) {
-            self.rest.push(b'\n');
+            line.push(b'\n');
         }
-        let lines = std::mem::take(&mut self.rest);
-        self.write(&lines)
+        self.write(&line)
     }
 
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -201,9 +256,16 @@ impl Lines {
     }
 }
 
-fn labelled(label: &str, lines: &[u8]) -> Vec<u8> {
-    let lines = lines.split_inclusive(|byte| *byte == b'\n');
-    lines.flat_map(|line| [label.as_bytes(), line].concat()).collect()
+fn labelled<'a>(label: &str, lines: &'a [u8]) -> Cow<'a, [u8]> {
+    if label.is_empty() {
+        return Cow::Borrowed(lines);
+    }
+    let mut labelled = Vec::with_capacity(2 * lines.len());
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        labelled.extend_from_slice(label.as_bytes());
+        labelled.extend_from_slice(line);
+    }
+    Cow::Owned(labelled)
 }
 
 #[cfg(test)]
@@ -219,6 +281,6 @@ mod tests {
         assert_eq!(reports.numbers().collect::<Vec<_>>(), [Some("2.5e-1".to_owned()), None]);
         assert_eq!(as_printed_f64("2.5e-1"), Some(0.25));
         assert_eq!(reports.missing(), Some("size ([0-9]+)"));
-        assert_eq!(labelled("[1] ", b"a\nb"), b"[1] a\n[1] b");
+        assert_eq!(*labelled("[1] ", b"a\nb"), *b"[1] a\n[1] b");
     }
 }

@@ -29,6 +29,9 @@ const END: u32 = 1;
 /// reads the time stamp counter in user space. So a loop that waits for a time ends.
 const CLOCK: u64 = 25_000;
 
+/// Picoseconds of a nanosecond.
+const PS: u64 = 1000;
+
 impl RealProgram {
     /// The programs of a job.
     pub fn of(job: &Arc<Job>) -> Vec<Self> {
@@ -69,7 +72,10 @@ impl RealProgram {
     }
 
     fn advanced(&self, member: &mut Member, reply: Option<Reply>) -> Result<Next<Call>, Fault> {
-        let mut next = if let Some(time) = member.time.take() {
+        let mut next = if std::mem::take(&mut member.sleeps) {
+            member.place.process.answer(0)?;
+            None
+        } else if let Some(time) = member.time.take() {
             returns(member, seconds(time).to_bits())?
         } else if let Some(reply) = reply
             && let Member { client, place, inside: Some(inside), .. } = member
@@ -114,6 +120,11 @@ impl RealProgram {
     fn called(&self, member: &mut Member, request: Request) -> Result<Option<Next<Call>>, Fault> {
         if request.function == wire::RESULT {
             return self.called_back(member, request);
+        }
+        if request.function == wire::SLEEPS {
+            member.place.process.shows()?;
+            member.sleeps = true;
+            return Ok(Some(Next::Compute(request.word(0).saturating_mul(PS))));
         }
         let Some(function) = Function::ALL.get(request.function as usize).copied() else {
             return Err(member.place.process.nonsense().into());

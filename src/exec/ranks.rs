@@ -1,27 +1,26 @@
 //! The processes of a job: one for each rank, children of the simulator.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::ExitStatus;
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, poll};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::Signal;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
 use super::functions::Function;
-use super::host::with_equal_addresses;
 use super::output::{Lines, Output, Reports};
 use super::source::Code;
-use super::watch::{Watch, note};
+use super::stat::Stat;
+use super::supervisor::Supervisor;
+use super::watch::{PATIENCE, Watch, note, now};
 use super::wire;
 
 /// What to start.
@@ -37,6 +36,28 @@ pub struct Image {
     pub output: Output,
     /// Numbers in it that are metrics.
     pub reports: Reports,
+}
+
+/// The variable that names the folders in which a process looks for libraries.
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
+/// What makes programs in Python do the same in each run, and print what they have printed: the user's come after it.
+const DEFAULTS: [(&str, &str); 2] = [("PYTHONHASHSEED", "0"), ("PYTHONUNBUFFERED", "1")];
+
+impl Image {
+    /// All variables beside those of the simulator: the last one of a name counts.
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let given = self.environment.iter().rev().find(|(name, _)| name == LIBRARIES);
+        let others = given.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(LIBRARIES));
+        let mut path = self.library.as_os_str().to_owned();
+        // An empty path would be the working folder.
+        if let Some(others) = others.filter(|others| !others.is_empty()) {
+            path.push(":");
+            path.push(others);
+        }
+        let defaults = DEFAULTS.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let given = self.environment.iter().cloned();
+        defaults.into_iter().chain(given).chain([(LIBRARIES.into(), path)]).collect()
+    }
 }
 
 /// Why a rank's process is of no use any more, or never was.
@@ -122,12 +143,56 @@ pub enum RankError {
         /// How many bytes.
         bytes: u64,
     },
+    /// It says that it is a process that is not its own.
+    #[error(
+        "rank {rank} says that it is process {process}, which is neither the process that was started nor one that this has \
+         started: the simulator does not touch its memory"
+    )]
+    Foreign {
+        /// Which rank.
+        rank: u32,
+        /// The number of the process.
+        process: u32,
+    },
+    /// A second thread calls while one is inside.
+    #[error(
+        "rank {rank}: two of its threads are inside MPI at once, and MPI_THREAD_SERIALIZED is the most that \
+         MPI_Init_thread provides"
+    )]
+    Threads {
+        /// Which rank.
+        rank: u32,
+    },
+    /// The system opens no more files.
+    #[error("the simulator cannot open the files of rank {rank}: {}", super::files::lack())]
+    Files {
+        /// Which rank.
+        rank: u32,
+    },
     /// What came is no request of this library's.
     #[error("rank {rank} writes what is no request into the channel of its MPI library")]
     Nonsense {
         /// Which rank.
         rank: u32,
     },
+}
+
+impl RankError {
+    /// What an error of the system's is about a rank, unless it is that no file can be opened.
+    fn of(rank: u32, error: io::Error, other: impl FnOnce(io::Error) -> Self) -> Self {
+        if super::files::is_lack(&error) { Self::Files { rank } } else { other(error) }
+    }
+
+    /// Whether it is what a process says before it ends.
+    const fn is_last_word(&self) -> bool {
+        matches!(self, Self::Threads { .. })
+    }
+
+    /// Whether it may come of the end of the process: an address at which a living process has nothing does not.
+    fn may_be_an_end(&self) -> bool {
+        let nothing_there = [Errno::EFAULT, Errno::EIO].map(|error| Some(error as i32));
+        !matches!(self, Self::Memory { error, .. } if nothing_there.contains(&error.raw_os_error()))
+    }
 }
 
 /// What a process asks.
@@ -179,8 +244,11 @@ impl Request {
 #[derive(Debug)]
 pub struct Rank {
     number: u32,
-    child: Child,
-    /// The process that calls MPI: the child, or one that the child has started, where that is a script or a debugger.
+    supervisor: Supervisor,
+    /// The process that was started.
+    started: u32,
+    /// The process that calls MPI: the one that was started, or one that it has started, where that is a script or a
+    /// debugger.
     process: u32,
     from: PipeReader,
     to: PipeWriter,
@@ -195,13 +263,9 @@ pub struct Rank {
     lines: Option<Lines>,
     /// Frames that were not sent yet.
     answer: Vec<u8>,
+    /// Whether it has closed the channel without ending.
+    has_closed: bool,
 }
-
-/// Milliseconds between looks at what a process prints while it computes.
-const PATIENCE: u16 = 200;
-
-/// Held while the ends of a process's pipes can be inherited.
-static STARTING: Mutex<()> = Mutex::new(());
 
 impl Rank {
     /// Starts rank `rank`: it runs until its first call.
@@ -209,36 +273,39 @@ impl Rank {
     /// # Errors
     ///
     /// When the system does not start it.
-    pub fn start(rank: u32, image: &Image) -> Result<Self, RankError> {
+    pub fn start(rank: u32, image: &Image, supervisor: &Supervisor) -> Result<Self, RankError> {
         let program = image.command.first().cloned().unwrap_or_default();
-        let failed =
-            |error| RankError::Start { program: program.to_string_lossy().into_owned(), error };
-        // Points run side by side: a process that another thread starts meanwhile must not inherit these ends, or
-        // the end of this one would go unseen.
-        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error| {
+            let program = program.to_string_lossy().into_owned();
+            RankError::of(rank, error, |error| RankError::Start { program, error })
+        };
         let (from, its_to) = io::pipe().map_err(failed)?;
         let (its_from, to) = io::pipe().map_err(failed)?;
-        let inherit = |end: &dyn AsFd| fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()));
-        inherit(&its_from).and_then(|_| inherit(&its_to)).map_err(|error| failed(error.into()))?;
-        let (stdout, lines) = image
-            .output
-            .of_rank(rank, &image.reports)
-            .map_err(|error| RankError::Output { rank, error })?;
-        let mut command = Command::new(&program);
-        command
-            .args(image.command.iter().skip(1))
-            .envs(image.environment.iter().map(|(name, value)| (name, value)))
-            .env(wire::CHANNEL, channel(&its_from, &its_to).map_err(failed)?)
-            .env("LD_LIBRARY_PATH", library_path(&image.library))
-            .env("PYTHONHASHSEED", "0")
-            .env("PYTHONUNBUFFERED", "1")
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .process_group(0);
-        let child = with_equal_addresses(|| command.spawn()).map_err(failed)?;
+        let (output, lines) = image.output.of_rank(rank, &image.reports).map_err(|error| {
+            RankError::of(rank, error, |error| RankError::Output { rank, error })
+        })?;
+        let environment = image.variables();
+        let started = supervisor
+            .starts(&image.command, environment, (&its_from, &its_to), output.as_ref())
+            .map_err(failed)?;
         let (memory, code, last, answer) = (None, Code::default(), None, Vec::new());
-        let (number, process, facts) = (rank, child.id(), 0);
-        Ok(Self { number, child, process, from, to, memory, facts, code, last, lines, answer })
+        let (number, process, supervisor) = (rank, started, supervisor.clone());
+        let (facts, has_closed) = (0, false);
+        Ok(Self {
+            number,
+            supervisor,
+            started,
+            process,
+            from,
+            to,
+            memory,
+            facts,
+            code,
+            last,
+            lines,
+            answer,
+            has_closed,
+        })
     }
 
     /// The next request; `None` when the process has closed its end.
@@ -247,18 +314,25 @@ impl Rank {
     ///
     /// When the pipe breaks, or what comes is no request.
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
-        let mut bytes = [0_u8; wire::REQUEST_MOST];
+        let mut bytes = [0_u8; wire::REQUEST_MOST + 2 * wire::REQUEST_HEAD];
         let mut watch = None;
         // What a rank prints before it computes for long is seen meanwhile; nothing else is printed until its next call.
         while self.is_busy(PATIENCE)? {
+            let now = now();
+            let watch = watch.get_or_insert_with(|| {
+                Watch::begin(self.process, now - now.min(u64::from(PATIENCE)))
+            });
+            if !watch.is_due(now) {
+                continue;
+            }
+            let waits = watch.waits(now);
             self.print(Lines::print)?;
             // A process that it has forked may have its end of the channel for longer than itself.
-            if matches!(self.child.try_wait(), Ok(Some(_))) && self.is_busy(0)? {
+            if self.ended().is_some() && self.is_busy(0)? {
                 self.print(Lines::end)?;
                 return Ok(None);
             }
-            let watch = watch.get_or_insert_with(|| Watch::begin(self.process));
-            if let Some(since) = watch.waits(PATIENCE) {
+            if let Some(since) = waits {
                 let (rank, last) = (self.number, self.last_call());
                 note(&format!(
                     "rank {rank} has not called MPI for {since}; its last call was {last}"
@@ -267,31 +341,68 @@ impl Rank {
         }
         let got = self.from.read(&mut bytes).map_err(|error| self.broken(error))?;
         if got == 0 {
+            // A process that ends closes its descriptors, too.
+            let stat = Stat::of(self.started).filter(|_| self.ended().is_none());
+            self.has_closed = stat.is_some_and(|stat| !stat.is_over);
             self.print(Lines::end)?;
             return Ok(None);
         }
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
         let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-        let count = half(4) as usize;
-        if count > wire::WORDS || got != wire::REQUEST_HEAD + 8 * count {
-            return Err(RankError::Nonsense { rank: self.number });
+        let (function, count) = (half(0), half(4) as usize);
+        let length = wire::REQUEST_HEAD + 8 * count.min(wire::WORDS + 1);
+        // Behind the request of one thread another one may have said that it calls, too.
+        let is_by_two = got > length && half(length) == wire::THREADS;
+        if function == wire::THREADS || is_by_two {
+            return Err(self.by_two_threads());
+        }
+        if count > wire::WORDS || got != length {
+            return Err(self.nonsense());
         }
         let words = std::array::from_fn(|at| word(wire::REQUEST_HEAD + 8 * at));
-        let request = Request { function: half(0), cpu: word(8), caller: word(16), words, count };
-        if let Some(function) = Function::ALL.get(request.function as usize) {
+        let request = Request { function, cpu: word(8), caller: word(16), words, count };
+        if let Some(function) = Function::ALL.get(function as usize) {
             self.last = Some((*function, request.caller));
         }
         Ok(Some(request))
     }
 
-    /// Whether there is no request within so many milliseconds.
-    fn is_busy(&self, milliseconds: u16) -> Result<bool, RankError> {
-        let mut ready = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut ready, milliseconds) {
-            Ok(ready) => Ok(ready == 0),
-            Err(Errno::EINTR) => Ok(true),
-            Err(error) => Err(self.broken(error.into())),
+    const fn by_two_threads(&self) -> RankError {
+        RankError::Threads { rank: self.number }
+    }
+
+    /// What the process has said before it ended, where that explains an error.
+    pub fn last_words(&mut self, error: &RankError) -> Option<String> {
+        if error.is_last_word() {
+            return Some(error.to_string());
         }
+        let has_said = !self.is_busy(0).ok()?;
+        let said = if has_said { self.request().err() } else { None };
+        said.filter(RankError::is_last_word).map(|said| said.to_string())
+    }
+
+    /// Whether the process has closed the channel and gone on.
+    pub const fn has_closed(&self) -> bool {
+        self.has_closed
+    }
+
+    /// Whether there is no request within so many milliseconds, or output before it. What the process has printed is
+    /// taken, and before a request all that it has printed before.
+    fn is_busy(&mut self, milliseconds: u16) -> Result<bool, RankError> {
+        // The request first: what was printed before it is seen after it. A rank without output has its request twice.
+        let request = self.from.as_fd();
+        let output = self.lines.as_ref().and_then(Lines::pipe).map_or(request, AsFd::as_fd);
+        let mut ends = [request, output].map(|end| PollFd::new(end, PollFlags::POLLIN));
+        match poll(&mut ends, milliseconds) {
+            Ok(0) | Err(Errno::EINTR) => return Ok(true),
+            Ok(_) => {}
+            Err(error) => return Err(self.broken(error.into())),
+        }
+        let [has_request, prints] = ends.map(|end| end.any() == Some(true));
+        if prints {
+            self.print(Lines::take)?;
+        }
+        Ok(!has_request)
     }
 
     /// Passes on what the process has printed before the call that it is in.
@@ -389,18 +500,31 @@ impl Rank {
     ///
     /// # Errors
     ///
-    /// When it does not speak this form of the wire, or its memory cannot be reached.
+    /// When it does not speak this form of the wire, is no process of this rank, or its memory cannot be reached.
     pub fn greets(&mut self, request: &Request) -> Result<(), RankError> {
         let mut version = [0; 8];
         if request.word(0) != wire::VERSION {
             return Err(self.nonsense());
         }
-        self.process = u32::try_from(request.word(1)).map_err(|_| self.nonsense())?;
+        let process = u32::try_from(request.word(1)).map_err(|_| self.nonsense())?;
+        if !self.supervisor.is_of(process, self.started) {
+            return Err(RankError::Foreign { rank: self.number, process });
+        }
+        self.process = process;
         self.memory = None;
         self.facts = request.word(2);
-        let facts = self.facts;
-        let read = self.memory().and_then(|memory| memory.read_exact_at(&mut version, facts));
-        read.map_err(|error| RankError::Rights { rank: self.number, error })?;
+        let (rank, address) = (self.number, request.word(2));
+        let read = self.memory().and_then(|memory| memory.read_exact_at(&mut version, address));
+        read.map_err(|error| {
+            let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+            RankError::of(rank, error, |error| {
+                if is_forbidden {
+                    RankError::Rights { rank, error }
+                } else {
+                    RankError::Memory { rank, address, error }
+                }
+            })
+        })?;
         self.code = Code::of(self.process);
         if u64::from_ne_bytes(version) == wire::VERSION { Ok(()) } else { Err(self.nonsense()) }
     }
@@ -591,38 +715,36 @@ impl Rank {
         Pid::from_raw(self.process.cast_signed())
     }
 
+    /// How the process ended, where an error may come of its end.
+    pub fn ended_by(&mut self, error: &RankError) -> Option<ExitStatus> {
+        let is_over = Stat::of(self.process).is_none_or(|stat| stat.is_over);
+        if is_over || error.may_be_an_end() { self.wait_a_moment() } else { None }
+    }
+
     /// How the process ended, where it does within a second: it has closed the channel, and ends.
     pub fn wait_a_moment(&mut self) -> Option<ExitStatus> {
         for _ in 0..100 {
-            if let Ok(Some(status)) = self.child.try_wait() {
+            if let Some(status) = self.ended() {
                 return Some(status);
             }
+            // It may print more than its pipe holds before it ends; an error is found when the rank is printed next.
+            let _ = self.print(Lines::take);
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         None
     }
 
-    /// Ends the process, and those that it has started.
-    fn kill(&mut self) {
-        // They are a group of their own. All may have ended by themselves: then there is nothing to kill.
-        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
-        let _ = self.child.wait();
+    /// How the process has ended that was started, if it has.
+    fn ended(&self) -> Option<ExitStatus> {
+        self.supervisor.ended(self.started)
     }
 }
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        self.kill();
         // What a process has printed before it was ended; an error has no one left to act on it.
         let _ = self.print(Lines::end);
     }
-}
-
-/// The ends of a process's pipes, as the environment names them.
-fn channel(from: &PipeReader, to: &PipeWriter) -> io::Result<String> {
-    let (from, to) = (from.as_raw_fd(), to.as_raw_fd());
-    let pipe = |end| fs::read_link(format!("/proc/self/fd/{end}"));
-    Ok(format!("{from},{to},{},{}", pipe(from)?.display(), pipe(to)?.display()))
 }
 
 /// Pieces that one system call takes (`IOV_MAX`).
@@ -663,15 +785,6 @@ pub fn ending(status: ExitStatus) -> String {
         },
         (None, None) => "an end that the system does not explain".to_owned(),
     }
-}
-
-fn library_path(library: &std::path::Path) -> OsString {
-    let mut path = library.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH") {
-        path.push(":");
-        path.push(others);
-    }
-    path
 }
 
 #[cfg(test)]

@@ -1,16 +1,23 @@
 //! A rank that does not call MPI for long is named: it may compute, or wait for what never comes.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
+
+use form::diagnostic::escaped;
+use nix::sys::time::TimeValLike as _;
+use nix::time::ClockId;
+
+use super::stat::Stat;
 
 /// A process that is waited for.
 #[derive(Debug)]
 pub struct Watch {
     process: u32,
-    /// Milliseconds that the wait has lasted.
-    waited: u64,
+    /// When the wait began, in milliseconds of this computer.
+    began: u64,
+    /// When it was looked at last.
+    looked: u64,
     /// Ticks of CPU time that the process had used when the wait began.
     used: Option<u64>,
     /// How long the wait lasts when it is spoken of next.
@@ -19,20 +26,30 @@ pub struct Watch {
 
 /// Milliseconds after which a wait is spoken of; then after twice as many, and so on.
 const LONG: u64 = 10_000;
+/// Milliseconds between two looks at what is waited for.
+pub const PATIENCE: u16 = 200;
 /// Ticks of CPU time in a second (`sysconf(_SC_CLK_TCK)` of Linux on every processor that Rust has).
 const TICKS: u64 = 100;
 
 impl Watch {
     /// The wait begins.
-    pub fn begin(process: u32) -> Self {
-        Self { process, waited: 0, used: used(process), next: LONG }
+    pub fn begin(process: u32, now: u64) -> Self {
+        Self { process, began: now, looked: now, used: used(process), next: LONG }
     }
 
-    /// The process was waited for once more, as many milliseconds: how long the wait lasts by now and what the process
-    /// has done, in words, where it is time to say so.
-    pub fn waits(&mut self, milliseconds: u16) -> Option<String> {
-        self.waited += u64::from(milliseconds);
-        if self.waited < self.next {
+    /// Whether the process is to be looked at again.
+    pub fn is_due(&mut self, now: u64) -> bool {
+        let is_due = now >= self.looked + u64::from(PATIENCE);
+        if is_due {
+            self.looked = now;
+        }
+        is_due
+    }
+
+    /// How long the wait lasts by now and what the process has done, in words, where it is time to say so.
+    pub fn waits(&mut self, now: u64) -> Option<String> {
+        let waited = now - self.began;
+        if waited < self.next {
             return None;
         }
         self.next *= 2;
@@ -40,24 +57,26 @@ impl Watch {
         let computed = computed.map_or_else(String::new, |computed| {
             format!(", in which its process has used {computed} s of CPU time")
         });
-        Some(format!("{} s{computed}", self.waited / 1000))
+        Some(format!("{} s{computed}", waited / 1000))
     }
 }
 
-/// Ticks of CPU time that a process has used: `utime` and `stime`, the fields 14 and 15 of `/proc/PID/stat`.
+/// Milliseconds of this computer's clock: for waits, no result depends on them.
+pub fn now() -> u64 {
+    // A clock that is not there stands still: then no wait is spoken of.
+    let now = ClockId::CLOCK_MONOTONIC.now().map_or(0, |now| now.num_milliseconds());
+    now.cast_unsigned()
+}
+
+/// Ticks of CPU time that a process has used.
 fn used(process: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the program's name, which may hold anything but ends with the last parenthesis.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    Some(ticks()? + ticks()?)
+    Stat::of(process).map(|stat| stat.ticks)
 }
 
 /// Prints a note to standard error, where the notes of the command go.
 pub fn note(text: &str) {
     // Where there is no standard error, the note is for no one.
-    let _ = writeln!(io::stderr().lock(), "note: {text}");
+    let _ = writeln!(io::stderr().lock(), "note: {}", escaped(text));
 }
 
 /// Prints a note that was not printed before: a command may run a program several times.
@@ -78,9 +97,11 @@ mod tests {
 
     #[test]
     fn a_wait_is_spoken_of_after_a_while_and_then_less_often() {
-        let mut watch = Watch::begin(std::process::id());
+        let mut watch = Watch::begin(std::process::id(), 1000);
         assert!(watch.used.is_some());
-        let said: Vec<_> = (1..=200).filter_map(|time| Some((time, watch.waits(200)?))).collect();
+        assert_eq!([1199, 1200, 1201].map(|now| watch.is_due(now)), [false, true, false]);
+        let said = (1..=200).filter_map(|time| Some((time, watch.waits(1000 + 200 * time)?)));
+        let said: Vec<_> = said.collect();
         let times: Vec<_> = said.iter().map(|(time, _)| *time).collect();
         assert_eq!(times, [50, 100, 200]);
         let [(_, first), .., (_, last)] = said.as_slice() else { panic!("{said:?}") };

@@ -28,8 +28,13 @@ pub const FRAME_HEAD: usize = 24;
 pub const HELLO: u32 = u32::MAX;
 /// In place of a function: what a callback has returned, or the address of what was allocated.
 pub const RESULT: u32 = u32::MAX - 1;
-/// In place of a function: the process leaves without `MPI_Finalize`, its exit handlers run.
-pub const LEAVES: u32 = u32::MAX - 2;
+/// In place of a function: a thread of the process calls while another one is inside; nothing is answered.
+pub const THREADS: u32 = u32::MAX - 2;
+/// In place of a function: the process sleeps for so many nanoseconds; they are over when the answer comes.
+pub const SLEEPS: u32 = u32::MAX - 3;
+
+/// The exit status of a process whose MPI library does not reach the simulator.
+pub const UNREACHABLE: i32 = 70;
 
 /// The function returns `value`.
 pub const RETURN: u32 = 0;

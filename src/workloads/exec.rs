@@ -18,6 +18,7 @@ use ::exec::job::Job;
 use ::exec::output::{Output, Reports, as_printed_f64};
 use ::exec::program::RealProgram;
 use ::exec::ranks::Image;
+use ::exec::wire::CHANNEL;
 use form::diagnostic::quote;
 use form::fields::{POSITIVE, RATIO};
 use form::json::Node;
@@ -38,7 +39,8 @@ form::object! {
         /// Ranks of `MPI_COMM_WORLD`.
         processes: u32 = required(&POSITIVE, "4"),
         processes_per_node: u32 = PER_NODE,
-        /// Variables of its environment beside those of the simulator, as `NAME=value`.
+        /// Variables of its environment beside those of the simulator, as `NAME=value`; the MPI library's folder stands
+        /// before those of `LD_LIBRARY_PATH`.
         environment: Vec<String> = default(&ENVIRONMENT, "[]"),
         /// What the program's clocks tell: `clock_gettime`, `gettimeofday`, `time`.
         clock: Clock = default(&Clock::SHAPE, "host"),
@@ -111,9 +113,12 @@ form::words! {
     }
 }
 
-static COMMAND: Shape = Shape::List { of: &Shape::Text(4_000), min: 1, max: 1_000 };
+/// A word as long as Linux takes it (`MAX_ARG_STRLEN`), in bytes with its end.
+static WORD: Shape = Shape::Verbatim((1 << 17) - 1);
 
-static ENVIRONMENT: Shape = Shape::List { of: &Shape::Text(4_000), min: 0, max: 1_000 };
+static COMMAND: Shape = Shape::List { of: &WORD, min: 1, max: 1_000_000 };
+
+static ENVIRONMENT: Shape = Shape::List { of: &WORD, min: 0, max: 1_000_000 };
 
 /// A real program.
 pub static KIND: Kind = Kind {
@@ -132,6 +137,12 @@ pub static KIND: Kind = Kind {
             reading.refuse(workload_field!(ExecForm, environment), found, "NAME=value");
             return None;
         }
+        let is_own = |one: &String| one.split_once('=').is_some_and(|(name, _)| name == CHANNEL);
+        if form.environment.iter().any(is_own) {
+            let found = format!("`{CHANNEL}` is set by the simulator");
+            reading.refuse(workload_field!(ExecForm, environment), found, "other variables");
+            return None;
+        }
         let compute = compute(&form, reading)?;
         let reports = reports(&form, reading)?;
         Some(Arc::new(Exec { form, compute, reports, choices: reading.choices.clone() }))
@@ -142,8 +153,6 @@ pub static KIND: Kind = Kind {
 pub static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
 /// The variable that names libraries which a process loads first.
 const PRELOAD: &str = "LD_PRELOAD";
-/// The variable that says to that library that the process is a rank.
-const CLOCK: &str = "MPISIM_CLOCK";
 /// The library in that folder in which the clocks of programs tell simulated time.
 pub const CLOCK_FILE: &str = "libmpisim_clock.so";
 /// Where the output of ranks goes whose processes start from now on.
@@ -166,7 +175,6 @@ impl ExecForm {
                 libraries.push(others);
             }
             all.push((PRELOAD.into(), libraries));
-            all.push((CLOCK.into(), "1".into()));
         }
         all
     }

@@ -1,12 +1,16 @@
 //! The clocks of the C library, where they tell simulated time: a library that is loaded before it.
 //!
 //! A rank's main thread reads `MPI_Wtime`, which takes its time and so ends loops that wait for a moment. Its other
-//! threads get what it has read last, since one thread at a time calls MPI. What is no rank has the system's clocks.
+//! threads get what it has read last, since one thread at a time calls MPI. What is no rank has the system's clocks. A rank
+//! that sleeps goes on at once, later in simulated time.
 
 #![allow(unsafe_code, reason = "the interface of the C library is one of C pointers")]
 
-use std::ffi::{c_char, c_int, c_long, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+
+#[path = "sleep.rs"]
+mod sleep;
 
 #[repr(C)]
 pub struct Timespec {
@@ -22,10 +26,7 @@ pub struct Timeval {
 
 unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getpid() -> c_int;
-    fn unsetenv(name: *const c_char) -> c_int;
-    fn getenv(name: *const c_char) -> *const c_char;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -51,30 +52,47 @@ const TAI: c_int = 11;
 const EPOCH: u64 = 1_767_225_600;
 const BILLION: u64 = 1_000_000_000;
 
-/// The process that was loaded with this library; a process that it forks is another one.
+/// The process that has the MPI library of a rank; a process that it forks is another one, and so is a script that starts it.
 static RANK: AtomicI32 = AtomicI32::new(0);
-/// The address of `PMPI_Wtime`, once it was looked for.
+/// The address of `PMPI_Wtime`, once the MPI library is there.
 static WTIME: AtomicUsize = AtomicUsize::new(0);
+/// The address of the function that tells the simulator of a sleep.
+static SLEEP: AtomicUsize = AtomicUsize::new(0);
+/// Programs that load this library have no other clocks.
+static IS_SIMULATED: AtomicBool = AtomicBool::new(true);
 /// Nanoseconds of simulated time that were read last.
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// Whether `MPI_Wtime` is being read: what MPI itself asks the system's clocks is theirs.
 static READS: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn loaded() {
-    let name = c"MPISIM_CLOCK".as_ptr();
-    // SAFETY: the name ends with 0; no other thread runs yet.
-    unsafe {
-        if !getenv(name).is_null() {
-            RANK.store(getpid(), Ordering::Relaxed);
-            // A program that this one starts is no rank.
-            unsetenv(name);
-        }
-    }
+/// The MPI library of a rank says how its time is read, and how it sleeps: programs may load that library where this one
+/// does not find its functions.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpisim_clocks_follow(wtime: *const c_void, sleep: *const c_void) {
+    // SAFETY: no arguments.
+    RANK.store(unsafe { getpid() }, Ordering::Relaxed);
+    WTIME.store(wtime.addr(), Ordering::Relaxed);
+    SLEEP.store(sleep.addr(), Ordering::Relaxed);
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = loaded;
+/// The rank sleeps for so many nanoseconds; 0 where this thread is none that the simulator knows.
+fn asleep(nanoseconds: u64) -> c_int {
+    let address = SLEEP.load(Ordering::Relaxed);
+    if address == 0 {
+        return 0;
+    }
+    // SAFETY: the MPI library has named this function as one of such arguments.
+    let sleep: extern "C" fn(u64) -> c_int =
+        unsafe { std::mem::transmute(address as *const c_void) };
+    sleep(nanoseconds)
+}
+
+/// The time of a clock, as the program has it.
+fn time_of(clock: c_int) -> Timespec {
+    let mut now = Timespec { seconds: 0, nanoseconds: 0 };
+    clock_gettime(clock, &raw mut now);
+    now
+}
 
 /// Nanoseconds of simulated time; `None` in a process that is no rank.
 fn simulated() -> Option<u64> {
@@ -86,12 +104,7 @@ fn simulated() -> Option<u64> {
     if i64::from(process) != thread {
         return Some(LAST.load(Ordering::Relaxed));
     }
-    let mut address = WTIME.load(Ordering::Relaxed);
-    if address == 0 {
-        // SAFETY: the name ends with 0; a null library stands for all that are loaded.
-        address = unsafe { dlsym(std::ptr::null_mut(), c"PMPI_Wtime".as_ptr()) }.addr();
-        WTIME.store(address, Ordering::Relaxed);
-    }
+    let address = WTIME.load(Ordering::Relaxed);
     if address == 0 || READS.swap(true, Ordering::Relaxed) {
         return None;
     }

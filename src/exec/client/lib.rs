@@ -14,6 +14,9 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
+#[path = "sleep.rs"]
+mod sleep;
+
 #[path = "../wire.rs"]
 #[allow(dead_code, reason = "the other side's half")]
 mod wire;
@@ -95,6 +98,9 @@ static ENGINE: Single = Single(OnceCell::new());
 /// 0, or a number of the thread that is inside; callbacks of that thread may call again.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
+/// The thread that has called last.
+static CALLED: AtomicI32 = AtomicI32::new(0);
+
 thread_local!(static THREAD: u8 = const { 0 });
 // CPU time of this thread at the end of its last call, in nanoseconds.
 thread_local!(static LEFT_AT: Cell<u64> = const { Cell::new(0) });
@@ -109,7 +115,7 @@ fn stop(why: &str) -> ! {
     // SAFETY: the text is alive; standard error may be closed, which changes nothing.
     unsafe {
         write(2, text.as_ptr().cast(), text.len());
-        _exit(70)
+        _exit(wire::UNREACHABLE)
     }
 }
 
@@ -149,12 +155,13 @@ extern "C" fn loaded() {
     unsafe {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if getppid() == 1 {
-            _exit(70);
+            _exit(wire::UNREACHABLE);
         }
         fcntl(from, F_SETFD, FD_CLOEXEC);
         fcntl(to, F_SETFD, FD_CLOEXEC);
         setvbuf(stdout, std::ptr::null_mut(), IOLBF, BUFFER);
     }
+    join_clocks();
 }
 
 #[used]
@@ -238,7 +245,7 @@ impl Engine {
             if written <= 0 {
                 // The simulator is gone, and has said why.
                 // SAFETY: ends the process.
-                unsafe { _exit(70) };
+                unsafe { _exit(wire::UNREACHABLE) };
             }
             length -= written as usize;
             // SAFETY: still within the bytes, or one behind them.
@@ -258,7 +265,7 @@ impl Engine {
                 continue;
             }
             // SAFETY: ends the process: the simulator is gone, and has said why.
-            unsafe { _exit(70) };
+            unsafe { _exit(wire::UNREACHABLE) };
         }
     }
 
@@ -486,14 +493,25 @@ fn call_back(function: u64, [a, b, c, d, e, f]: [u64; 6]) -> u64 {
     function(a, b, c, d, e, f)
 }
 
+/// Tells the simulator why this process ends. The other thread may be anywhere: one write of a few bytes is whole.
+fn tell_of_threads() {
+    let Some((_, to)) = *CHANNEL.get_or_init(descriptors) else { return };
+    let mut request = [0_u8; REQUEST_HEAD];
+    request[..4].copy_from_slice(&wire::THREADS.to_ne_bytes());
+    // SAFETY: the request is alive; where it cannot be written the process ends all the same.
+    unsafe { write(to, request.as_ptr().cast(), request.len()) };
+}
+
 /// Hands a call to the simulator, which the program made where `caller` says.
 fn call(function: u32, words: &[u64], caller: u64) -> u64 {
     let me = thread();
     let owner = OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
     let is_nested = owner == Err(me);
     if owner.is_err() && !is_nested {
+        tell_of_threads();
         stop("two threads are inside MPI at once: MPI_THREAD_SERIALIZED is what MPI_Init_thread provides");
     }
+    CALLED.store(me, Ordering::Relaxed);
     let engine = ENGINE.0.get_or_init(Engine::connect);
     let cpu = engine.computed();
     // SAFETY: no arguments.
@@ -507,6 +525,54 @@ fn call(function: u32, words: &[u64], caller: u64) -> u64 {
         OWNER.store(0, Ordering::Release);
     }
     value
+}
+
+/// Where the clocks of the program tell simulated time, the library of these clocks has a function of this name: it takes
+/// the functions that read the time and that sleep.
+const CLOCKS: &CStr = c"mpisim_clocks_follow";
+
+/// Whether the program's clocks tell simulated time.
+static IS_SIMULATED: AtomicBool = AtomicBool::new(false);
+
+/// The program's clocks follow the simulator, where they do.
+fn join_clocks() {
+    type Follow = extern "C" fn(*const c_void, *const c_void);
+    // SAFETY: the name ends with 0; a null library stands for all that were loaded with the program.
+    let follow = unsafe { dlsym(std::ptr::null_mut(), CLOCKS.as_ptr()) };
+    if follow.is_null() {
+        return;
+    }
+    // SAFETY: the function of this name has these arguments.
+    let follow: Follow = unsafe { std::mem::transmute(follow) };
+    IS_SIMULATED.store(true, Ordering::Relaxed);
+    follow(PMPI_Wtime as *const c_void, asleep as *const c_void);
+}
+
+/// Tells the simulator that this thread sleeps for so many nanoseconds; 0 where the thread has not called MPI last, or is
+/// inside it.
+extern "C" fn asleep(nanoseconds: u64) -> c_int {
+    let me = thread();
+    if CALLED.load(Ordering::Relaxed) != me
+        || OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err()
+    {
+        return 0;
+    }
+    // SAFETY: no arguments.
+    let engine = ENGINE.0.get().filter(|engine| unsafe { getpid() } == engine.pid);
+    if let Some(engine) = engine {
+        engine.ask(wire::SLEEPS, &[nanoseconds], engine.computed(), 0);
+        engine.answered();
+        engine.leaves();
+    }
+    OWNER.store(0, Ordering::Release);
+    c_int::from(engine.is_some())
+}
+
+/// The time of a clock of the system.
+fn time_of(clock: c_int) -> Timespec {
+    let mut now = Timespec { seconds: 0, nanoseconds: 0 };
+    system_clock(clock, &raw mut now);
+    now
 }
 
 /// A value as a word.
