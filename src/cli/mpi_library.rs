@@ -6,7 +6,7 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +16,7 @@ use super::terminal::{self, Failure, Outcome, Problem};
 use ::exec::output::Output;
 use ::exec::{CLOCK, HEADER, LIBRARY};
 use form::codes;
+use nix::unistd::geteuid;
 
 /// Names a folder with another MPI library (`lib/libmpi_abi.so.1`, `include/mpi.h`), for packagers.
 const ELSEWHERE: &str = "MPISIM_MPI";
@@ -73,15 +74,13 @@ pub(super) fn print(output: Output) {
     *workloads::exec::OUTPUT.lock().unwrap_or_else(PoisonError::into_inner) = output;
 }
 
-/// The folder with header, library, `mpicc` and pkg-config file: written once, named by what is in it.
+/// The folder with header, library, `mpicc` and pkg-config file, named by what is in it: what is not there, or not as it
+/// should be, is written.
 fn installed() -> Result<PathBuf, Failure> {
     if let Some(folder) = env::var_os(ELSEWHERE) {
         return Ok(PathBuf::from(folder));
     }
     let folder = cache().join(format!("mpi-{}", content()));
-    if folder.join("complete").exists() {
-        return Ok(folder);
-    }
     install(&folder).map_err(|error| {
         let what = format!(
             "the MPI library for programs cannot be written to {}: {error}",
@@ -94,9 +93,14 @@ fn installed() -> Result<PathBuf, Failure> {
 }
 
 fn cache() -> PathBuf {
-    let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    base.or_else(home).unwrap_or_else(env::temp_dir).join("mpisim")
+    let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = named("XDG_CACHE_HOME");
+    let base = base.or_else(|| named("HOME").map(|home| home.join(".cache")));
+    match base {
+        Some(base) => base.join("mpisim"),
+        // The folder for temporary files is that of all users.
+        None => env::temp_dir().join(format!("mpisim-{}", geteuid())),
+    }
 }
 
 /// A name for the content of header and library.
@@ -105,20 +109,24 @@ fn content() -> String {
     engine::Digest::of_digests(parts.map(engine::Digest::of_bytes)).to_string()
 }
 
-/// Writes all beside the folder, and moves it to its place: two programs that do so at once both have it.
+/// Writes what is not there. Each file comes to its place whole: programs that run have the old one, and two that write at
+/// once write the same.
 fn install(folder: &Path) -> io::Result<()> {
-    let draft = folder.with_extension(format!("{}", std::process::id()));
-    for part in ["lib/pkgconfig", "include", "bin"] {
-        fs::create_dir_all(draft.join(part))?;
+    let parts = ["lib/pkgconfig", "include", "bin"].map(|part| folder.join(part));
+    let mut folders: Vec<&Path> = parts.iter().map(PathBuf::as_path).collect();
+    folders.extend([parts[0].parent(), Some(folder), folder.parent()].into_iter().flatten());
+    for part in &parts {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(part)?;
     }
-    fs::write(draft.join("lib/libmpi_abi.so.1"), LIBRARY)?;
-    fs::write(draft.join("lib").join(workloads::exec::CLOCK_FILE), CLOCK)?;
-    std::os::unix::fs::symlink("libmpi_abi.so.1", draft.join("lib/libmpi_abi.so"))?;
-    fs::write(draft.join("include/mpi.h"), HEADER)?;
+    folders.into_iter().try_for_each(own)?;
+    let lib = folder.join("lib");
+    provide_file(&lib.join("libmpi_abi.so.1"), LIBRARY, 0o644)?;
+    provide_file(&lib.join(workloads::exec::CLOCK_FILE), CLOCK, 0o644)?;
+    provide_link(&lib.join("libmpi_abi.so"), "libmpi_abi.so.1")?;
+    provide_file(&folder.join("include/mpi.h"), HEADER.as_bytes(), 0o644)?;
     for (name, compiler) in [("mpicc", "${MPISIM_CC:-cc}"), ("mpicxx", "${MPISIM_CXX:-c++}")] {
-        let wrapper = draft.join("bin").join(name);
-        fs::write(&wrapper, WRAPPER.replace("COMPILER", compiler))?;
-        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755))?;
+        let wrapper = WRAPPER.replace("COMPILER", compiler);
+        provide_file(&folder.join("bin").join(name), wrapper.as_bytes(), 0o755)?;
     }
     let pkgconfig = format!(
         "prefix={}\nName: mpi\nDescription: MPI 5.0 of mpisim\nVersion: {}\nCflags: -I${{prefix}}/include\n\
@@ -126,10 +134,55 @@ fn install(folder: &Path) -> io::Result<()> {
         folder.display(),
         env!("CARGO_PKG_VERSION"),
     );
-    fs::write(draft.join("lib/pkgconfig/mpi.pc"), pkgconfig)?;
-    fs::write(draft.join("complete"), "")?;
-    match fs::rename(&draft, folder) {
-        Err(_) if folder.join("complete").exists() => fs::remove_dir_all(&draft),
-        moved => moved,
+    provide_file(&lib.join("pkgconfig/mpi.pc"), pkgconfig.as_bytes(), 0o644)
+}
+
+/// What others may write to, or put there, ranks would load: refuses a folder of theirs, and closes one of ours.
+fn own(folder: &Path) -> io::Result<()> {
+    const OTHERS: u32 = 0o022;
+    let (link, about) = (fs::symlink_metadata(folder)?, fs::metadata(folder)?);
+    let own = geteuid().as_raw();
+    if link.uid() != own || about.uid() != own {
+        return Err(io::Error::other(format!(
+            "{} belongs to another user, whose library ranks would load",
+            folder.display()
+        )));
     }
+    let mode = about.permissions().mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(mode & !OTHERS))
+}
+
+/// Writes a file, unless it is there as it should be.
+fn provide_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let is_there = fs::symlink_metadata(path)
+        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o777 == mode);
+    if is_there && fs::read(path).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    replace(path, |draft| {
+        fs::write(draft, bytes)?;
+        fs::set_permissions(draft, fs::Permissions::from_mode(mode))
+    })
+}
+
+/// Makes a link, unless it is there.
+fn provide_link(path: &Path, to: &str) -> io::Result<()> {
+    if fs::read_link(path).is_ok_and(|found| found == Path::new(to)) {
+        return Ok(());
+    }
+    replace(path, |draft| std::os::unix::fs::symlink(to, draft))
+}
+
+/// Makes what comes to a place beside it; nothing stays of what fails.
+fn replace(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let draft = path.with_added_extension(format!("{}.draft", std::process::id()));
+    let made = make(&draft).and_then(|()| fs::rename(&draft, path));
+    if made.is_err() {
+        // Where it cannot be removed, either, the error says enough.
+        let _ = fs::remove_file(&draft);
+    }
+    made
 }
