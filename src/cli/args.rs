@@ -1,5 +1,6 @@
 //! Every command and option, with its help text.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -241,13 +242,13 @@ pub(super) struct RunArguments {
 #[derive(Args, Clone, Debug)]
 pub(super) struct ExecArguments {
     /// Ranks of the world communicator
-    #[arg(short = 'n', long, value_name = "N", default_value = "1")]
+    #[arg(short = 'n', long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(super) processes: u32,
     /// The machine model
     #[arg(long, value_name = "NAME")]
     pub(super) machine: String,
     /// Nodes; the ranks fill one after the other, as many on each
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) nodes: u32,
     /// Time of what the program computes: none, measured[=FACTOR] (CPU time here), or recorded=FILE (of a measured run)
     #[arg(long, value_name = "MODE", default_value = "none", value_parser = Computation::parse)]
@@ -288,7 +289,7 @@ pub(super) struct ExecArguments {
         allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
-    pub(super) command: Vec<String>,
+    pub(super) command: Vec<OsString>,
 }
 
 /// Time of what a program computes between its calls of MPI.

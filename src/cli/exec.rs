@@ -1,6 +1,7 @@
 //! `mpisim exec`: real MPI programs, run in the simulator.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,23 +10,25 @@ use super::args::{ClockOf, Computation, ExecArguments, RunArguments, Where};
 use super::run;
 use super::terminal::{Failure, Outcome, Problem, Terminal};
 use form::codes;
+use form::diagnostic::escaped;
 use serde_json::{Value, json};
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
-    check_program(&arguments.command[0])?;
+    let command = words(&arguments.command)?;
+    check_program(&command[0])?;
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(NAME));
     let mut scenario = json!({
         "schema": 1,
-        "title": title(&arguments.command),
+        "title": title(&command),
         "machine": arguments.machine,
         "nodes": nodes,
         "mpi": { "payload": "real" },
         "workload": {
             "kind": "exec",
-            "command": arguments.command,
+            "command": command,
             "processes": arguments.processes,
             "processes_per_node": per_node,
         },
@@ -110,8 +113,27 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(executable)
 }
 
+/// The words of the command as a scenario has them.
+fn words(command: &[OsString]) -> Result<Vec<String>, Failure> {
+    let word = |(at, word): (usize, &OsString)| {
+        word.to_str().map(str::to_owned).ok_or_else(|| {
+            let shown = word.to_string_lossy();
+            let what = match at {
+                0 => format!("the name of the program, `{shown}`, is no UTF-8"),
+                at => format!("argument {at} of the program, `{shown}`, is no UTF-8"),
+            };
+            let help = "a run is written down as a scenario, and JSON has UTF-8 only: give the file another name, or a link, or \
+                        let the program read the argument from a file";
+            Problem::new(&codes::USAGE, what).help(help).into()
+        })
+    };
+    command.iter().enumerate().map(word).collect()
+}
+
 /// The command as a title.
 fn title(command: &[String]) -> String {
-    let title = command.join(" ");
-    title.chars().take(200).collect()
+    let title = command.join(" ").replace(['\n', '\t'], " ");
+    // A blank name is a program's as well.
+    let title: String = escaped(&title).chars().take(200).collect();
+    if title.trim().is_empty() { NAME.to_owned() } else { title }
 }
