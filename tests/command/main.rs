@@ -25,6 +25,7 @@ mod diff;
 mod documented;
 mod exec;
 mod exec_calls;
+mod exec_processes;
 mod explain;
 mod failures;
 mod faults;
