@@ -164,14 +164,15 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
     let caller = caller(client, asked, which)?;
     let mut held = Vec::new();
     let mut call = operation(client, asked, which, caller, &mut held)?;
-    if !caller.is_between {
-        let group = Arc::clone(&client.comm(comm)?.group);
-        call = client.choose.algorithm(call, &group);
-    }
     if asked.word(0) == mpi5::IN_PLACE
         || which.takes_in_place_second() && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
     {
         call = call.at_its_place((caller.rank, caller.own));
+    }
+    if !caller.is_between {
+        // Rules look at the call as all ranks know it: that of a rank in place has its buffers by now.
+        let group = Arc::clone(&client.comm(comm)?.group);
+        call = client.choose.algorithm(call, &group);
     }
     let call = Arc::new(call);
     let at = which.comm() + 1;
