@@ -380,7 +380,7 @@ pub struct GroupId {
     pub prepared: Option<u32>,
 }
 
-/// An argument of a collective.
+/// What all ranks of a collective must have alike: their arguments, and how the library does it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Argument {
     /// The root.
@@ -389,6 +389,55 @@ pub enum Argument {
     Reduction(Reduction),
     /// Bytes of each rank, or of each of its blocks.
     Bytes(u64),
+    /// The list of the bytes of all ranks.
+    Lengths {
+        /// Their sum.
+        total: u64,
+        /// A number that lists which differ have alike by chance only.
+        print: u32,
+    },
+    /// What the rank and others send each other, block by block: each number is the sum over some blocks of one that
+    /// blocks with other ends, or of another length, have by chance only.
+    Traffic {
+        /// Over the blocks that it gives.
+        gives: u64,
+        /// Over those that it takes.
+        takes: u64,
+    },
+    /// The same of blocks with a datatype, by their named types.
+    Types {
+        /// Over the blocks that it gives.
+        gives: u64,
+        /// Over those that it takes.
+        takes: u64,
+    },
+    /// The algorithm that the library has chosen.
+    Algorithm {
+        /// Its name in scenarios.
+        name: &'static str,
+        /// 0 where all ranks are alike; else a number that groups of ranks which combine first, and differ, have
+        /// alike by chance only.
+        units: u32,
+    },
+    /// Bytes of a segment, of an algorithm that cuts messages.
+    Segment(u64),
+    /// Pairs of messages under way at once, of an algorithm that limits them.
+    Outstanding(u32),
+}
+
+impl Argument {
+    /// Whether the library chooses it, by what the arguments of the program say.
+    pub const fn is_chosen(self) -> bool {
+        match self {
+            Self::Algorithm { .. } | Self::Segment(_) | Self::Outstanding(_) => true,
+            Self::Root(_)
+            | Self::Reduction(_)
+            | Self::Bytes(_)
+            | Self::Lengths { .. }
+            | Self::Traffic { .. }
+            | Self::Types { .. } => false,
+        }
+    }
 }
 
 /// What a rank gives of the group of a communicator that it makes.
@@ -452,8 +501,8 @@ pub enum GroupFact {
         /// The MPI function.
         function: &'static str,
     },
-    /// A rank gives an argument to the collective that it has entered last, which all ranks must give
-    /// alike.
+    /// A rank gives an argument to the collective that it has entered last, or the library a choice, which all
+    /// ranks must have alike.
     Gives {
         /// Which communicator.
         of: GroupId,

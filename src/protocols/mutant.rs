@@ -118,6 +118,7 @@ mutants! {
     EdgesTurned, "edges-turned", "refusal", "Edges that any rank may name lead the other way.";
     OwnEdges, "own-edges", "refusal", "A rank of a graph knows the edges only that it has named itself.";
     NodeBefore, "node-before", "refusal", "A node of a graph that all know has the neighbours of the node before it.";
+    ChoosesAlone, "chooses-alone", "C5", "Rank 1 takes another algorithm for a collective than the other ranks.";
     ForgetsOrder, "forgets-order", "MPI_ERR_OP", "Rank 1 takes an operator of the program's own for one that commutes.";
     ReduceTurned, "reduce-turned", "C1", "A reduction by an operator that does not commute combines on the wrong side.";
     ScanTurned, "scan-turned", "C1", "A scan by an operator that does not commute combines on the wrong side.";

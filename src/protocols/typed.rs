@@ -118,7 +118,12 @@ impl Elements {
         difference.filter(|parted| parted.left.is_some() && parted.right.is_some())
     }
 
-    fn signature(&self) -> Signature<'_> {
+    /// Their named types, one by one.
+    ///
+    /// # Panics
+    ///
+    /// Never: their packed size was found.
+    pub fn signature(&self) -> Signature<'_> {
         Signature::of(&self.datatype, self.count).expect("their packed size was found")
     }
 

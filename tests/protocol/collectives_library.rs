@@ -397,15 +397,27 @@ fn different_counts_are_found_where_the_two_meet() {
         let words = world.violations()[0].to_string();
         check_words(&words, &["MPI_ERR_COUNT", "MPI_Bcast of rank 1", "8 B", "12 B"]);
     }
-    // Those of lists, where the message is.
-    for (len, words) in [(4, "): 4 B come"), (12, "): more than 8 B come")] {
+    // Those of lists, when all have entered.
+    for len in [0, 4, 12] {
         let gather = |own, room, lengths: &[u64]| {
             let blocks = Blocks::packed(lengths);
             Collective::gather(Comm(0), Rank(0), user(0, own), user(1, room), blocks)
         };
-        let (_, outcome) = walked(vec![gather(8, 16, &[8, 8]), gather(len, 0, &[8, len])]);
+        let (world, _) = walked(vec![gather(8, 16, &[8, 8]), gather(len, 0, &[8, len])]);
+        let found = world.violations()[0].to_string();
+        check_words(&found, &["MPI_ERR_COUNT", "MPI_Gatherv of rank ", "not of one length"]);
+    }
+    // A rank's own block, when it enters.
+    for len in [0, 4, 12] {
+        let blocks = || Blocks::packed(&[8, 8]);
+        let gather = Collective::gather(Comm(0), Rank(0), user(0, len), user(1, 16), blocks());
+        let other = Collective::gather(Comm(0), Rank(0), user(0, 8), user(1, 0), blocks());
+        let (_, outcome) = walked(vec![gather, other]);
         let Outcome::Faulted(fault) = outcome else { panic!("{outcome:?}") };
-        check_words(&fault.to_string(), &["MPI_Gatherv", words, "do not agree"]);
+        let words = format!(
+            "rank 0 waits for 8 B of itself (the arguments of the two do not agree): {len} B come"
+        );
+        check_words(&fault.to_string(), &["MPI_Gatherv", &words]);
     }
 }
 

@@ -14,7 +14,6 @@ use crate::arguments::Comm;
 use crate::space::{Region, Space};
 use crate::typed::Elements;
 use mpi::envelope::Rank;
-use mpi::observation::Argument;
 use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
@@ -303,7 +302,23 @@ impl Collective {
         )
     }
 
-    /// What all of so many ranks know of the call.
+    /// What all of so many ranks know of the call: rules look at these facts, and the ranks must choose alike.
+    ///
+    /// | fact | why it is the same at all ranks |
+    /// |---|---|
+    /// | `bytes` of a broadcast | all ranks give a buffer of one length |
+    /// | of a reduction or scan | all give vectors of one length; a vector in place is known once [`Self::at_its_place`] has put it into the call |
+    /// | of equal blocks | the block that a rank gives is as long as the one that the others know for it: of a scatter and a gather the root says it, and each other rank knows its own block |
+    /// | of lists | `None`: of a list (v-forms, `MPI_Alltoallw`, `MPI_Reduce_scatter`) the blocks differ, and of most each rank knows its own only |
+    /// | `total` of an allgather and a reduce-scatter | all ranks give the same list |
+    /// | of other lists | `None`, as `bytes` |
+    /// | `elements` | `total`, by the width of the one type that all ranks give |
+    /// | `ranks`, `ranks_per_node` | those of the communicator, whose group all ranks have |
+    /// | `commutative` | a property of the one operator that all ranks give |
+    ///
+    /// What a rule chooses is the rule's own (`segment`, `outstanding`), or comes from the group again (`over`). An
+    /// algorithm that does not fit ([`Self::by`], [`Self::over`]) fits nowhere: that depends on the operator, on whether
+    /// blocks are lists, and on the group. [`Self::arguments`] tells all of it, so that the ranks are compared.
     pub fn facts(&self, ranks: u32, ranks_per_node: u32) -> Facts {
         let bytes = self.bytes_of_each();
         let total = match self.kind {
@@ -335,7 +350,7 @@ impl Collective {
         Algorithm::of(self.kind).filter(|algorithm| self.clone().by(*algorithm).is_ok())
     }
 
-    fn has_lists(&self) -> bool {
+    pub(super) fn has_lists(&self) -> bool {
         !(self.sends.are_equal() && self.receives.are_equal())
     }
 
@@ -370,21 +385,8 @@ impl Collective {
         self.functions().waits
     }
 
-    /// The arguments of rank `me` that all ranks must give alike.
-    pub fn arguments(&self, me: Rank) -> impl Iterator<Item = Argument> {
-        let root = match &self.between {
-            Some(between) => between.root(me, self.root),
-            None => Some(self.root),
-        };
-        let root = root.filter(|_| self.kind.has_root()).map(Argument::Root);
-        let takes_part = self.between.is_none() || self.root != Between::NO_ROOT;
-        let reduction = self.reduction.filter(|_| takes_part).map(Argument::Reduction);
-        let bytes = self.bytes_of_each().filter(|_| takes_part).map(Argument::Bytes);
-        root.into_iter().chain(reduction).chain(bytes)
-    }
-
     /// Bytes of each rank, or of each of its blocks; `None` where they may differ.
-    fn bytes_of_each(&self) -> Option<u64> {
+    pub(super) fn bytes_of_each(&self) -> Option<u64> {
         let equal = |blocks: &Blocks| {
             if let Blocks::Equal(len) = blocks { Some(*len) } else { None }
         };

@@ -19,6 +19,7 @@
 
 pub mod agreement;
 mod algorithms;
+mod alike;
 mod between;
 mod call;
 pub mod coupling;

@@ -234,6 +234,14 @@ impl Blocks {
         }
     }
 
+    /// A number that blocks of other lengths have by chance only.
+    pub(super) fn print(&self) -> u32 {
+        match self {
+            Self::Equal(len) => print([*len]),
+            Self::List(blocks) => print(blocks.iter().map(|block| block.len)),
+        }
+    }
+
     /// Whether they are one after the other and of one size.
     pub const fn are_equal(&self) -> bool {
         matches!(self, Self::Equal(_))
@@ -248,6 +256,19 @@ impl Blocks {
             }
         }
     }
+}
+
+/// A number that other numbers have by chance only: of 2^32, and 0 never.
+pub(super) fn print(numbers: impl IntoIterator<Item = u64>) -> u32 {
+    u32::try_from(mixed(numbers) >> 32).expect("32 of 64 bits are left").max(1)
+}
+
+/// The same of 2^64.
+pub(super) fn mixed(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    // The multiplier of Fibonacci hashing (Knuth, The Art of Computer Programming, Vol. 3, Sec. 6.4).
+    let mix = |mixed: u64, number: u64| (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = numbers.into_iter().fold(1, |mixed, number| mix(mixed, number).rotate_left(29));
+    mix(mixed ^ mixed >> 32, 0)
 }
 
 /// How far one rank has come in a collective.

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use super::task::mixed;
 use super::{Block, Blocks};
 use crate::packing::Task;
 use crate::space::{Region, Space};
@@ -22,6 +23,8 @@ pub struct TypedBlocks {
     sides: [Option<Arc<[Arc<Elements>]>>; 2],
     /// The caller's buffers, once others stand in their places.
     buffers: Option<[Region; 2]>,
+    /// Of each block of both sides a number that blocks of other named types have by chance only.
+    prints: [Arc<[u64]>; 2],
 }
 
 /// The blocks of one side, and the bytes of the buffer that they lie in.
@@ -29,6 +32,7 @@ pub(super) struct Side {
     pub(super) blocks: Blocks,
     pub(super) bytes: u64,
     pieces: Option<Arc<[Arc<Elements>]>>,
+    prints: Arc<[u64]>,
 }
 
 impl Side {
@@ -40,16 +44,29 @@ impl Side {
         };
         let runs: Option<Arc<[Block]>> = elements.iter().map(run).collect();
         let lengths: Vec<u64> = elements.iter().map(|block| block.packed()).collect();
+        let of_types = |block: &Arc<Elements>| {
+            let runs = block.signature();
+            mixed(runs.flat_map(|(primitive, count)| [primitive as u64, count]))
+        };
+        let prints = elements.iter().map(of_types).collect();
         match runs {
-            Some(runs) => Self { blocks: Blocks::List(runs), bytes, pieces: None },
-            None => Self { blocks: Blocks::packed(&lengths), bytes, pieces: Some(elements) },
+            Some(runs) => Self { blocks: Blocks::List(runs), bytes, pieces: None, prints },
+            None => {
+                Self { blocks: Blocks::packed(&lengths), bytes, pieces: Some(elements), prints }
+            }
         }
     }
 }
 
 impl TypedBlocks {
     pub(super) fn new(given: Side, taken: Side) -> Self {
-        Self { sides: [given.pieces, taken.pieces], buffers: None }
+        let prints = [given.prints, taken.prints];
+        Self { sides: [given.pieces, taken.pieces], buffers: None, prints }
+    }
+
+    /// The number of the named types of one block.
+    pub(super) fn print(&self, side: usize, at: u32) -> u64 {
+        self.prints[side].get(at as usize).copied().unwrap_or_default()
     }
 
     /// The caller's buffers, where others stand in their places.

@@ -1,5 +1,7 @@
 //! Groups of ranks: the ranks of a process, of a node.
 
+use super::task::print;
+
 /// Which rank is of which unit.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Units {
@@ -7,6 +9,8 @@ pub struct Units {
     pub(super) unit_of: Vec<u32>,
     /// The ranks of each unit, rising.
     pub(super) members: Vec<Vec<u32>>,
+    /// What other units have by chance only.
+    print: u32,
 }
 
 impl Units {
@@ -33,7 +37,13 @@ impl Units {
             members[number as usize].push(rank);
             unit_of.push(number);
         }
-        Self { unit_of, members }
+        let print = print(unit_of.iter().copied().map(u64::from));
+        Self { unit_of, members, print }
+    }
+
+    /// A number that other units have by chance only, and not 0.
+    pub(super) const fn print(&self) -> u32 {
+        self.print
     }
 
     /// How many there are.

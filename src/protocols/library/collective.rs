@@ -38,6 +38,9 @@ use mpi::observation::{GroupFact, GroupId};
 use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
+/// What is wrong where a rank gives a block of one length, and who takes it wants another one.
+const DISAGREE: &str = "the arguments of the two do not agree";
+
 /// A collective that a thread is inside.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Running {
@@ -301,7 +304,7 @@ impl Running {
             (call.between, call.neighbours) = (between, neighbours);
         }
         #[cfg(feature = "mutants")]
-        let call = disordered(messages, thread, call)?;
+        let call = apart(messages, thread, call)?;
         let names = (place.function(&call), place.prepared());
         let (of, rank, size) = enters(messages, thread, (&call, names), inside, out)?;
         let comm = call.comm;
@@ -381,10 +384,8 @@ impl Running {
             Outcome::Truncated(_) => format!("more than {bytes} B come"),
             Outcome::Sent | Outcome::Cancelled => "nothing comes".to_owned(),
         };
-        let state = format!(
-            "rank {} waits for {bytes} B of rank {} (the arguments of the two do not agree)",
-            self.rank.0, from.0
-        );
+        let state =
+            format!("rank {} waits for {bytes} B of rank {} ({DISAGREE})", self.rank.0, from.0);
         Err(ProtocolError::refused(self.function(), state, found))
     }
 }
@@ -405,6 +406,10 @@ fn enters(
     if let Err((state, input)) = judged(call, size) {
         return Err(site.refuse(state, input));
     }
+    if let Some((gives, takes)) = call.own_block(rank) {
+        let state = format!("rank {} waits for {takes} B of itself ({DISAGREE})", rank.0);
+        return Err(ProtocolError::refused(function, state, format!("{gives} B come")));
+    }
     if let Some(other) = inside(comm, rank) {
         let state = format!("another thread of rank {} is inside {other}", rank.0);
         return Err(site.refuse(&state, function));
@@ -412,7 +417,7 @@ fn enters(
     let first = messages.communicators().route(site, comm, &member, Rank(0))?.peer.0;
     let of = GroupId { context, first, prepared };
     push_fact(GroupFact::Entered { of, rank, size, function }, out);
-    for argument in call.arguments(rank) {
+    for argument in call.arguments(rank, size) {
         push_fact(GroupFact::Gives { of, rank, argument }, out);
     }
     Ok((of, rank, size))
@@ -480,19 +485,26 @@ fn astray(messages: &Messages, found: Neighbours) -> Neighbours {
     }
 }
 
-/// A bug takes an operator for one that commutes, in one rank.
+/// Bugs take an operator for one that commutes, or another algorithm, in one rank.
 #[cfg(feature = "mutants")]
-fn disordered(
+fn apart(
     messages: &Messages,
     thread: Thread,
     mut call: Arc<Collective>,
 ) -> Result<Arc<Collective>, ProtocolError> {
-    if messages.site().job.has(Mutant::ForgetsOrder)
-        && messages.member(thread, call.comm)?.rank == Rank(1)
+    let job = &messages.site().job;
+    if messages.member(thread, call.comm)?.rank != Rank(1) {
+        return Ok(call);
+    }
+    if job.has(Mutant::ForgetsOrder)
         && let Some(reduction) = call.reduction
     {
         Arc::make_mut(&mut call).reduction =
             Reduction::new(reduction.operator(), reduction.datatype());
+    } else if job.has(Mutant::ChoosesAlone)
+        && let Some(other) = call.algorithms().find(|other| *other != call.algorithm)
+    {
+        Arc::make_mut(&mut call).algorithm = other;
     }
     Ok(call)
 }

@@ -1,4 +1,4 @@
-//! E1, E6, C3, C4: ranks of endpoints, names that are given once, and collectives.
+//! E1, E6, C3, C4, C5: ranks of endpoints, names that are given once, and collectives.
 //!
 //! | id | what is watched |
 //! |---|---|
@@ -6,8 +6,10 @@
 //! | E6 | no process has a context or an endpoint's name that it had before, or has still |
 //! | C3 | when a rank leaves a barrier, all ranks have entered as many collectives as it has |
 //! | C4 | what is some rank's n-th collective on a communicator when it leaves, is that of all |
+//! | C5 | the library does a collective in one way at all its ranks, whatever each of them gives |
 //!
-//! What ranks give to a collective must agree, too: `arguments`; and the groups of new communicators: `making`.
+//! What ranks give to a collective must agree, too: `arguments`, which has C5; and the groups of new communicators:
+//! `making`.
 //!
 //! What was prepared is a row of its own, since its ranks start it in any order; its preparation is a
 //! collective of the communicator.
@@ -128,8 +130,8 @@ impl Groups {
                 self.entered(of, rank, size, function);
             }
             GroupFact::Gives { of, rank, argument } => {
-                let episode = self.entered_last(of, rank);
-                found.extend(episode.and_then(|one| one.arguments.given(rank, argument, line)));
+                let Some((size, episode)) = self.entered_last(of, rank) else { return };
+                found.extend(episode.arguments.given((rank, size), argument, line));
             }
             GroupFact::Left { of, rank, since, operation, barrier } => {
                 self.left(of, (rank, since), (operation, barrier), found);
@@ -197,11 +199,12 @@ impl Groups {
         (!good).then(|| broken("E1", E1, who, detail))
     }
 
-    /// The collective that a rank has entered last.
-    fn entered_last(&mut self, of: GroupId, rank: Rank) -> Option<&mut Episode> {
+    /// The collective that a rank has entered last, with the ranks of its communicator.
+    fn entered_last(&mut self, of: GroupId, rank: Rank) -> Option<(u32, &mut Episode)> {
         let row = self.rows.get_mut(&of)?;
+        let size = u32::try_from(row.entered.len()).expect("ranks are u32");
         let number = row.entered.get(rank.0 as usize)?.checked_sub(1)?;
-        row.open.get_mut((number - row.over) as usize)
+        Some((size, row.open.get_mut((number - row.over) as usize)?))
     }
 
     fn entered(&mut self, of: GroupId, rank: Rank, size: u32, function: &'static str) {

@@ -15,6 +15,7 @@
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
 //! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one, and call the same fences | [`groups`], [`windows`] |
+//! | C5 | the library does a collective in one way at all its ranks, whatever each of them gives | [`groups`] |
 //! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |
 //! | `MPI_ERR_GROUP` | all processes of the group of a new communicator give the same group | [`groups`] |
 //! | `MPI_ERR_TYPE` | a receive names the types that its message was sent with, one by one | [`buffers`] |

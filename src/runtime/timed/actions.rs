@@ -271,7 +271,14 @@ where
     #[expect(clippy::inline_always, reason = "it only hands on")]
     pub(super) fn observe(&mut self, thread: u32, process: Process, fact: &Observation, at: Time) {
         let program = &self.cores.of(thread).program;
+        let known = self.cx.observers.violated();
         self.cx.observers.observes(process, fact, at, || program.position());
+        if self.cx.observers.violated() > known
+            && let Some(site) = program.call_site()
+        {
+            // A real program has no line of a scenario.
+            self.cx.observers.happened_in(known, process, &site);
+        }
     }
 
     #[inline(always)]

@@ -37,7 +37,8 @@ pub(super) fn cases() -> Vec<(&'static str, Case)> {
         }),
         ("3 ranks, allgather by Bruck", {
             let bruck = by(Kind::Allgather, "bruck", |call| call);
-            passes(finds(bruck, &[(Mutant::BruckKeepsLow, "C1")]), &[Mutant::RingStopsShort])
+            let found = &[(Mutant::BruckKeepsLow, "C1"), (Mutant::ChoosesAlone, "C5")];
+            passes(finds(bruck, found), &[Mutant::RingStopsShort])
         }),
         ("3 ranks, reduce along a chain", {
             let chain =

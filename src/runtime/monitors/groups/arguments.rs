@@ -1,15 +1,24 @@
-//! What the ranks of a collective give: root, operator, type and length agree (MPI-3.1, Chapter 5).
+//! What the ranks of a collective have alike: root, operator, type and length (MPI-3.1, Chapter 5), and the choice of
+//! the library (C5).
 //!
 //! The one owner of the question what differs between the ranks of a collective. Each rank tells its
-//! arguments when it enters; they are compared with those of the rank that told them first. Ranks that
-//! call different functions are no matter of this file (C4), nor are lists of blocks, which may differ.
+//! arguments when it enters, and the library what it has chosen for the rank; they are compared with those of the rank
+//! that told them first. Ranks that call different functions are no matter of this file (C4). Of lists of which each
+//! rank knows its own entries only, the sums over all ranks are compared when the last one has entered.
+//!
+//! Rules choose by what all ranks give alike. So a choice that differs is an error of the library, unless an argument
+//! differs, too: then it is a consequence, and only the argument is reported.
 
 use crate::monitors::law::Violation;
 use mpi::envelope::Rank;
 use mpi::observation::Argument;
-use mpi::operator::Reduction;
+use mpi::operator::{Operator, Reduction};
+use protocols::note::Note;
 
 const AGREE: &str = "all ranks of a collective give the same root, operator, type and length";
+const SAME: &str = "the ranks of a collective receive what they send each other";
+const ALIKE: &str =
+    "the library does a collective in one way at all its ranks, whatever each of them gives";
 
 /// What the first rank of a collective gave.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -17,7 +26,22 @@ pub(super) struct Arguments {
     function: Option<&'static str>,
     /// Whether not all call this function.
     mixed: bool,
+    /// Whether an argument differs.
+    differ: bool,
     given: Vec<Given>,
+    /// Lists, and what the library has chosen. They follow from what the ranks have entered: which rank came first makes
+    /// no other state.
+    followed: Vec<(Argument, Note<Given>)>,
+    /// What the ranks that are in it send each other, by length and by type.
+    traffic: [Traffic; 2],
+}
+
+/// Sums over the blocks of some ranks.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+struct Traffic {
+    ranks: u32,
+    gives: u64,
+    takes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -41,24 +65,71 @@ impl Arguments {
         self.mixed |= *self.function.get_or_insert(function) != function;
     }
 
-    /// A rank gives an argument.
+    /// A rank of so many gives an argument.
     pub(super) fn given(
         &mut self,
-        rank: Rank,
+        (rank, size): (Rank, u32),
         argument: Argument,
         line: Option<u32>,
     ) -> Option<Violation> {
         let function = self.function.filter(|_| !self.mixed)?;
         let own = Given { argument, rank, line };
+        if let Argument::Traffic { gives, takes } = argument {
+            return self.sums(0, (gives, takes), size).then(|| {
+                let what = "what a rank sends to another and what that receives of it are not of one length";
+                self.parted("MPI_ERR_COUNT", own, what)
+            });
+        }
+        if let Argument::Types { gives, takes } = argument {
+            return self.sums(1, (gives, takes), size).then(|| {
+                let what = "what a rank sends to another and what that receives of it are not of the same named types";
+                self.parted("MPI_ERR_TYPE", own, what)
+            });
+        }
         let kind = std::mem::discriminant(&argument);
-        let first = self.given.iter().find(|one| std::mem::discriminant(&one.argument) == kind);
+        let same = |one: Argument| std::mem::discriminant(&one) == kind;
+        let follows = argument.is_chosen() || matches!(argument, Argument::Lengths { .. });
+        let first = if follows {
+            self.followed.iter().find(|(one, _)| same(*one)).map(|(_, Note(given))| *given)
+        } else {
+            self.given.iter().find(|one| same(one.argument)).copied()
+        };
         let Some(first) = first else {
-            self.given.push(own);
+            if follows {
+                self.followed.push((argument, Note(own)))
+            } else {
+                self.given.push(own)
+            }
             return None;
         };
         let (id, detail) = difference(first.argument, argument)?;
+        if self.differ && argument.is_chosen() {
+            return None;
+        }
         let objects = vec![first.giver(function), own.giver(function)];
-        Some(Violation { id, statement: AGREE, objects, detail })
+        self.differ = true;
+        let statement = if argument.is_chosen() { ALIKE } else { AGREE };
+        Some(Violation { id, statement, objects, detail })
+    }
+}
+
+impl Arguments {
+    /// Adds what a rank gives and takes; true where it is the last one, the sums differ, and nothing else has.
+    fn sums(&mut self, which: usize, (gives, takes): (u64, u64), size: u32) -> bool {
+        let all = &mut self.traffic[which];
+        all.ranks += 1;
+        all.gives = all.gives.wrapping_add(gives);
+        all.takes = all.takes.wrapping_add(takes);
+        let parted = all.ranks == size && all.gives != all.takes && !self.differ;
+        self.differ |= parted;
+        parted
+    }
+
+    /// What ranks send each other does not agree; this is known when the last one enters.
+    fn parted(&self, id: &'static str, last: Given, what: &str) -> Violation {
+        let function = self.function.unwrap_or_default();
+        let objects = vec![last.giver(function), "that of another rank".to_owned()];
+        Violation { id, statement: SAME, objects, detail: what.to_owned() }
     }
 }
 
@@ -72,28 +143,78 @@ fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> 
             let (one, other) = (format!("rank {}", one.0), format!("rank {}", other.0));
             Some(("MPI_ERR_ROOT", words("root", &one, &other)))
         }
-        (Argument::Reduction(one), Argument::Reduction(other)) if !one.may_be(other) => {
-            let operators = (one.operator(), other.operator());
-            if operators.0 == operators.1 && one.datatype() == other.datatype() {
-                let of =
-                    |one: Reduction| if one.commutes() { "commutes" } else { "does not commute" };
-                let detail =
-                    format!("the operator of the one {}, that of the other {}", of(one), of(other));
-                return Some(("MPI_ERR_OP", detail));
-            }
-            if operators.0 == operators.1 {
-                let (one, other) = (one.datatype().name(), other.datatype().name());
-                return Some(("MPI_ERR_TYPE", words("type", one, other)));
-            }
-            let (one, other) = (operators.0.to_string(), operators.1.to_string());
-            Some(("MPI_ERR_OP", words("operator", &one, &other)))
-        }
+        (Argument::Reduction(one), Argument::Reduction(other)) => reductions_differ(one, other),
         (Argument::Bytes(one), Argument::Bytes(other)) if one != other => {
             let (one, other) = (format!("{one} B"), format!("{other} B"));
             Some(("MPI_ERR_COUNT", words("length", &one, &other)))
         }
+        (
+            Argument::Lengths { total: one, print },
+            Argument::Lengths { total: other, print: other_print },
+        ) if (one, print) != (other, other_print) => {
+            let of = |total| format!("of {total} B in all");
+            let detail = if one == other {
+                format!("the lists of lengths differ, and are both {}", of(one))
+            } else {
+                words("list of lengths", &of(one), &of(other))
+            };
+            Some(("MPI_ERR_COUNT", detail))
+        }
+        (
+            Argument::Algorithm { name: one, units },
+            Argument::Algorithm { name: other, units: other_units },
+        ) if (one, units) != (other, other_units) => {
+            let of = |name, units| {
+                let steps = if units == 0 { "" } else { " in steps over groups of ranks" };
+                format!("`{name}`{steps}")
+            };
+            let detail = if one == other && units != 0 && other_units != 0 {
+                format!("both go by `{one}` over groups of ranks, which differ")
+            } else {
+                words("algorithm", &of(one, units), &of(other, other_units))
+            };
+            Some(("C5", detail))
+        }
+        (Argument::Segment(one), Argument::Segment(other)) if one != other => {
+            let (one, other) = (format!("{one} B"), format!("{other} B"));
+            Some(("C5", words("segment", &one, &other)))
+        }
+        (Argument::Outstanding(one), Argument::Outstanding(other)) if one != other => {
+            let (one, other) = (one.to_string(), other.to_string());
+            Some(("C5", words("number of messages at once", &one, &other)))
+        }
         _ => None,
     }
+}
+
+/// What differs between two operators on elements of a type. A real program's have the numbers that each rank gives
+/// them: of two of them only what they promise is compared.
+fn reductions_differ(one: Reduction, other: Reduction) -> Option<(&'static str, String)> {
+    if one.may_be(other) {
+        return None;
+    }
+    let both = (one, other);
+    let words = |what: &str, of: &dyn Fn(Reduction) -> String| {
+        let (one, other) = (of(both.0), of(both.1));
+        format!("the {what} of the one is {one}, that of the other is {other}")
+    };
+    let is_programs = |one: Reduction| matches!(one.operator(), Operator::Program { .. });
+    if is_programs(one) && is_programs(other) {
+        if one.width() != other.width() {
+            let width = |one: Reduction| format!("one of {} B", one.width());
+            return Some(("MPI_ERR_TYPE", words("type", &width)));
+        }
+    } else if one.operator() != other.operator() {
+        return Some(("MPI_ERR_OP", words("operator", &|one| one.operator().to_string())));
+    } else if one.datatype() != other.datatype() {
+        return Some(("MPI_ERR_TYPE", words("type", &|one| one.datatype().name().to_owned())));
+    }
+    if one.commutes() == other.commutes() {
+        return Some(("MPI_ERR_OP", words("operator", &|one| one.operator().to_string())));
+    }
+    let commutes = |one: Reduction| if one.commutes() { "commutes" } else { "does not commute" };
+    let (one, other) = (commutes(one), commutes(other));
+    Some(("MPI_ERR_OP", format!("the operator of the one {one}, that of the other {other}")))
 }
 
 #[cfg(test)]
@@ -105,7 +226,7 @@ mod tests {
         let mut arguments = Arguments::default();
         let mut give = |rank, argument| {
             arguments.entered("MPI_Bcast");
-            arguments.given(Rank(rank), argument, Some(10 + rank)).map(|one| one.to_string())
+            arguments.given((Rank(rank), 3), argument, Some(10 + rank)).map(|one| one.to_string())
         };
         assert_eq!(give(2, Argument::Root(Rank(0))), None);
         assert_eq!(give(2, Argument::Bytes(8)), None);
@@ -124,8 +245,8 @@ mod tests {
     fn other_functions_are_not_compared() {
         let mut arguments = Arguments::default();
         arguments.entered("MPI_Bcast");
-        assert_eq!(arguments.given(Rank(0), Argument::Root(Rank(0)), None), None);
+        assert_eq!(arguments.given((Rank(0), 2), Argument::Root(Rank(0)), None), None);
         arguments.entered("MPI_Gather");
-        assert_eq!(arguments.given(Rank(1), Argument::Root(Rank(1)), None), None);
+        assert_eq!(arguments.given((Rank(1), 2), Argument::Root(Rank(1)), None), None);
     }
 }

@@ -20,7 +20,7 @@ use crate::untimed::Choice;
 use critical_path::CriticalPath;
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
-use protocols::contract::{Action, Process, Region, Thread};
+use protocols::contract::{Action, CallSite, Process, Region, Thread};
 use units::{Time, TimeDelta};
 
 /// All that watch a run.
@@ -208,6 +208,20 @@ impl Observers {
         place: impl FnOnce() -> Option<u32>,
     ) {
         self.monitors.told(process, fact, Some(at), place, &mut self.violations);
+    }
+
+    /// How many violations were found so far.
+    #[inline]
+    pub(super) const fn violated(&self) -> usize {
+        self.violations.len()
+    }
+
+    /// The violations from number `first` on were found while a process was in this call.
+    #[cold]
+    pub(super) fn happened_in(&mut self, first: usize, Process(process): Process, site: &CallSite) {
+        for one in &mut self.violations[first..] {
+            one.detail = format!("{} (process {process} is in {})", one.detail, site.in_words());
+        }
     }
 
     /// A fact that a program states outside every call.
