@@ -200,6 +200,58 @@ fn collectives_follow_each_other() {
     }
 }
 
+/// A collective with a root, of 8 B or of blocks of 8 B, over four endpoints.
+fn rooted(kind: Kind, root: u32, rank: u32) -> Call {
+    let region = |id, len| Region::new(Space::User(id), len);
+    let blocks = mpisim::protocols::collectives::Blocks::Equal(8);
+    let (comm, own) = (Comm(0), if root == rank { 32 } else { 0 });
+    let root = Rank(root);
+    Call::Collective(Arc::new(match kind {
+        Kind::Bcast => Collective::bcast(comm, root, region(0, 8)),
+        Kind::Scatter => Collective::scatter(comm, root, region(0, own), blocks, region(1, 8)),
+        Kind::Gather => Collective::gather(comm, root, region(0, 8), region(1, own), blocks),
+        _ => Collective::reduce(comm, root, region(0, 8), region(1, 8), sum()),
+    }))
+}
+
+/// Whatever the two are, and whichever endpoints are their roots, those of one process included: in MPI each process is
+/// in one collective at a time. An allreduce follows, so that the order of the third is looked at, too.
+#[test]
+fn collectives_with_roots_follow_each_other_in_the_order_of_the_program() {
+    let kinds = [Kind::Bcast, Kind::Scatter, Kind::Gather, Kind::Reduce];
+    let region = |id, len| Region::new(Space::User(id), len);
+    let last = || {
+        Call::Collective(Arc::new(Collective::allreduce(
+            Comm(0),
+            region(0, 8),
+            region(1, 8),
+            sum(),
+        )))
+    };
+    for (first, second) in kinds.into_iter().flat_map(|one| kinds.map(|other| (one, other))) {
+        for (one, other) in (0..2).flat_map(|one| (0..4).map(move |other| (one, other))) {
+            let calls = |rank| vec![rooted(first, one, rank), rooted(second, other, rank), last()];
+            let start = world_of(&[2, 2], (0..4).map(calls));
+            let place = format!("{first:?} {one}, {second:?} {other}");
+            for seed in 0..4 {
+                let mut world = start.clone();
+                let walk = explore::walk(&mut world, 5, seed, 1_000_000);
+                let why = world.fault().map(ToString::to_string);
+                let ended = (walk.outcome, walk.violations);
+                assert_eq!(ended, (Outcome::Finished, vec![]), "{place}, seed {seed}: {why:?}");
+            }
+            let lets_go = matches!(first, Kind::Gather | Kind::Reduce);
+            if lets_go && matches!(second, Kind::Bcast | Kind::Scatter) {
+                let two = |rank| vec![rooted(first, one, rank), rooted(second, other, rank)];
+                let start = world_of(&[2, 2], (0..4).map(two));
+                let budget = Budget { reduce: true, ..Budget::default() };
+                let found = explore::judged(&start, budget, &|_: &World| None);
+                assert!(found.is_clean(), "{place}: {found:#?}");
+            }
+        }
+    }
+}
+
 /// What the library says where endpoints of one process make these calls.
 fn refused(calls: [Collective; 2]) -> String {
     let mut all: Vec<Vec<Call>> = calls.map(|call| vec![Call::Collective(Arc::new(call))]).into();
@@ -224,7 +276,7 @@ fn what_does_not_go_together_is_refused_with_words() {
         Collective::alltoall(Comm(0), (region(0, 4), lists.clone()), (region(1, 4), lists));
     let units = Arc::new(Units::new(4, |rank| rank / 2));
     for (calls, words) in [
-        ([sum_of(8), sum_of(16)], "the lengths differs"),
+        ([sum_of(8), sum_of(16)], "the lengths differ"),
         ([reduce(0), reduce(1)], "the root differs"),
         ([sum_of(8), gather(8)], "the operation differs"),
         ([Collective::barrier(Comm(0)), sum_of(8)], "the operation differs"),

@@ -237,6 +237,11 @@ impl Lends for EpCall {
             }
         }
     }
+
+    #[inline]
+    fn elements(&self) -> Option<&Arc<Elements>> {
+        if let Self::Mpi(call) = self { call.elements() } else { None }
+    }
 }
 
 /// What a thread shows to the others of its process: they may touch it from now on.

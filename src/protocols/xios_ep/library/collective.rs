@@ -4,6 +4,7 @@
 //!   enter    all of the process meet, and show where their buffers are     unless nothing is given
 //!   collect  the caller joins what they give
 //!   release  all meet again, and those that get nothing go on              if nothing comes back
+//!   turn     the caller waits for the caller of the collective before         if that let the others go on
 //!   call     the caller calls MPI
 //!   place    the caller sorts what it got
 //!   publish  all meet                                                      else
@@ -14,6 +15,11 @@
 //! A barrier is the first meeting, the call and the second one. The caller of a broadcast and of a
 //! scatter calls without a meeting before, as the document has it: the others wait in `publish`.
 //! Only a root that must sort its blocks shows them first.
+//!
+//! MPI wants the collectives of a process on a communicator one after the other. What begins with a meeting comes after
+//! all calls before it. A gather and a reduction let the others go on while their root is in MPI; where one of them is
+//! the root of the broadcast or scatter that follows, it waits for its turn. The document does not say how its library
+//! orders the two.
 //!
 //! Source: `xios-ep` Sec. 5, Ex. 1 and 2; that threads hand pointers and copy for themselves is as
 //! in the public library.
@@ -36,6 +42,8 @@ pub(super) struct Joint {
     call: Arc<Collective>,
     /// What the endpoints of the process call, once they met.
     pub(super) all: Box<[Arc<Collective>]>,
+    /// Whether another thread of the process may still be in MPI for the collective before.
+    behind: bool,
 }
 
 /// How far an endpoint is in a collective.
@@ -45,6 +53,7 @@ pub(super) enum At {
     Enter,
     Collect,
     Release,
+    Turn,
     Call,
     Place,
     Publish,
@@ -58,7 +67,8 @@ impl At {
         Some(match self {
             Self::Enter => Self::Collect,
             Self::Collect => Self::Release,
-            Self::Release => Self::Call,
+            Self::Release => Self::Turn,
+            Self::Turn => Self::Call,
             Self::Call => Self::Place,
             Self::Place => Self::Publish,
             Self::Publish => Self::Serve,
@@ -90,9 +100,16 @@ impl Endpoint {
         let (Some(input), Some(output)) = (input, output) else {
             return Step::refuse(super::start::NUMBERS);
         };
-        let comm = call.comm;
+        let (comm, lets_go) = (call.comm, !shape(call).serves());
         let call = Arc::new(Collective { input, output, ..call.clone() });
-        self.goal = Goal::Collective(Joint { comm, call, all: Box::default() });
+        let Member { map, place, mpi, .. } = &self.comms[&comm];
+        let joined = Joined { map, place: *place, mpi: *mpi, call: &call, all: &[] };
+        let goes_on = lets_go && !joined.is_caller();
+        let behind = self.behind.remove(&comm);
+        if goes_on {
+            self.behind.insert(comm);
+        }
+        self.goal = Goal::Collective(Joint { comm, call, all: Box::default(), behind });
         self.go_on(At::Enter)
     }
 
@@ -162,7 +179,7 @@ impl Endpoint {
         let Goal::Collective(joint) = &self.goal else {
             unreachable!("{:?} is no collective", self.goal)
         };
-        let Joint { comm, call, all } = joint;
+        let Joint { comm, call, all, behind } = joint;
         let Member { map, place: own, mpi, .. } = &self.comms[comm];
         let seat = self.comms[comm].seat();
         let meet = |showing| Step::shared(SharedOp::Arrive(seat, showing));
@@ -171,11 +188,17 @@ impl Endpoint {
         let (gathers, serves) = (shape.gathers() || joined.sorts(), shape.serves());
         // Nobody else is to be met in a barrier, and nobody's buffers are looked at.
         let meets = !(barrier && joined.alone());
+        // The caller of a collective that lets the others go on.
+        let leads = !serves && joined.is_caller() && !joined.alone();
         let shows = || Some(meet(Showing::Shows(Shown::Call(Arc::clone(call)))));
         match place {
             At::Enter if gathers && meets => shows(),
             At::Collect if joined.is_caller() => moves(joined.collect(), call),
+            At::Release if leads => Some(meet(Showing::Calls)),
             At::Release if !serves => Some(meet(Showing::Ends)),
+            At::Turn if *behind && !gathers && joined.is_caller() => {
+                Some(Step::shared(SharedOp::Turn(*mpi)))
+            }
             At::Call if joined.is_caller() => Some(Step::mpi(among_processes(&joined))),
             At::Place if joined.is_caller() => moves(joined.place(), call),
             At::Publish if !serves || !meets => None,
@@ -184,10 +207,14 @@ impl Endpoint {
             At::Publish => shows(),
             At::Serve if serves => moves(joined.serve(), call),
             At::End if serves && !barrier => Some(meet(Showing::Ends)),
-            At::Leave if !barrier => Some(Step::shared(SharedOp::Leave(Arc::clone(call)))),
+            At::Leave if !barrier => {
+                let turn = leads.then_some(*mpi);
+                Some(Step::shared(SharedOp::Leave(Arc::clone(call), turn)))
+            }
             At::Enter
             | At::Collect
             | At::Release
+            | At::Turn
             | At::Call
             | At::Place
             | At::Serve

@@ -20,7 +20,7 @@ use crate::contract::{Region, Space};
 use crate::xios_ep::collective::{self, Collective as Shape};
 use crate::xios_ep::rank_map::{Place, RankMap};
 use mpi::envelope::Rank;
-use mpi::operator::Side;
+use mpi::operator::{Reduction, Side};
 
 /// One endpoint in one collective.
 #[derive(Debug)]
@@ -97,15 +97,15 @@ pub(super) fn unfit(call: &Collective, map: &RankMap, rank: Rank) -> Option<Stri
     short("input", call.input.len, input).or_else(|| short("output", call.output.len, output))
 }
 
-/// What two endpoints of a process must agree on, and do not.
+/// What two endpoints of a process must agree on, and do not, as a sentence.
 pub(super) fn differ(a: &Shown, b: &Shown) -> Option<&'static str> {
     let same = match (a, b) {
         (Shown::Call(a), Shown::Call(b)) => return calls_differ(a, b),
         (Shown::Makes(a), Shown::Makes(b)) => return a.differ(*b),
-        (Shown::Windows(a), Shown::Windows(b)) => return (a != b).then_some("the window"),
+        (Shown::Windows(a), Shown::Windows(b)) => return (a != b).then_some("the window differs"),
         (Shown::Call(_) | Shown::Makes(_) | Shown::Windows(_), _) => false,
     };
-    (!same).then_some("the operation")
+    (!same).then_some("the operation differs")
 }
 
 fn calls_differ(a: &Collective, b: &Collective) -> Option<&'static str> {
@@ -114,13 +114,21 @@ fn calls_differ(a: &Collective, b: &Collective) -> Option<&'static str> {
         if call.kind == Kind::Bcast { call.output.len } else { input }
     };
     if a.kind != b.kind {
-        Some("the operation")
+        Some("the operation differs")
     } else if a.kind.has_root() && a.root != b.root {
-        Some("the root")
+        Some("the root differs")
     } else if a.reduction != b.reduction {
-        Some("the operator")
+        let operator = |call: &Collective| call.reduction.map(Reduction::operator);
+        let datatype = |call: &Collective| call.reduction.map(Reduction::datatype);
+        Some(if operator(a) != operator(b) {
+            "the operator differs"
+        } else if datatype(a) != datatype(b) {
+            "the type of the elements differs"
+        } else {
+            "the operator commutes for one of the two only"
+        })
     } else if (&a.sends, &a.receives) != (&b.sends, &b.receives) || bytes(a) != bytes(b) {
-        Some("the lengths")
+        Some("the lengths differ")
     } else {
         None
     }

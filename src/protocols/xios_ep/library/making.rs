@@ -161,10 +161,12 @@ impl Wish {
     /// What two endpoints of a process must agree on, and do not.
     pub(super) fn differ(self, other: Self) -> Option<&'static str> {
         match (self, other) {
-            (Self::Couple(a), Self::Couple(b)) => (a.leader != b.leader).then_some("the leader"),
+            (Self::Couple(a), Self::Couple(b)) => {
+                (a.leader != b.leader).then_some("the leader differs")
+            }
             (Self::Couple(_) | Self::Dup | Self::Split(_) | Self::Free | Self::Merge { .. }, _) => {
                 let same = std::mem::discriminant(&self) == std::mem::discriminant(&other);
-                (!same).then_some("the operation")
+                (!same).then_some("the operation differs")
             }
         }
     }

@@ -115,8 +115,12 @@ pub enum SharedOp {
         /// The operator, where elements are combined.
         reduction: Option<Reduction>,
     },
-    /// The collective is over: its buffers belong to the program again.
-    Leave(Arc<Collective>),
+    /// The process calls MPI on its communicator in the order of its collectives: waits until the thread that calls for
+    /// the one before has come back, where that has let the others go on.
+    Turn(Comm),
+    /// The collective is over: its buffers belong to the program again, and the communicator of MPI is the next caller's,
+    /// where one is given.
+    Leave(Arc<Collective>, Option<Comm>),
     /// A number for a communicator of MPI that nobody in the process has.
     Number,
     /// New communicators are there, for the threads of the process that are in them.
@@ -140,6 +144,8 @@ pub enum Showing {
     Still,
     /// Nothing any more.
     Ends,
+    /// Nothing any more, and it will call MPI while the others go on.
+    Calls,
 }
 
 /// What the threads of a process tell each other.
@@ -292,7 +298,9 @@ impl Machine for EpLibrary {
     fn guard(&self, thread: Thread, entry: &Entry<'_, EpCall>) -> Option<Guard> {
         let entry = match entry {
             // Each thread touches its own buffers, and what the others show until they meet again.
-            Entry::Call(EpCall::Shared(SharedOp::Move { .. } | SharedOp::Leave(_))) => return None,
+            Entry::Call(EpCall::Shared(SharedOp::Move { .. } | SharedOp::Leave(_, None))) => {
+                return None;
+            }
             Entry::Call(EpCall::Shared(_)) => return self.shared.is_shared().then_some(LATCH),
             Entry::Call(EpCall::Mpi(call)) => Entry::Call(call),
             Entry::Packet(lane) => Entry::Packet(*lane),

@@ -38,6 +38,8 @@ enum WaitsFor {
     Barrier(Comm),
     /// A place in a new intercommunicator.
     Place,
+    /// That this communicator of MPI is its own to call.
+    Turn(Comm),
 }
 
 /// What the endpoint library of one process did.
@@ -95,6 +97,8 @@ struct Local {
     met: Box<[Shown]>,
     /// What it is between, where it is an intercommunicator.
     between: Option<Between>,
+    /// Who calls MPI for a collective that the others have left, or is about to.
+    calls: Option<Thread>,
 }
 
 impl Local {
@@ -109,7 +113,8 @@ impl Local {
         let part = Part::new(mpi, map, process);
         let endpoints = part.handles.len();
         let (pending, shown) = (vec![Pending::default(); endpoints], vec![None; endpoints]);
-        Self { part, threads, pending, shown, met: Box::default(), between: None }
+        let (met, between, calls) = (Box::default(), None, None);
+        Self { part, threads, pending, shown, met, between, calls }
     }
 }
 
@@ -176,12 +181,14 @@ impl Shared {
             WaitsFor::Lock => "lock of the endpoint library",
             WaitsFor::Barrier(_) => "barrier of the process",
             WaitsFor::Place => "place in a new intercommunicator",
+            WaitsFor::Turn(_) => "turn of its process in the collectives of MPI",
         })
     }
 
     /// A call goes to MPI.
     pub(super) fn note_call(&mut self, call: &Call) {
-        if let Call::Imrecv { message, .. } = call {
+        let begun = if let Call::Typed(typed) = call { &typed.call } else { call };
+        if let Call::Imrecv { message, .. } = begun {
             self.give_back(*message);
         }
         self.counts.0.mpi_collectives += u64::from(matches!(
@@ -223,7 +230,17 @@ impl Shared {
                 self.carry_out(&work, reduction, out)?;
                 SharedReply::Done
             }
-            SharedOp::Leave(call) => {
+            SharedOp::Turn(comm) => {
+                if self.local(comm)?.calls.is_some_and(|other| other != thread) {
+                    self.waiting[index(thread)] = Some(WaitsFor::Turn(comm));
+                    return Ok(());
+                }
+                SharedReply::Done
+            }
+            SharedOp::Leave(call, turn) => {
+                if let Some(comm) = turn {
+                    self.ends_turn(comm, out)?;
+                }
                 let buffers = call.buffers().into_iter().flatten();
                 let given_back =
                     |buffer| Action::Complete { code: None, buffer: Some(buffer), fact: None };
@@ -463,6 +480,17 @@ impl Shared {
         }
     }
 
+    /// The thread that has called MPI for the others is back: the next caller may call.
+    fn ends_turn(&mut self, comm: Comm, out: &mut Vec<EpAction>) -> Result<(), ProtocolError> {
+        self.local(comm)?.calls = None;
+        for other in (0..).map(Thread).take(self.waiting.len()) {
+            if self.waiting[index(other)] == Some(WaitsFor::Turn(comm)) {
+                self.wake(other, out);
+            }
+        }
+        Ok(())
+    }
+
     /// Notes what an endpoint shows; all of a process have to be in the same call.
     fn show(&mut self, seat: Seat, showing: Showing) -> Result<(), ProtocolError> {
         let own = self.local(seat.mpi)?;
@@ -470,6 +498,10 @@ impl Shared {
         match showing {
             Showing::Still => return Ok(()),
             Showing::Ends => own.shown[place] = None,
+            Showing::Calls => {
+                own.shown[place] = None;
+                own.calls = Some(own.threads[place]);
+            }
             Showing::Shows(shown) => own.shown[place] = Some(shown),
         }
         let Some(call) = &own.shown[place] else { return Ok(()) };
@@ -478,7 +510,7 @@ impl Shared {
             let other = other.as_ref()?;
             let rank = handle.endpoint.rank;
             let what = differ(call, other)?;
-            Some(format!("endpoint {rank} is in {}: {what} differs", other.function()))
+            Some(format!("endpoint {rank} is in {}: {what}", other.function()))
         });
         let Some(state) = wrong.into_iter().next() else { return Ok(()) };
         let me = own.part.handles[place].endpoint.rank;

@@ -1,11 +1,14 @@
 //! Calls of the program: what each begins with.
 
-use super::Seat;
+use std::sync::Arc;
+
 use super::thread::{Endpoint, Goal, Member, Open, Stage, Step};
-use crate::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
+use super::{EpCall, Seat};
+use crate::call::{Buffer, Call, Comm, Peer, Reply, SendMode, TypedCall};
 use crate::collectives::Collective;
 use crate::contract::{Handle, Machine};
 use crate::library::Library;
+use crate::typed::Elements;
 use crate::xios_ep::message::Wanted;
 use crate::xios_ep::request::{self, Request, State};
 use crate::xios_ep::tag::{Fields, TagError, USER_MAX};
@@ -31,6 +34,14 @@ enum Read<T> {
     Null,
     /// Wrong.
     Wrong(String),
+}
+
+/// A call of MPI with what its buffer has, where that is known.
+pub(super) fn stated(call: Call, elements: Option<&Arc<Elements>>) -> Call {
+    match elements {
+        Some(elements) => call.typed(elements),
+        None => call,
+    }
 }
 
 impl Endpoint {
@@ -79,7 +90,10 @@ impl Endpoint {
             Call::Communicators(call) => self.make(&call),
             Call::Rma(call) => self.one_sided(&call),
             // Buffers are counted in bytes, from their first one on.
-            Call::Typed(typed) if typed.elements.is_from_start() => self.begin(typed.call.clone()),
+            Call::Typed(typed) if typed.elements.is_from_start() => {
+                let step = self.begin(typed.call.clone());
+                self.states(step, &typed)
+            }
             call @ (Call::WaitAny { .. }
             | Call::TestAll { .. }
             | Call::Ask { .. }
@@ -110,6 +124,26 @@ impl Endpoint {
                 let words = Library::call_in_words(&call);
                 Step::refuse(&format!("the endpoint library does not offer {words}"))
             }
+        }
+    }
+
+    /// The first step of a call with the datatype that the call names: MPI hears of it with the send, or when the receive
+    /// has its message.
+    fn states(&mut self, step: Step, typed: &TypedCall) -> Step {
+        let elements = Some(&typed.elements);
+        let received = if let Call::Irecv { request, .. } = typed.call {
+            self.handle(request)
+        } else if let Call::Recv { .. } = typed.call {
+            Some(self.blocking())
+        } else {
+            None
+        };
+        if let Some(open) = received.and_then(|request| self.open.get_mut(&request)) {
+            open.elements = elements.cloned();
+        }
+        match step {
+            Step::Ask(EpCall::Mpi(call)) => Step::mpi(stated(call, elements)),
+            Step::Ask(EpCall::Shared(_)) | Step::Answer(_) => step,
         }
     }
 
@@ -229,9 +263,8 @@ impl Endpoint {
         let (comm, seat) = (member.mpi, member.seat());
         let state = State::Send { mpi };
         let opened = Request { state, datatype: BYTE, comm, source: None, tag: None };
-        let before = self
-            .open
-            .insert(mpi, Open { request: opened, buffer: Buffer { id: 0, bytes: 0 }, seat });
+        let buffer = Buffer { id: 0, bytes: 0 };
+        let before = self.open.insert(mpi, Open { request: opened, buffer, elements: None, seat });
         before.map_or(Ok(()), |_| Err(OPEN))
     }
 
@@ -243,7 +276,7 @@ impl Endpoint {
         buffer: Buffer,
         seat: Seat,
     ) -> Option<Step> {
-        let before = self.open.insert(mpi, Open { request, buffer, seat });
+        let before = self.open.insert(mpi, Open { request, buffer, elements: None, seat });
         before.map(|_| Step::refuse(OPEN))
     }
 

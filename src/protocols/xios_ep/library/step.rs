@@ -8,8 +8,10 @@
 //!   collectives: see `collective`
 //! ```
 
+use super::collective::At;
 use super::making::Made;
-use super::thread::{Endpoint, Goal, Stage, Step, Waiting, Walk};
+use super::start::stated;
+use super::thread::{Endpoint, Goal, Open, Stage, Step, Waiting, Walk};
 use super::{EpReply, Found, Seat, SharedOp, SharedReply};
 use crate::call::{Call, Comm, Outcome, Peer, Reply, Status};
 use crate::contract::Handle;
@@ -50,6 +52,7 @@ impl Endpoint {
             (Stage::Lock { seat, at, walk }, SharedReply::Woken) => {
                 self.look(Stage::Lock { seat, at, walk }, seat.mpi)
             }
+            (Stage::Collective(At::Turn), SharedReply::Woken) => self.after(At::Turn),
             (Stage::Collective(at), SharedReply::Woken) => {
                 self.look(Stage::Collective(at), self.meeting())
             }
@@ -135,9 +138,11 @@ impl Endpoint {
         let Some(&(request, Message { message, .. })) = served.get(at) else {
             return self.checked();
         };
-        let buffer = self.open[&request].buffer;
+        let Open { buffer, elements, .. } = &self.open[&request];
+        let call = Call::Imrecv { message: message.handle, request, buffer: *buffer };
+        let call = stated(call, elements.as_ref());
         self.stage = Stage::Start { served, at };
-        Step::mpi(Call::Imrecv { message: message.handle, request, buffer })
+        Step::mpi(call)
     }
 
     fn started(&mut self, served: Served, at: usize) -> Step {
@@ -264,7 +269,7 @@ impl Endpoint {
     }
 }
 
-impl super::thread::Open {
+impl Open {
     /// MPI names processes and packed tags; the program wants endpoints and its tags.
     fn in_terms_of_endpoints(&self, outcome: Outcome) -> Outcome {
         let (source, tag) = (self.request.source, self.request.tag);

@@ -1,6 +1,6 @@
 //! A thread as an endpoint: its program's calls, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::between::Across;
@@ -14,6 +14,7 @@ use crate::library::Library;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::rma::call::Win;
+use crate::typed::Elements;
 use crate::xios_ep::message::{Message, Wanted};
 use crate::xios_ep::rank_map::{Place, RankMap};
 use crate::xios_ep::request::{self, Request};
@@ -58,6 +59,8 @@ pub(super) struct Endpoint {
     pub(super) waiting: Waiting,
     /// Open requests, by MPI's handle.
     pub(super) open: BTreeMap<Handle, Open>,
+    /// Communicators whose last collective another thread of the process may still call MPI for.
+    pub(super) behind: BTreeSet<Comm>,
     pub(super) goal: Goal,
     pub(super) stage: Stage,
     /// What is wrong with it.
@@ -90,11 +93,13 @@ impl Member {
 }
 
 /// A request that is not complete, or not asked for.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Open {
     pub(super) request: Request<Handle>,
     /// Where a receive wants its message.
     pub(super) buffer: Buffer,
+    /// What it has there, where it names a datatype.
+    pub(super) elements: Option<Arc<Elements>>,
     /// In which communicator.
     pub(super) seat: Seat,
 }
@@ -190,6 +195,7 @@ impl<P> EpThread<P> {
             windows: BTreeMap::new(),
             waiting,
             open: BTreeMap::new(),
+            behind: BTreeSet::new(),
             goal: Goal::Plain,
             stage: Stage::Program,
             #[cfg(feature = "mutants")]

@@ -6,8 +6,8 @@
 //! says no more than how many bytes it has states nothing, as one does with `MPI_PACKED`. `byte` is
 //! `MPI_BYTE`, which meets itself only. How much a receive has room for is another law (M8).
 //!
-//! Left out: a buffer that is lent to several calls at once, and the endpoint library over MPI, which
-//! counts its buffers in bytes.
+//! Left out: a buffer that is lent to several calls at once. Of the endpoint library over MPI the ranks and tags are
+//! those of its messages: processes, and packed tags.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
