@@ -81,11 +81,23 @@ pub fn note(text: &str) {
 
 /// Prints a note that was not printed before: a command may run a program several times.
 pub fn note_once(text: &str) {
-    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if printed.len() < NOTES && printed.insert(text.to_owned()) {
+    if is_new(text) {
         note(text);
     }
+}
+
+/// Prints a note about a rank, unless the same was said of another one: what one does, most do.
+pub fn note_of_rank(rank: u32, text: &str) {
+    if is_new(text) {
+        note(&format!("rank {rank}, {text}"));
+    }
+}
+
+/// Whether a note is to be printed.
+fn is_new(text: &str) -> bool {
+    static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    printed.len() < NOTES && printed.insert(text.to_owned())
 }
 
 /// Notes that are printed once, at most.

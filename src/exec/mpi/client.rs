@@ -1,5 +1,6 @@
 //! What MPI knows of a rank, and what comes of its calls.
 
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Formatter};
 
 use super::asked::Asked;
@@ -20,6 +21,7 @@ use crate::exposed::Exposed;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
 use crate::ranks::Request;
+use crate::watch::note_of_rank;
 use crate::wire;
 use protocols::call::{Call, Reply};
 
@@ -131,6 +133,8 @@ pub struct Client {
     pub(super) choose: Choose,
     /// The first function that was refused, and the program has gone on.
     pub(super) refusal: Option<String>,
+    /// Where the calls return to that something was said about.
+    remarked: BTreeSet<u64>,
 }
 
 /// Functions of the program's that MPI runs within one another, at most: an error handler whose own calls fail calls
@@ -176,6 +180,15 @@ impl Client {
             errors: Errors::new(),
             choose,
             refusal: None,
+            remarked: BTreeSet::new(),
+        }
+    }
+
+    /// Tells the user, once for each call of the program, what MPI forbids and libraries let pass, or not.
+    pub(super) fn remarks(&mut self, asked: &Asked<'_>, what: &str) {
+        if self.remarked.insert(asked.caller()) {
+            let called = asked.place.process.called(asked.function, asked.caller());
+            note_of_rank(self.rank, &format!("{called}: {what}"));
         }
     }
 

@@ -4,6 +4,7 @@
 //! simulator packs before the call and unpacks after it; that takes no simulated time.
 
 mod blocks;
+mod overlap;
 
 use std::sync::Arc;
 
@@ -168,6 +169,9 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
         || which.takes_in_place_second() && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
     {
         call = call.at_its_place((caller.rank, caller.own));
+    } else if overlap::is_given_twice(&call, asked.place) {
+        let what = "what it gives and the room for what it takes overlap, which MPI forbids and some MPI libraries refuse";
+        client.remarks(asked, what);
     }
     if !caller.is_between {
         // Rules look at the call as all ranks know it: that of a rank in place has its buffers by now.

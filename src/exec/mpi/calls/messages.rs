@@ -102,6 +102,9 @@ fn send(client: &mut Client, asked: &mut Asked<'_>, mode: SendMode, when: When) 
     let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
     if to != Peer::Null {
         data.is_there(asked.place)?;
+        if mode == SendMode::Buffered {
+            check_room(client, asked, data.bytes());
+        }
     }
     if when == When::Complete {
         let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
@@ -118,6 +121,24 @@ fn send(client: &mut Client, asked: &mut Asked<'_>, mode: SendMode, when: When) 
     }
     client.requests.of_mut(request).sent = Some(sent);
     Ok(opens(client, asked, 6, request, when, call))
+}
+
+/// A buffer of the program has room for one buffered message, and for what a library keeps beside each.
+fn check_room(client: &mut Client, asked: &Asked<'_>, bytes: u64) {
+    let Some((address, size)) = client.attached else { return };
+    let room = u64::try_from(size).unwrap_or_default();
+    let needed = bytes.saturating_add(mpi5::BSEND_OVERHEAD.unsigned_abs().into());
+    if room >= needed || address == mpi5::BUFFER_AUTOMATIC {
+        return;
+    }
+    client.remarks(
+        asked,
+        &format!(
+            "{bytes} bytes and MPI_BSEND_OVERHEAD ({}) do not fit into the attached buffer of {room} bytes, which some \
+             MPI libraries refuse",
+            mpi5::BSEND_OVERHEAD
+        ),
+    );
 }
 
 fn receive(client: &mut Client, asked: &mut Asked<'_>, when: When) -> Answer {
