@@ -19,6 +19,7 @@ mod check;
 mod claimed;
 mod cli;
 mod cli_explore;
+mod collective_arguments;
 mod collectives_program;
 mod connections;
 mod diff;
