@@ -70,13 +70,13 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(how, "address") && !rank) MPI_Send((void *)16, 4, MPI_INT, 1, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "handled")) {
-        static char numbers[2][1000];
+        static char numbers[2][100000];
         MPI_Request requests[2];
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         for (int at = 0; at < 2; at++)
-            if (rank) MPI_Irecv(numbers[at], 1000, MPI_CHAR, 0, at, MPI_COMM_WORLD, &requests[at]);
-            else MPI_Isend(numbers[at], 1000, MPI_CHAR, 1, at, MPI_COMM_WORLD, &requests[at]);
-        if (!rank) numbers[0][999] = 1;
+            if (rank) MPI_Irecv(numbers[at], sizeof numbers[at], MPI_CHAR, 0, at, MPI_COMM_WORLD, &requests[at]);
+            else MPI_Isend(numbers[at], sizeof numbers[at], MPI_CHAR, 1, at, MPI_COMM_WORLD, &requests[at]);
+        if (!rank) numbers[0][99999] = 1;
         int error = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
         if (error != (rank ? MPI_SUCCESS : MPI_ERR_BUFFER)) return 2;
         if (requests[0] != MPI_REQUEST_NULL || requests[1] != MPI_REQUEST_NULL) return 3;
