@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod identity;
 pub mod job;
 pub mod library;
+pub mod loans;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod note;
@@ -22,6 +23,7 @@ pub mod rma;
 pub mod selection;
 pub mod space;
 pub mod typed;
+pub mod uses;
 mod vcis;
 pub mod windows;
 pub mod wire;

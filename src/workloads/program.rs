@@ -119,19 +119,19 @@ impl Programs {
     pub fn stream(&self, index: usize) -> ProgramStream {
         let Team { threads, world } = self.team;
         let (of_a_rank, thread) = (self.team.of_a_rank(), index % usize::from(threads));
-        let rank = index / of_a_rank;
+        let (rank, size) = (index / of_a_rank, self.ranks.len() / of_a_rank);
         let mut variables = self.variables.clone();
         let number = |number: usize| i64::try_from(number).expect("there are fewer ranks");
         if !variables.is_empty() {
-            let size = number(self.ranks.len() / of_a_rank);
-            let known = control::known([number(rank), size], [number(thread), threads.into()]);
+            let place = [rank, size].map(number);
+            let known = control::known(place, [number(thread), threads.into()]);
             variables[..known.len()].copy_from_slice(&known);
         }
         let steps = Arc::clone(&self.ranks[index]);
         let thread = u16::try_from(thread).expect("it is below the number of threads");
         let member = world.map(|world| Member::new(thread, threads, world));
         let shown = (of_a_rank > 1).then_some(thread);
-        ProgramStream::new(steps, (rank, shown), variables, Arc::clone(&self.buffers))
+        ProgramStream::new(steps, (rank, size), shown, variables, Arc::clone(&self.buffers))
             .of_member(member)
     }
 

@@ -160,6 +160,30 @@ fn a_buffer_that_an_operation_has_is_left_alone() {
     ends_well("after", &scenario(2, &after));
 }
 
+/// Programs that touch bytes of an open operation of another kind than a message, and those that are near them.
+#[test]
+fn bytes_of_every_kind_of_operation_are_left_alone() {
+    let text = |name: &str| {
+        let root = env!("CARGO_MANIFEST_DIR");
+        std::fs::read_to_string(format!("{root}/tests/programs/in_use/{name}.json")).unwrap()
+    };
+    let reads = |line: u32| format!("the operation that line {line} has begun still reads these");
+    let writes = |line: u32| format!("the operation that line {line} has begun still writes these");
+    for (name, at, words) in [
+        ("pready_then_store", "rank 0 in line 14", reads(13)),
+        ("recv_into_active_precv", "rank 1 in line 18", writes(17)),
+        ("get_then_isend", "rank 0 in line 13", writes(12)),
+        ("store_after_request_free", "rank 0 in line 12", reads(10)),
+        ("store_into_block", "rank 0 in line 18", reads(14)),
+        ("overlapping_buffers", "rank 0 in line 10", writes(10)),
+    ] {
+        fails(name, &text(name), &[at, &words]);
+    }
+    for name in ["arrived_partition", "blocks_and_gaps", "freed_and_answered"] {
+        ends_well(name, &text(name));
+    }
+}
+
 /// RDMA registers a buffer once: a name is one buffer, and statements without it have one each.
 #[test]
 fn a_buffer_with_a_name_is_registered_once() {

@@ -39,6 +39,7 @@ mod explorer;
 mod faults;
 mod gpu_messages;
 mod icollectives;
+mod in_use;
 mod intercommunicators;
 mod kept;
 mod linked_lists;

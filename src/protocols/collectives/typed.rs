@@ -74,6 +74,11 @@ impl TypedBlocks {
         self.buffers
     }
 
+    /// The blocks of both sides, where they lie in pieces.
+    pub(crate) fn pieces(&self) -> [Option<Arc<[Arc<Elements>]>>; 2] {
+        self.sides.clone()
+    }
+
     /// What is sent and received in the place of the caller's `buffers`: packed blocks, which lie in `aside`.
     pub(crate) fn pack(
         &mut self,

@@ -17,9 +17,8 @@
 //! Source: MPI 4.0, Sec. 4.2; the exchange that precedes the first message, and equal lengths of both
 //! buffers: `mpidig_part.c` of MPICH 4; a message for each partition: `part/persist` of Open MPI 5. ADR 29.
 //! Left out: endpoints and intercommunicators; partitions of a derived datatype; several messages for
-//! several partitions each. That a program writes a partition which it has called ready is not
-//! noticed. The line of the counter of ready partitions, which cores take from each other, costs
-//! nothing. Noticeable where many threads call `MPI_Pready` at once.
+//! several partitions each. The line of the counter of ready partitions, which cores take from each
+//! other, costs nothing. Noticeable where many threads call `MPI_Pready` at once.
 
 use super::messages::Messages;
 use super::messages::sends::Letter;

@@ -6,8 +6,7 @@
 //! bytes that name its message when it is lent and inverted when it is given back, and a receive
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
-//! are: the program compares them itself. It reads none of them that the library may still write, and writes none that
-//! the library may still read.
+//! are: the program compares them itself, and keeps its own books on what it may touch ([`protocols::loans`]).
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
 //! the module `types`.
@@ -20,7 +19,6 @@
 mod types;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use types::Types;
@@ -28,60 +26,15 @@ pub use types::{Statement, Typed};
 
 use super::law::{Sometimes, Violation};
 use crate::memory::{Memories, Payload};
-use crate::rules::in_line;
 use mpi::observation::{MessageId, Observation};
-use mpi::rma::access::Touch;
-use protocols::call::{Buffer, Call, Peer, TypedCall};
+use protocols::call::{Buffer, Call};
 use protocols::collectives::Collective;
 use protocols::contract::{Action, Process, Region, Space};
-use protocols::packing::Task;
-use protocols::partitioned::Side;
-use protocols::rma::call::{Operation, RmaCall};
 use protocols::typed::Elements;
+use protocols::uses::{self, Lent, UseAs};
 use protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
-
-/// A buffer that a call hands to the library.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Lent {
-    /// The buffer.
-    pub region: Region,
-    /// What the library may do with it.
-    pub use_as: UseAs,
-}
-
-/// What the library may do with a lent buffer.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum UseAs {
-    /// Read it: a send buffer.
-    Source,
-    /// Write it: a receive buffer, and the result buffer of a collective.
-    Destination,
-    /// Read it as it is, and leave it so: what a rank gives to a collective.
-    Input,
-    /// Read it, and then write it: the one buffer of a send and a receive.
-    Replaced,
-    /// Read its partitions, each from when the program says that it is ready.
-    SourceInParts,
-    /// Write its partitions, each until the program learns that it has arrived.
-    DestinationInParts,
-}
-
-impl UseAs {
-    /// Whether it is the program that knows which part the library has.
-    pub const fn in_parts(self) -> bool {
-        matches!(self, Self::SourceInParts | Self::DestinationInParts)
-    }
-
-    /// Whether the library may write it.
-    pub const fn writes(self) -> bool {
-        match self {
-            Self::Destination | Self::Replaced | Self::DestinationInParts => true,
-            Self::Source | Self::Input | Self::SourceInParts => false,
-        }
-    }
-}
 
 /// Calls that lend buffers, told to monitors.
 pub trait Lends {
@@ -102,90 +55,11 @@ pub trait Lends {
 
 impl Lends for Call {
     fn lends(&self) -> Option<Lent> {
-        let lent = |buffer: &Buffer, use_as| {
-            let region = Region::new(Space::User(buffer.id), buffer.bytes);
-            Some(Lent { region, use_as })
-        };
-        match self {
-            // Nothing is done with the buffer of an operation with MPI_PROC_NULL.
-            Self::Isend { to: Peer::Null, .. }
-            | Self::Send { to: Peer::Null, .. }
-            | Self::Irecv { source: Peer::Null, .. }
-            | Self::Recv { source: Peer::Null, .. }
-            | Self::Wait { .. }
-            | Self::WaitAll { .. }
-            | Self::WaitAny { .. }
-            | Self::Test { .. }
-            | Self::TestAll { .. }
-            | Self::Ask { .. }
-            | Self::OfRequest { .. }
-            | Self::Finalize
-            | Self::Prepare(_)
-            | Self::OfPartitions { .. }
-            | Self::Place { .. }
-            | Self::Members { .. }
-            | Self::Probe { .. }
-            | Self::Iprobe { .. }
-            | Self::Mprobe { .. }
-            | Self::Improbe { .. }
-            | Self::Cancel { .. }
-            | Self::Barrier { .. }
-            | Self::Init
-            | Self::AttachBuffer { .. }
-            | Self::DetachBuffer
-            | Self::CreateEndpoints { .. }
-            | Self::FreeEndpoint { .. }
-            | Self::Attach { .. }
-            | Self::Communicators(_)
-            | Self::Device(_)
-            | Self::Compare { .. } => None,
-            Self::Typed(typed) => typed_lent(typed),
-            Self::Start { operation, .. } => operation.lends(),
-            Self::Partitioned(operation) => {
-                let use_as = match operation.side {
-                    Side::Sends => UseAs::SourceInParts,
-                    Side::Receives => UseAs::DestinationInParts,
-                };
-                lent(&operation.buffer, use_as).filter(|_| operation.moves())
-            }
-            Self::Exchange(call) => match call.replaced() {
-                Some(buffer) => lent(&buffer, UseAs::Replaced),
-                None => call.send.lends(),
-            },
-            Self::Rma(call) => {
-                let result = one_sided(call).and_then(Operation::result);
-                result.map(|region| Lent { region, use_as: UseAs::Destination })
-            }
-            Self::ReduceLocal(call) => Some(Lent { region: call.into, use_as: UseAs::Destination }),
-            Self::Collective(call) | Self::Icollective { call, .. } => {
-                let [_, output] = call.buffers();
-                output.map(|region| Lent { region, use_as: UseAs::Destination })
-            }
-            Self::Isend { buffer, .. } | Self::Send { buffer, .. } => lent(buffer, UseAs::Source),
-            Self::Irecv { buffer, .. }
-            | Self::Recv { buffer, .. }
-            | Self::Mrecv { buffer, .. }
-            | Self::Imrecv { buffer, .. } => lent(buffer, UseAs::Destination),
-        }
+        uses::lends(self)
     }
 
     fn lends_also(&self) -> Option<Lent> {
-        if let Self::Start { operation, .. } = self {
-            return operation.lends_also();
-        }
-        if let Self::Exchange(call) = self {
-            return if call.replaced().is_some() { None } else { call.receive.lends() };
-        }
-        let input = if let Self::Rma(call) = self {
-            one_sided(call).and_then(Operation::origin)
-        } else if let Self::Collective(call) | Self::Icollective { call, .. } = self {
-            call.buffers()[0]
-        } else if let Self::ReduceLocal(call) = self {
-            Some(call.from)
-        } else {
-            None
-        };
-        input.map(|region| Lent { region, use_as: UseAs::Input })
+        uses::lends_also(self)
     }
 
     #[inline]
@@ -198,23 +72,6 @@ impl Lends for Call {
 #[inline(never)]
 fn stated(call: &Call) -> Option<&Arc<Elements>> {
     if let Call::Typed(typed) = call.begun() { Some(&typed.elements) } else { None }
-}
-
-/// A buffer in pieces, with all that is between them; apart from [`Lends::lends`], which all calls pass.
-#[inline(never)]
-fn typed_lent(typed: &TypedCall) -> Option<Lent> {
-    let lent = typed.call.lends()?;
-    let (buffer, task) = typed.buffer()?;
-    if let Some(region) = typed.elements.piece(buffer.id) {
-        return Some(Lent { region, ..lent });
-    }
-    let use_as = if task == Task::Pack { UseAs::Source } else { UseAs::Destination };
-    Some(Lent { region: typed.elements.data(buffer.id), use_as })
-}
-
-/// What a one-sided call does, where it is an operation.
-fn one_sided(call: &RmaCall) -> Option<&Operation> {
-    if let RmaCall::Operate { does, .. } = call { Some(does) } else { None }
 }
 
 impl Lends for EpCall {
@@ -267,17 +124,6 @@ struct Ledger {
     loans: Vec<Loan>,
     /// Those of large numbers.
     others: BTreeMap<u32, Loan>,
-    /// What is lent of buffers whose bytes are the program's own, by their numbers.
-    own: BTreeMap<u32, Vec<Held>>,
-}
-
-/// What an operation has of a program's own bytes.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Held {
-    lent: Lent,
-    pieces: Option<Arc<Elements>>,
-    /// The line that has begun the operation.
-    line: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -321,91 +167,6 @@ impl Ledger {
     }
 }
 
-impl Ledger {
-    /// Bytes of the program's own come back.
-    #[cold]
-    fn gives_back(&mut self, region: Region, fact: Option<&Observation>) {
-        let is = |use_as: UseAs| match fact {
-            Some(Observation::SendComplete { .. }) => use_as == UseAs::Source,
-            Some(Observation::Received { .. }) => use_as.writes(),
-            _ => true,
-        };
-        let Space::User(id) = region.space else { return };
-        let Entry::Occupied(mut own) = self.own.entry(id) else { return };
-        let same = |Held { lent, .. }: &Held| lent.region == region && is(lent.use_as);
-        let of_buffer = |Held { lent, .. }: &Held| is(lent.use_as);
-        let held = own.get_mut();
-        let place = held.iter().position(same).or_else(|| held.iter().position(of_buffer));
-        if let Some(place) = place {
-            held.remove(place);
-        }
-        if held.is_empty() {
-            own.remove();
-        }
-    }
-}
-
-/// Whether two uses of a buffer have a byte in common that one of them writes. Bytes between the pieces of a
-/// datatype are in no use.
-pub fn clash(
-    (one, pieces): (Lent, Option<&Elements>),
-    (other, others): (Lent, Option<&Elements>),
-) -> bool {
-    let (a, b) = (one.region, other.region);
-    a.space == b.space
-        && (one.use_as.writes() || other.use_as.writes())
-        && a.offset < b.offset + b.len
-        && b.offset < a.offset + a.len
-        && (pieces.is_none() && others.is_none() || meet(&runs(a, pieces), &runs(b, others)))
-}
-
-/// The bytes of a use: where runs begin and end, by their beginnings.
-fn runs(region: Region, pieces: Option<&Elements>) -> Vec<(u64, u64)> {
-    let Some(pieces) = pieces else { return vec![(region.offset, region.offset + region.len)] };
-    let mut runs: Vec<_> =
-        pieces.runs(0..pieces.packed()).map(|(at, length)| (at, at + length)).collect();
-    runs.sort_unstable();
-    runs
-}
-
-/// Whether a run of the one has a byte of a run of the other.
-fn meet(mut one: &[(u64, u64)], mut other: &[(u64, u64)]) -> bool {
-    while let ([a, after_a @ ..], [b, after_b @ ..]) = (one, other) {
-        if a.1 <= b.0 {
-            one = after_a;
-        } else if b.1 <= a.0 {
-            other = after_b;
-        } else {
-            return true;
-        }
-    }
-    false
-}
-
-/// What is lent of a program's own bytes and does not go with another use of them.
-fn conflict(
-    process: Process,
-    own: &[Held],
-    with: Lent,
-    (does, place): (&str, Option<u32>),
-) -> Option<Violation> {
-    let clash = |held: &&Held| clash((held.lent, held.pieces.as_deref()), (with, None));
-    let Held { lent: other, line, .. } = own.iter().find(clash)?;
-    let Space::User(id) = with.region.space else { return None };
-    let region = with.region;
-    let may = if other.use_as.writes() { "writes" } else { "reads" };
-    let detail = format!(
-        "the program{} {does} bytes {}..{}, which an operation{} still {may}",
-        in_line(place),
-        region.offset,
-        region.offset + region.len,
-        in_line(*line)
-    );
-    let number = id - Buffer::OWN;
-    let objects = vec![format!("buffer {number} of `workload.buffers`, of process {}", process.0)];
-    Some(Violation { id: "V2", statement: V2, objects, detail })
-}
-
 impl Buffers {
     /// The monitor of a run of `processes` processes.
     pub fn new(processes: usize) -> Self {
@@ -444,44 +205,10 @@ impl Buffers {
         process: Process,
         lent: Option<Lent>,
         list: &[Action<P, R>],
-        place: impl FnOnce() -> Option<u32>,
     ) {
         if let Some(lent) = lent {
-            let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
-            if own && !lent.use_as.in_parts() {
-                self.holds(process, lent, place());
-            }
             self.lend(memories, process, lent, list);
         }
-    }
-
-    /// An operation has bytes of the program's own from now on.
-    #[cold]
-    fn holds(&mut self, process: Process, lent: Lent, line: Option<u32>) {
-        let pieces = self.types.coming.as_ref().and_then(Statement::pieces).map(Arc::clone);
-        let Space::User(id) = lent.region.space else { return };
-        let own = &mut self.processes[process.0 as usize].own;
-        own.entry(id).or_default().push(Held { lent, pieces, line });
-    }
-
-    /// The program itself reads or writes its memory.
-    pub fn accessed(
-        &self,
-        process: Process,
-        region: Region,
-        touch: Touch,
-        place: impl FnOnce() -> Option<u32>,
-        found: &mut Vec<Violation>,
-    ) {
-        let Space::User(id) = region.space else { return };
-        let Some(own) = self.processes[process.0 as usize].own.get(&id) else { return };
-        let (use_as, does) = match touch {
-            Touch::Load => (UseAs::Input, "loads"),
-            Touch::Store | Touch::Get | Touch::Put | Touch::Acc(..) => {
-                (UseAs::Destination, "stores")
-            }
-        };
-        found.extend(conflict(process, own, Lent { region, use_as }, (does, place())));
     }
 
     fn lend<P, R>(
@@ -605,9 +332,6 @@ impl Buffers {
     ) {
         let Some(region) = buffer else { return };
         let Space::User(id) = region.space else { return };
-        if id >= Buffer::OWN {
-            self.processes[process.0 as usize].gives_back(region, fact);
-        }
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
             Some(Observation::SendComplete { .. }) => UseAs::Source,
@@ -714,7 +438,6 @@ fn broken(process: Process, id: u32, detail: String) -> Violation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpi::datatype::{Datatype, Primitive};
     use mpi::envelope::{Context, Envelope, Rank};
     use mpi::observation::ReceiveId;
 
@@ -744,9 +467,9 @@ mod tests {
             Observation::Sent { message: MESSAGE, envelope, to: 1, bytes: 100, ready: false };
         let list: [Action<(), ()>; 1] = [Action::Observe(sent)];
         let lent = |use_as| Some(Lent { region: buffer(), use_as });
-        pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list, || None);
+        pair.buffers.called(&mut pair.memories, FROM, lent(UseAs::Source), &list);
         let memories = &mut pair.memories;
-        pair.buffers.called::<(), ()>(memories, TO, lent(UseAs::Destination), &[], || None);
+        pair.buffers.called::<(), ()>(memories, TO, lent(UseAs::Destination), &[]);
         pair
     }
 
@@ -808,29 +531,6 @@ mod tests {
         pair.complete_receive();
         pair.transfer();
         pair.check(&["as received, byte 0 is", "are written while it belongs to the program"]);
-    }
-
-    #[test]
-    fn between_the_pieces_of_a_datatype_nothing_is_in_use() {
-        let byte = Datatype::named(Primitive::Byte);
-        let made = |lengths: &[i64], places: &[i64]| {
-            Elements::new(Datatype::hindexed(lengths, places, &byte).unwrap(), 1).unwrap()
-        };
-        let region = |(offset, len)| Region { offset, ..Region::new(Space::User(0), len) };
-        let write = |at| Lent { region: region(at), use_as: UseAs::Destination };
-        let ends = made(&[2, 2], &[8, 0]);
-        let pieces = (write((0, 10)), Some(&ends));
-        for (at, clashes) in [((2, 6), false), ((1, 2), true), ((7, 2), true), ((9, 1), true)] {
-            assert_eq!(clash(pieces, (write(at), None)), clashes, "{at:?}");
-            assert_eq!(clash((write(at), None), pieces), clashes, "{at:?}");
-        }
-        for (places, clashes) in [([4, 6], false), ([6, 7], true), ([1, 4], true), ([4, 9], true)] {
-            let other = made(&[1, 2], &places);
-            let both = (write((0, 11)), Some(&other));
-            assert_eq!(clash(pieces, both), clashes, "{places:?}");
-        }
-        let read = Lent { use_as: UseAs::Input, ..write((0, 2)) };
-        assert!(!clash((read, None), (read, None)));
     }
 
     #[test]

@@ -21,7 +21,7 @@
 //! | `MPI_ERR_TYPE` | a receive names the types that its message was sent with, one by one | [`buffers`] |
 //! | R2 | accesses to a window that run together keep the table of its memory model | [`windows`] |
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
-//! | `program` | a statement returns what its `expect` says, and its expressions have values in range | `statements` |
+//! | `program` | a statement returns what its `expect` says, its expressions have values in range, and it touches no bytes of an open operation ([`protocols::loans`]) | `statements` |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
 //! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
 //! | S5 | no resource is more than 100 % busy | [`system`] |

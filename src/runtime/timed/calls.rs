@@ -401,9 +401,8 @@ where
                 let lent = [call.lends(), call.lends_also()];
                 if self.handle(thread, Input::Call(call)) {
                     let actor = self.cores.of(thread);
-                    let place = || actor.program.position();
                     let bytes = &mut self.memory.bytes;
-                    self.cx.observers.called(bytes, process, lent, &actor.list, place);
+                    self.cx.observers.called(bytes, process, lent, &actor.list);
                     self.stored();
                 }
             }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::World;
 use super::turn::Outside;
-use crate::monitors::buffers::{Lends, Lent, Statement, Typed};
+use crate::monitors::buffers::{Lends, Statement, Typed};
 use mpi::observation::{MessageId, Observation};
 use protocols::contract::{Action, ActionOf, Machine, Process, Program};
 use protocols::typed::TypedCopy;
+use protocols::uses::Lent;
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where
@@ -16,7 +17,7 @@ where
     /// A call has lent its buffers, and was answered with `list`.
     pub(super) fn lend(
         &mut self,
-        (process, place): (Process, Option<u32>),
+        process: Process,
         (lent, also): (Option<Lent>, Option<Lent>),
         statement: Option<Statement>,
         list: &[ActionOf<M>],
@@ -29,8 +30,8 @@ where
         if let Some(statement) = statement {
             buffers.stated(lent, statement);
         }
-        buffers.called(&mut self.memories, process, lent, list, || place);
-        buffers.called(&mut self.memories, process, also, list, || place);
+        buffers.called(&mut self.memories, process, lent, list);
+        buffers.called(&mut self.memories, process, also, list);
         let contents = buffers.take_contents();
         contents.for_each(|content| self.fill(process, content, list));
         if is_typed {

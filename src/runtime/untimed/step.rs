@@ -168,11 +168,6 @@ where
             if region.is_in_a_window() {
                 let place = self.position(actor);
                 self.monitor(actor.process, Fact::Touches { region, touch, place });
-            } else {
-                let (place, broken) = (self.position(actor), self.found.len());
-                let buffers = &self.buffers[actor.process.0 as usize];
-                buffers.accessed(actor.process, region, touch, || place, &mut self.found);
-                self.spoil_if(broken);
             }
         }
     }
@@ -315,9 +310,8 @@ where
         let (lent, also) = (call.lends(), call.lends_also());
         let statement =
             call.elements().map(|elements| Statement::new(elements, self.position(actor)));
-        let place = self.position(actor);
         let Some(list) = self.handle(actor, Input::Call(call), Lane(0)) else { return };
-        self.lend((actor.process, place), (lent, also), statement, &list);
+        self.lend(actor.process, (lent, also), statement, &list);
         self.begin(actor, list);
     }
 

@@ -3,12 +3,12 @@
 
 use super::*;
 use crate::explore::{self, Budget, Survey};
-use crate::monitors::buffers::{Lent, UseAs};
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::{
     Action, Guard, Input, Next, ProtocolError, Route, Space, Step, Token, Wait, WaitSet,
 };
+use protocols::uses::{Lent, UseAs};
 use units::Bytes;
 
 const LEN: u64 = 12;

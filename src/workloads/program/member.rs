@@ -76,6 +76,11 @@ impl Member {
         Self { thread, threads, world, stage: Stage::Before(0) }
     }
 
+    /// Its number among the threads of its process.
+    pub(super) const fn number(&self) -> u16 {
+        self.thread
+    }
+
     /// Whether the thread creates the others.
     pub(super) const fn forks(&self) -> bool {
         self.thread == 0 && self.threads > 1

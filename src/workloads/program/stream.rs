@@ -13,16 +13,17 @@ use crate::seat::Seat;
 use crate::truncation::too_short;
 use form::expression::Expression;
 use mpi::communicator::Communicators;
+use mpi::envelope::Rank;
 use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED};
 use protocols::call::{
     Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
 };
+use protocols::collectives::Between;
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
+use protocols::loans::{Clash, Loans};
 use protocols::note::Note;
 use protocols::rma::call::RmaCall;
-use protocols::typed::Elements;
 use runtime::monitors::Violation;
-use runtime::monitors::buffers::{Lends as _, Lent, UseAs, clash};
 
 /// Steps without a call that may follow each other.
 const MOST_SILENT: u32 = 10_000_000;
@@ -32,6 +33,8 @@ const MOST_SILENT: u32 = 10_000_000;
 pub struct ProgramStream {
     steps: Arc<[Step]>,
     rank: u32,
+    /// Ranks of `MPI_COMM_WORLD`.
+    size: u32,
     /// Its number among the threads of the rank, where there are several.
     thread: Option<u16>,
     /// Its place among the threads of its process, where they call one library.
@@ -44,8 +47,8 @@ pub struct ProgramStream {
     buffers: Arc<[u64]>,
     /// The number that a load has read.
     loaded: Option<u64>,
-    /// What the call that was made last has of buffers with a name.
-    lending: [Option<Lent>; 2],
+    /// What open operations have of buffers with a name, and the lines that have begun them.
+    loans: Loans<u32>,
     /// Parts of shared windows that it has asked for.
     parts: Parts,
     /// Repetitions of each `until`. They are no part of the state: a poll that finds nothing leaves the program where
@@ -90,8 +93,7 @@ struct Begun {
     buffer: u32,
     /// What it is.
     of: Of,
-    /// What it has of buffers with a name, and the step that has begun it.
-    lent: [Option<Lent>; 2],
+    /// The step that has begun it.
     step: u32,
 }
 
@@ -120,6 +122,7 @@ impl Hash for ProgramStream {
         (&self.prepared, self.started, &self.freed, self.finalizes).hash(state);
         (&self.places, self.asking).hash(state);
         (&self.variables, self.loaded, self.failed, &self.parts, &self.member).hash(state);
+        self.loans.hash(state);
         if !self.loops() {
             self.calls.hash(state);
         }
@@ -155,20 +158,23 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for ProgramStream {
 impl ProgramStream {
     pub(super) fn new(
         steps: Arc<[Step]>,
-        (rank, thread): (usize, Option<u16>),
+        (rank, size): (usize, usize),
+        thread: Option<u16>,
         variables: Vec<i64>,
         buffers: Arc<[u64]>,
     ) -> Self {
+        let number = |rank: usize| u32::try_from(rank).expect("ranks have 32-bit numbers");
         Self {
             steps,
-            rank: u32::try_from(rank).expect("ranks have 32-bit numbers"),
+            rank: number(rank),
+            size: number(size),
             thread,
             member: None,
             begun: 0,
             variables,
             buffers,
             loaded: None,
-            lending: [None; 2],
+            loans: Loans::new(None),
             parts: Parts::new(),
             repetitions: Note(Vec::new()),
             bounded: true,
@@ -191,7 +197,8 @@ impl ProgramStream {
 
     /// The program of one thread among others.
     pub(super) fn of_member(self, member: Option<Member>) -> Self {
-        Self { member: member.map(Box::new), ..self }
+        let loans = Loans::new(member.as_ref().map(Member::number));
+        Self { member: member.map(Box::new), loans, ..self }
     }
 
     /// The same program without bounds of `until`. In an exploration a rank may poll as often as it likes while every
@@ -283,10 +290,9 @@ impl ProgramStream {
                 Does::Access(access) => {
                     self.silent = 0;
                     let next = access.next(&self.variables, &self.parts)?;
-                    if let Next::Store(region, _) = next {
-                        self.check_free((Lent { region, use_as: UseAs::Destination }, None))?;
-                    } else if let Next::Load(region) = next {
-                        self.check_free((Lent { region, use_as: UseAs::Input }, None))?;
+                    if let Next::Store(region, _) | Next::Load(region) = next {
+                        let writes = matches!(next, Next::Store(..));
+                        in_use(self.loans.touches(region, writes))?;
                     }
                     return Ok(next);
                 }
@@ -318,6 +324,7 @@ impl ProgramStream {
         }
         self.finalizes = true;
         self.calls_from(self.last());
+        self.loans.ends();
         Ok(Next::Call(Call::Finalize))
     }
 
@@ -331,9 +338,9 @@ impl ProgramStream {
     /// The program calls.
     fn calls(&mut self, call: Call) -> Result<Next<Call>, StatementError> {
         self.check_names(&call)?;
-        self.lending = lent(&call);
-        for lent in self.lending.into_iter().flatten() {
-            self.check_free((lent, pieces(&call)))?;
+        if !self.buffers.is_empty() {
+            let Step { line, .. } = self.steps[self.last() as usize];
+            in_use(self.loans.calls(&call, self.is_root(&call), line, with_a_name))?;
         }
         if let Call::Prepare(operation) = &call
             && let Some(request) = call.begins()
@@ -474,27 +481,22 @@ impl ProgramStream {
         access.loaded(number, &mut self.variables, &self.parts)
     }
 
-    /// Refuses to touch bytes that an operation with a request still has: its program has not waited for it.
-    fn check_free(&self, with: (Lent, Option<&Elements>)) -> Result<(), StatementError> {
-        for (request, begun) in (0..).zip(&self.open) {
-            let Some(Begun { lent, step, .. }) = begun else { continue };
-            let pieces = || self.pieces_of(Handle(request), *step);
-            let clashes = |other: &&Lent| clash((**other, pieces()), with);
-            if let Some(other) = lent.iter().flatten().find(clashes) {
-                let Step { line, .. } = self.steps[*step as usize];
-                return Err(StatementError::InUse { line, writes: other.use_as.writes() });
-            }
-        }
-        Ok(())
-    }
-
-    /// What the buffer of an open request holds that a step has begun, where that lies in pieces.
-    fn pieces_of(&self, request: Handle, step: u32) -> Option<&Elements> {
-        match &self.steps[step as usize].does {
-            Does::Call(call) => pieces(call),
-            Does::Start(_) => pieces(self.prepared.get(&request)?),
-            Does::Control(_) | Does::Compute(_) | Does::Access(_) | Does::Mark(_) => None,
-        }
+    /// Whether the program is the root of a collective; `None` of other calls.
+    fn is_root(&self, call: &Call) -> Option<bool> {
+        let (Call::Collective(of) | Call::Icollective { call: of, .. }) = call.begun() else {
+            return None;
+        };
+        // A program asks for its place in communicators that have other ranks than the world, or another order.
+        let own = if of.comm.0 == Communicators::REVERSED {
+            self.size - 1 - self.rank
+        } else {
+            self.rank
+        };
+        let (rank, is_between) = self
+            .places
+            .get(&of.comm)
+            .map_or((own, false), |seat| (seat.rank, seat.other.is_some()));
+        Some(of.root == Between::ROOT || !is_between && of.root == Rank(rank))
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -672,6 +674,7 @@ impl ProgramStream {
 
     /// The last call returned.
     fn take(&mut self, reply: Reply) -> Result<(), StatementError> {
+        self.loans.returns(&reply);
         if self.finalizes {
             return Ok(());
         }
@@ -830,8 +833,6 @@ impl ProgramStream {
             }
             (Call::Rma(call), Reply::Done) => {
                 if let RmaCall::Operate { request: Some(request), .. } = **call {
-                    // Its buffers are free at the end of its epoch, too: monitors know when.
-                    self.lending = [None; 2];
                     self.begin(request, 0, Of::NoMessage);
                 }
                 None
@@ -913,7 +914,7 @@ impl ProgramStream {
             self.open.resize(slot + 1, None);
         }
         self.duplicating += u32::from(of == Of::Duplicate);
-        self.open[slot] = Some(Begun { buffer, of, lent: self.lending, step: self.last() });
+        self.open[slot] = Some(Begun { buffer, of, step: self.last() });
     }
 
     fn hold(&mut self, message: Handle, held: bool) {
@@ -1046,20 +1047,16 @@ fn blocking(call: &Call, outcome: Outcome) -> Ending {
     Ending::Over { outcome, buffer }
 }
 
-/// What a call has of buffers with a name until it is complete.
-fn lent(call: &Call) -> [Option<Lent>; 2] {
-    let named = |lent: Option<Lent>| {
-        lent.filter(|lent| {
-            let own = matches!(lent.region.space, Space::User(id) if id >= Buffer::OWN);
-            own && !lent.use_as.in_parts()
-        })
-    };
-    [named(call.lends()), named(call.lends_also())]
+/// The bytes of a region, where they are those of a buffer with a name: no other statement has those of others.
+fn with_a_name(region: Region) -> Option<Region> {
+    let Space::User(id) = region.space else { return None };
+    (id >= Buffer::OWN).then_some(region)
 }
 
-/// What the buffer of a call holds, where that lies in pieces.
-fn pieces(call: &Call) -> Option<&Elements> {
-    call.elements().map(AsRef::as_ref).filter(|elements| !elements.is_one_piece())
+/// A statement touches bytes that an open operation has.
+fn in_use(clash: Option<Clash<u32>>) -> Result<(), StatementError> {
+    let Some(Clash { place: line, writes }) = clash else { return Ok(()) };
+    Err(StatementError::InUse { line, writes })
 }
 
 /// The buffers of a call whose lengths are computed.

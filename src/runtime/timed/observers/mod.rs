@@ -13,7 +13,7 @@ pub(super) mod critical_path;
 use crate::account::Part;
 use crate::memory::Memories;
 use crate::memory_use::{Kind, MemoryUse};
-use crate::monitors::buffers::{Buffers, Lends, Lent, Statement};
+use crate::monitors::buffers::{Buffers, Lends, Statement};
 use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use crate::outcome::Mark;
 use crate::untimed::Choice;
@@ -21,6 +21,7 @@ use critical_path::CriticalPath;
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Action, CallSite, Process, Region, Thread};
+use protocols::uses::Lent;
 use units::{Time, TimeDelta};
 
 /// All that watch a run.
@@ -168,11 +169,7 @@ impl Observers {
         touch: Touch,
         place: impl FnOnce() -> Option<u32>,
     ) {
-        if region.is_in_a_window() {
-            self.monitors.touched(process, region, touch, place, &mut self.violations);
-        } else {
-            self.buffers.accessed(process, region, touch, place, &mut self.violations);
-        }
+        self.monitors.touched(process, region, touch, place, &mut self.violations);
     }
 
     /// What a call states of its elements, before the library has it.
@@ -190,10 +187,9 @@ impl Observers {
         process: Process,
         lent: [Option<Lent>; 2],
         list: &[Action<P, R>],
-        place: impl Fn() -> Option<u32>,
     ) {
         for lent in lent {
-            self.buffers.called(memories, process, lent, list, &place);
+            self.buffers.called(memories, process, lent, list);
         }
     }
 
