@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::host::OneCore;
+use super::loans::Lent;
 use super::mpi::{Back, Client, Fault, Then};
 use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
@@ -60,6 +61,8 @@ pub struct Member {
     pub client: Client,
     /// The process and its buffers.
     pub place: Place,
+    /// What MPI has of the memory of the process.
+    pub lent: Lent,
     /// The call that the process is in, or its last one.
     pub inside: Option<Inside>,
     /// The calls for which the process runs functions of its own, the innermost last, and what becomes of the results.
@@ -147,6 +150,7 @@ impl Job {
             Ok(Mutex::new(Member {
                 client,
                 place: Place::new(process),
+                lent: Lent::default(),
                 inside: None,
                 outer: Vec::new(),
                 time: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::functions::Function;
 use super::ranks::{Rank, RankError};
 use protocols::arguments::Buffer;
-use protocols::space::Space;
+use protocols::space::{Region, Space};
 
 /// One rank's process and its buffers.
 #[derive(Debug)]
@@ -176,6 +176,13 @@ impl Place {
             | Space::Packed(_) => unreachable!("{space:?} is memory of the library"),
         };
         Some(start.wrapping_add(offset))
+    }
+
+    /// The address of a region of a buffer; `None` where the simulator holds it, and of no bytes.
+    pub(crate) fn address_of(&self, region: Region) -> Option<u64> {
+        let Space::User(id) = region.space else { return None };
+        let is_there = region.len > 0 && id >= Buffer::OWN;
+        if is_there { self.located(region.space, region.offset) } else { None }
     }
 
     fn held_by(&mut self, space: Space) -> &mut Vec<u8> {

@@ -9,6 +9,7 @@ use super::functions::{ERR_OTHER, Function};
 use super::job::{Failure, Inside, Job, JobMemory, Member};
 use super::mpi::{Asked, Fault, Step};
 use super::ranks::Request;
+use super::watch::note_once;
 use super::wire;
 use protocols::call::{Call, Reply};
 use protocols::contract::{CallSite, Machine, Next, Program};
@@ -78,9 +79,10 @@ impl RealProgram {
         } else if let Some(time) = member.time.take() {
             returns(member, seconds(time).to_bits())?
         } else if let Some(reply) = reply
-            && let Member { client, place, inside: Some(inside), .. } = member
+            && let Member { client, place, lent, inside: Some(inside), .. } = member
             && let Some(then) = inside.then.take()
         {
+            lent.returns(&reply);
             let mut asked = Asked::new(inside.function, inside.request, place);
             let step = client.replied(then, &mut asked, reply)?;
             self.stepped(member, step)?
@@ -160,6 +162,11 @@ impl RealProgram {
             Step::Returns(word) => returns(member, word)?,
             Step::Calls(call, then) => {
                 inside.then = Some(then);
+                let (client, from) = (&member.client, (inside.function, inside.request.caller));
+                let is_root = client.is_root(&call);
+                if let Some(wrong) = member.lent.calls(&call, is_root, from, &member.place) {
+                    note_once(&format!("rank {}: {wrong}", self.rank));
+                }
                 member.client.calls_library();
                 Some(Next::Call(call))
             }

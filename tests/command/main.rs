@@ -33,6 +33,7 @@ mod faults;
 mod fit;
 mod goal;
 mod golden;
+mod in_use;
 mod incast;
 mod inputs;
 mod invocations;

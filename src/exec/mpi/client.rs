@@ -24,6 +24,7 @@ use crate::ranks::Request;
 use crate::watch::note_of_rank;
 use crate::wire;
 use protocols::call::{Call, Reply};
+use protocols::collectives::Between;
 
 /// What becomes of the library's reply.
 pub type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send>;
@@ -223,6 +224,16 @@ impl Client {
         let comm = self.comms.get(handle)?;
         self.errors.about(handle);
         Ok(comm)
+    }
+
+    /// Whether the rank is the root of a collective; `None` of other calls.
+    pub fn is_root(&self, call: &Call) -> Option<bool> {
+        let (Call::Collective(of) | Call::Icollective { call: of, .. }) = call.begun() else {
+            return None;
+        };
+        let comm = self.comms.numbered(of.comm)?;
+        let own = comm.group.rank(self.rank);
+        Some(of.root == Between::ROOT || comm.remote.is_none() && Some(of.root) == own)
     }
 
     /// A communicator with one group.

@@ -93,6 +93,15 @@ impl Comms {
         comm.ok_or_else(|| no_comm(handle))
     }
 
+    /// The communicator that the library knows by this number.
+    pub(crate) fn numbered(&self, number: Comm) -> Option<&Communicator> {
+        match number.0 {
+            Communicators::WORLD => Some(&self.world),
+            Communicators::SELF => Some(&self.alone),
+            made => self.made.get(*self.numbers.get(&made)?),
+        }
+    }
+
     /// Processes of the job.
     pub(crate) fn universe(&self) -> u32 {
         self.world.size()
