@@ -48,7 +48,7 @@ fn numbers_of_every_type_are_stored_and_loaded() {
         ("int32", "[ -2147483648, \"= 3 - 5\" ]"),
         ("uint32", "[ 4294967295 ]"),
         ("int64", "[ -9223372036854775808 ]"),
-        ("uint64", "[ 9223372036854775807 ]"),
+        ("uint64", "[ 9223372036854775807, 18446744073709551615, 9223372036854775808 ]"),
         ("float", "[ 0.5, -3 ]"),
         ("double", "[ 0.1, \"= 2 * 3\", 1e300 ]"),
         ("int32_pair", "[ 7, 1, 9, 2 ]"),
@@ -64,6 +64,21 @@ fn numbers_of_every_type_are_stored_and_loaded() {
     let wrong = r#"{ "op": "store", "buf": "x", "type": "double", "values": [ 0.25 ] },
 { "op": "load", "buf": "x", "type": "double", "expect": { "values": [ 0.5 ] } }"#;
     fails("double", &scenario(1, wrong), &["number 0 is 0.25, expected is 0.5"]);
+}
+
+/// -0 is 0 in every comparison of C, and so in `expect`; a product makes one of 0 and a number below 0.
+#[test]
+fn zeros_of_both_signs_are_equal() {
+    for datatype in ["float", "double"] {
+        let body = format!(
+            r#"{{ "op": "store", "buf": "x", "type": "{datatype}", "values": [ -0.0, "= rank == 0 ? 0 : -2" ] }},
+{{ "op": "load", "buf": "x", "type": "{datatype}", "expect": {{ "values": [ 0 ] }} }},
+{{ "op": "load", "buf": "x", "type": "{datatype}", "expect": {{ "values": [ -0.0 ] }} }},
+{{ "op": "allreduce", "count": 2, "type": "{datatype}", "operator": "prod", "sendbuf": "x", "recvbuf": "y" }},
+{{ "op": "load", "buf": "y", "type": "{datatype}", "at": 1, "expect": {{ "values": [ 0 ] }} }}"#
+        );
+        ends_well(datatype, &scenario(2, &body));
+    }
 }
 
 /// A pair has its greatest value, and the least index of it.
@@ -108,6 +123,11 @@ fn buffers_that_are_not_there_or_too_small_are_refused() {
     is_refused("twice", &twice, &["E0524", "`x` is both buffers"]);
     let long = of(r#"{ "op": "allgather", "size": "33 B", "recvbuf": "x" }"#);
     is_refused("allgather", &long, &["the call needs 66 B"]);
+    let huge = of(r#"{ "op": "store", "buf": "x", "type": "float", "values": [ 1e39 ] }"#);
+    is_refused("huge", &huge, &["a `float` is a number from -3.4028235e38 to 3.4028235e38"]);
+    let beyond =
+        r#"{ "op": "store", "buf": "x", "type": "uint64", "values": [ 18446744073709551616 ] }"#;
+    is_refused("beyond", &of(beyond), &["a whole number from 0 to 18446744073709551615"]);
     let fraction = of(r#"{ "op": "store", "buf": "x", "values": [ 1.5 ] }"#);
     is_refused("fraction", &fraction, &["values[0]", "a `int32` is a whole number"]);
     let text = of(r#"{ "op": "store", "buf": "x", "values": [ "1" ] }"#);

@@ -45,18 +45,48 @@ impl Datatype {
         }
     }
 
-    /// The bytes of the number with a fraction that a text says; `None` of a whole number's type, and of what
-    /// the type does not hold.
-    pub fn bits_of_fraction(self, text: &str) -> Option<u64> {
+    /// The bytes of the number that a text says, of those beyond [`Self::range`]: one with a fraction, rounded to the
+    /// type, or one of 64 bits without a sign. `None` of what the type does not hold.
+    pub fn bits_of_text(self, text: &str) -> Option<u64> {
         if self == Self::Float {
             let value = text.parse::<f32>().ok().filter(|value| value.is_finite());
             value.map(|value| u64::from(value.to_bits()))
         } else if self == Self::Double {
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
             value.map(f64::to_bits)
+        } else if self == Self::Uint64 {
+            text.parse().ok()
         } else {
             None
         }
+    }
+
+    /// The numbers that a text may say, in words.
+    pub fn numbers_in_words(self) -> String {
+        let (least, most) = self.range();
+        match self {
+            Self::Float => format!("a number from {:e} to {:e}", f32::MIN, f32::MAX),
+            Self::Double => format!("a number from {:e} to {:e}", f64::MIN, f64::MAX),
+            Self::Uint64 => format!("a whole number from 0 to {}", u64::MAX),
+            Self::Int8
+            | Self::Int16
+            | Self::Int32
+            | Self::Int64
+            | Self::Int32Pair
+            | Self::Int64Pair
+            | Self::Uint8
+            | Self::Uint16
+            | Self::Uint32
+            | Self::Program => format!("a whole number from {least} to {most}"),
+        }
+    }
+
+    /// Whether two numbers are equal, as C compares them: the zeros of both signs are.
+    pub fn are_equal(self, one: u64, other: u64) -> bool {
+        let (one, other) = (one & self.mask(), other & self.mask());
+        // A zero is all zeros but for the sign, which is the highest bit.
+        let has_fraction = matches!(self, Self::Float | Self::Double);
+        one == other || has_fraction && (one | other) & (self.mask() >> 1) == 0
     }
 
     /// The whole number in these bytes; `None` of a type with fractions, and beyond 63 bits.
@@ -117,9 +147,32 @@ mod tests {
 
     #[test]
     fn fractions_are_rounded_to_their_type() {
-        assert_eq!(Datatype::Double.bits_of_fraction("0.1"), Some(0.1_f64.to_bits()));
-        let float = Datatype::Float.bits_of_fraction("0.5").expect("it has fractions");
+        assert_eq!(Datatype::Double.bits_of_text("0.1"), Some(0.1_f64.to_bits()));
+        let float = Datatype::Float.bits_of_text("0.5").expect("it has fractions");
         assert_eq!(Datatype::Float.shown(float), "0.5");
-        assert_eq!(Datatype::Int32.bits_of_fraction("0.5"), None);
+        assert_eq!(Datatype::Int32.bits_of_text("0.5"), None);
+        assert_eq!(Datatype::Float.bits_of_text("1e39"), None);
+    }
+
+    #[test]
+    fn numbers_without_a_sign_have_all_their_bits() {
+        let text = u64::MAX.to_string();
+        assert_eq!(Datatype::Uint64.bits_of_text(&text), Some(u64::MAX));
+        assert_eq!(Datatype::Uint64.shown(u64::MAX), text);
+        for wrong in ["18446744073709551616", "-1", "0.5"] {
+            assert_eq!(Datatype::Uint64.bits_of_text(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn zeros_of_both_signs_are_equal_and_other_numbers_only_to_themselves() {
+        let minus = [(Datatype::Float, 1 << 31), (Datatype::Double, 1 << 63)];
+        for (datatype, minus) in minus {
+            assert!(datatype.are_equal(minus, 0) && datatype.are_equal(0, minus), "{datatype:?}");
+            let [one, less] = [1, -1].map(|value| datatype.bits(value));
+            assert!(datatype.are_equal(one, one) && !datatype.are_equal(one, less), "{datatype:?}");
+            assert!(!datatype.are_equal(1, 0) && !datatype.are_equal(minus, minus | 1));
+        }
+        assert!(!Datatype::Int32.are_equal(1 << 31, 0));
     }
 }

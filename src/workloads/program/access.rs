@@ -54,7 +54,7 @@ pub(crate) enum Touch {
 pub(crate) enum Content {
     /// A whole number.
     Whole(Expression),
-    /// The bytes of a number with a fraction.
+    /// The bytes of a number with a fraction, or of one beyond 63 bits.
     Bits(u64),
 }
 
@@ -125,7 +125,7 @@ impl Access {
         let found = bits & self.number.mask();
         if let Some(expected) = expected {
             let expected = self.bits(expected, values)?;
-            if found != expected {
+            if !self.number.are_equal(found, expected) {
                 let memory = self.region(values, parts)?;
                 let (at, datatype) = (self.place(memory, values)?, self.number);
                 return Err(StatementError::WrongNumber { at, found, expected, datatype });

@@ -115,7 +115,7 @@ impl<'r, 'a, 'n> Accesses<'r, 'a, 'n> {
         Some(self.reader.variable(name, Type::Integer, &at))
     }
 
-    /// A number of a type: a whole one, one with a fraction, or an expression.
+    /// A number of a type: a whole one, one that only the type holds, or an expression.
     fn content(&mut self, number: Datatype, node: &Node, path: &str) -> Option<Content> {
         if text_of(node).is_some() {
             return self.reader.typed(node, path, Type::Integer).map(Content::Whole);
@@ -131,12 +131,12 @@ impl<'r, 'a, 'n> Accesses<'r, 'a, 'n> {
         if let Some(whole) = whole {
             return Some(Content::Whole(Expression::constant(whole)));
         }
-        let fraction = number.bits_of_fraction(text);
-        if fraction.is_none() {
-            let allowed = format!("a `{}` is a whole number from {least} to {most}", number.name());
+        let bits = number.bits_of_text(text);
+        if bits.is_none() {
+            let allowed = format!("a `{}` is {}", number.name(), number.numbers_in_words());
             self.wrong_number(node.span, path.to_owned(), format!("found {text}"), allowed);
         }
-        fraction.map(Content::Bits)
+        bits.map(Content::Bits)
     }
 
     fn wrong_number(&mut self, span: Span, path: String, found: String, allowed: String) {
