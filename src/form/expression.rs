@@ -54,6 +54,27 @@ pub struct Variable<'a> {
     pub of: Type,
 }
 
+/// The names that an expression may use.
+pub trait Variables {
+    /// The place of the value that a name stands for, and its type; of several with the name the last one hides the
+    /// others.
+    fn find(&self, name: &str) -> Option<(usize, Type)>;
+
+    /// All names, in the order of their values.
+    fn names(&self) -> Vec<&str>;
+}
+
+impl<const COUNT: usize> Variables for [Variable<'_>; COUNT] {
+    fn find(&self, name: &str) -> Option<(usize, Type)> {
+        let place = self.iter().rposition(|variable| variable.name == name)?;
+        Some((place, self[place].of))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.iter().map(|variable| variable.name).collect()
+    }
+}
+
 /// A text that is no expression.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Wrong {
@@ -169,7 +190,7 @@ impl Expression {
     /// # Errors
     ///
     /// The first place that is wrong.
-    pub fn new(text: &str, variables: &[Variable<'_>]) -> Result<Self, Wrong> {
+    pub fn new(text: &str, variables: &dyn Variables) -> Result<Self, Wrong> {
         let (steps, of) = parse::parse(text, variables)?;
         Ok(Self { steps: steps.into(), of })
     }

@@ -5,6 +5,7 @@ mod communicators;
 mod flow;
 pub(crate) mod form;
 mod groups;
+mod handles;
 mod named;
 mod one_sided;
 mod partitions;
@@ -31,6 +32,7 @@ use communicators::{Communicators, Named};
 pub use communicators::{Unfreed, never_freed};
 pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
+use handles::{Handles, Open};
 use mpi::communicator::Communicators as Duplicates;
 use mpi::envelope::{Rank, TAG_UB};
 use mpi::operator::Reduction;
@@ -43,7 +45,7 @@ use protocols::call::{
 };
 use protocols::collectives::{Collective, Kind};
 use protocols::contract::{Handle, Region, Space};
-use reader::{LineCounter, Open, Reader};
+use reader::{LineCounter, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};
 use variables::Scope;
 use windows::{MemoryNames, Windows};
@@ -106,7 +108,7 @@ pub fn read(
             ranks: of.0,
             rank: of.1,
             body: node.get("body").is_some(),
-            handles: BTreeMap::new(),
+            handles: Handles::default(),
             numbers: BTreeMap::new(),
             lines: &mut lines,
             scope: Scope::default(),
@@ -691,7 +693,7 @@ impl Reader<'_> {
         }
         let name = value.text().expect("the tree was checked against its shape").to_owned();
         let handle = self.number(&name);
-        let known = self.handles.get(&name).copied();
+        let known = self.handles.get(&name);
         if let Some((_, Open::Yes | Open::Prepared, first)) = known {
             self.report(
                 Diagnostic::error(
@@ -707,7 +709,7 @@ impl Reader<'_> {
         }
         let certain = self.nested == 0;
         self.begun.insert(name.clone(), (node.required_word("op").to_owned(), certain));
-        self.handles.insert(name, (handle, Open::Yes, value.span));
+        self.handles.set(&name, (handle, Open::Yes, value.span));
         handle
     }
 
@@ -719,8 +721,8 @@ impl Reader<'_> {
 
     fn mark(&mut self, node: &Node, key: &str, open: Open) {
         let name = node.get(key).and_then(Node::text);
-        if let Some(entry) = name.and_then(|name| self.handles.get_mut(name)) {
-            entry.1 = open;
+        if let Some(name) = name {
+            self.handles.mark(name, open);
         }
     }
 
@@ -751,21 +753,16 @@ impl Reader<'_> {
 
     fn close_node(&mut self, value: &Node, path: &str, after: Open) -> Handle {
         let name = value.text().expect("the tree was checked against its shape");
-        match self.handles.get_mut(name) {
-            Some(entry) if entry.1 != Open::No => {
-                if entry.1 != Open::Prepared {
-                    entry.1 = after;
+        match self.handles.get(name) {
+            Some((handle, open, _)) if open != Open::No => {
+                if open != Open::Prepared {
+                    self.handles.mark(name, after);
                 }
-                entry.0
+                handle
             }
             known => {
                 let ended = known.is_some();
-                let open: Vec<String> = self
-                    .handles
-                    .iter()
-                    .filter(|(_, (_, open, _))| *open != Open::No)
-                    .map(|(name, _)| name.clone())
-                    .collect();
+                let open = self.handles.open();
                 let found = if ended { "has ended already" } else { "was never opened" };
                 let allowed = if open.is_empty() {
                     "none is open here".to_owned()

@@ -38,6 +38,7 @@ mod incast;
 mod inputs;
 mod invocations;
 mod language;
+mod long_lists;
 mod manual;
 mod memory_limit;
 mod misuse;

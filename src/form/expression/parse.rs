@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Binary, DEPTH, LONGEST, Step, Type, Variable, Wrong, with_unit};
+use super::{Binary, DEPTH, LONGEST, Step, Type, Variables, Wrong, with_unit};
 
 type Steps = Vec<(Step, Range<u16>)>;
 
 /// Reads a whole text.
-pub(super) fn parse(text: &str, variables: &[Variable<'_>]) -> Result<(Steps, Type), Wrong> {
+pub(super) fn parse(text: &str, variables: &dyn Variables) -> Result<(Steps, Type), Wrong> {
     if text.len() > LONGEST {
         let found = format!("an expression of {} bytes", text.len());
         let allowed = format!("at most {LONGEST} are allowed");
@@ -59,7 +59,7 @@ const NESTED: usize = 32;
 
 struct Parser<'a> {
     text: &'a str,
-    variables: &'a [Variable<'a>],
+    variables: &'a dyn Variables,
     /// Where the token after `next` begins.
     at: usize,
     next: (Token<'a>, Range<usize>),
@@ -372,16 +372,14 @@ impl<'a> Parser<'a> {
             self.push(Step::Push(i64::from(name == "true")), at);
             return Ok(Type::Truth);
         }
-        // The variable that was declared last hides those before.
-        let known = self.variables.iter().rposition(|variable| variable.name == name);
-        let Some(slot) = known else {
-            let names = self.variables.iter().map(|variable| variable.name);
-            let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        let Some((slot, of)) = self.variables.find(name) else {
+            let mut names = self.variables.names();
+            names.retain(|name| !name.is_empty());
             let allowed = format!("known here are {}", names.join(", "));
             return Err(Wrong { at: at.clone(), found: format!("the name `{name}`"), allowed });
         };
         self.push(Step::Load(u16::try_from(slot).expect("programs have few variables")), at);
-        Ok(self.variables[slot].of)
+        Ok(of)
     }
 
     fn function(&mut self, name: &str, at: &Range<usize>) -> Result<Type, Wrong> {

@@ -10,8 +10,9 @@
 
 use super::buffers::Accesses;
 use super::communicators::{self, Opened};
+use super::handles::{Open, Way};
 use super::partitions::Partitions;
-use super::reader::{Handles, Open, Place, Reader};
+use super::reader::{Place, Reader};
 use super::statement::{ControlStep, Statement, Step};
 use super::variables::MOST_VARIABLES;
 use super::windows;
@@ -21,9 +22,8 @@ use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type, text_of};
 use form::json::{Node, Value};
 
-/// What is open at a place of the program.
+/// What is open at a place of the program, requests and messages apart.
 struct Names {
-    handles: Handles,
     attached: Option<(Span, bool)>,
     communicators: Opened,
 }
@@ -148,10 +148,11 @@ impl Reader<'_> {
     fn body(&mut self, node: &Node, path: &str, out: &mut Vec<Statement>) {
         let list = node.get("do").expect("the key is required");
         self.expect_later(list);
-        let before = self.names();
+        let (mark, before) = (self.handles.begin(self.nested == 0), self.names());
         self.nested += 1;
         self.list(list, &format!("{path}.do"), out);
         self.nested -= 1;
+        self.handles.meet(mark, Way::new());
         self.merge(&before);
     }
 
@@ -160,14 +161,14 @@ impl Reader<'_> {
         let condition = condition.unwrap_or_else(|| Expression::constant(0));
         let unless = out.len();
         out.push(control(Control::Jump(0), at));
-        let before = self.names();
+        let (mark, before) = (self.handles.begin(self.nested == 0), self.names());
         self.nested += 1;
         let then = node.get("then").expect("the key is required");
         self.list(then, &format!("{path}.then"), out);
         let jump = out.len();
         out.push(control(Control::Jump(0), at));
+        let handles = self.handles.go_back(mark);
         let after = Names {
-            handles: std::mem::replace(&mut self.handles, before.handles),
             attached: std::mem::replace(&mut self.attached, before.attached),
             communicators: self.communicators.go_back(before.communicators),
         };
@@ -175,6 +176,7 @@ impl Reader<'_> {
             self.list(list, &format!("{path}.else"), out);
         }
         self.nested -= 1;
+        self.handles.meet(mark, handles);
         self.merge(&after);
         out[unless] = control(Control::Unless { condition, end: jump + 1 }, at);
         out[jump] = control(Control::Jump(out.len()), at);
@@ -206,47 +208,27 @@ impl Reader<'_> {
             let Some((name, span)) = begins.and_then(|name| Some((name.text()?, name.span))) else {
                 continue;
             };
-            if !self.handles.contains_key(name) {
+            if self.handles.get(name).is_none() {
                 let next = self.number(name);
                 let open = if op.ends_with("_init") { Open::Prepared } else { Open::Perhaps };
-                self.handles.insert(name.to_owned(), (next, open, span));
+                self.handles.set(name, (next, open, span));
             }
         }
     }
 
     /// What is open here.
     fn names(&self) -> Names {
-        Names {
-            handles: self.handles.clone(),
-            attached: self.attached,
-            communicators: self.communicators.opened(),
-        }
+        Names { attached: self.attached, communicators: self.communicators.opened() }
     }
 
     /// What is open after one of two ways, the other of which leaves `other`.
     fn merge(&mut self, other: &Names) {
         self.communicators.merge(&other.communicators);
-        let Names { handles: other, attached, .. } = other;
-        self.attached = match (self.attached, *attached) {
+        self.attached = match (self.attached, other.attached) {
             (Some((first, one)), Some((_, other))) => Some((first, one && other)),
             (Some((first, _)), None) | (None, Some((first, _))) => Some((first, false)),
             (None, None) => None,
         };
-        for (name, (handle, open, span)) in other {
-            match self.handles.get_mut(name) {
-                Some(own) if own.1 == *open => {}
-                Some(own) => own.1 = on_one_way(own.1, *open),
-                None => {
-                    let open = on_one_way(*open, Open::No);
-                    self.handles.insert(name.clone(), (*handle, open, *span));
-                }
-            }
-        }
-        for (name, own) in &mut self.handles {
-            if !other.contains_key(name) {
-                own.1 = on_one_way(own.1, Open::No);
-            }
-        }
     }
 
     /// The computation of a statement, in picoseconds, where it is not computed.
@@ -257,11 +239,6 @@ impl Reader<'_> {
         }
         node.time("time").unwrap_or_default()
     }
-}
-
-/// The state of a name whose states differ on two ways: the program knows at run time which it is.
-fn on_one_way(one: Open, other: Open) -> Open {
-    if [one, other].contains(&Open::Prepared) { Open::Prepared } else { Open::Perhaps }
 }
 
 const fn control(control: Control, at: Place) -> Statement {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::communicators::Named;
-use super::reader::{Open, Reader};
+use super::handles::Open;
+use super::reader::Reader;
 use super::statement::Step;
 use crate::program::control::{Computed, Key};
 use form::codes;

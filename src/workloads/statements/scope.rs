@@ -5,7 +5,7 @@ use super::requests::{Arrays, BUFFERS, FIRST_BUFFER};
 use crate::program::control::{Computed, Key, Members, NAMES};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span, quote};
-use form::expression::{Expression, Type, Variable, Wrong, text_of};
+use form::expression::{Expression, Type, Variables as _, Wrong, text_of};
 use form::fields::MOST_OF_ARRAY;
 use form::json::{Node, Value};
 use mpi::observation::ReturnValue;
@@ -108,9 +108,7 @@ impl Reader<'_> {
     pub(super) fn expression(&mut self, node: &Node, path: &str) -> Option<Expression> {
         let text = text_of(node)?;
         self.scope.used = true;
-        let variables = self.scope.variables.iter().map(|(name, of)| Variable { name, of: *of });
-        let variables: Vec<Variable<'_>> = variables.collect();
-        match Expression::new(text, &variables) {
+        match Expression::new(text, &self.scope) {
             Ok(expression) => Some(expression),
             Err(wrong) => {
                 self.wrong(node, path, wrong);
@@ -222,14 +220,16 @@ impl Reader<'_> {
         let is_name = name.bytes().enumerate().all(|(at, byte)| {
             byte == b'_' || byte.is_ascii_alphabetic() || at > 0 && byte.is_ascii_digit()
         });
-        let known = self.scope.variables.iter().position(|(known, _)| known == name);
+        let known = self.scope.find(name);
         let wrong = match known {
             _ if !is_name || matches!(name, "true" | "false") => {
                 Some("a variable has a name of letters, digits and `_`".to_owned())
             }
-            Some(slot) if slot < NAMES.len() => Some(format!("{} never change", NAMES.join(", "))),
-            Some(slot) if self.scope.variables[slot].1 != of => {
-                Some(format!("it is {} before", self.scope.variables[slot].1.in_words()))
+            Some((slot, _)) if slot < NAMES.len() => {
+                Some(format!("{} never change", NAMES.join(", ")))
+            }
+            Some((_, before)) if before != of => {
+                Some(format!("it is {} before", before.in_words()))
             }
             Some(_) | None => None,
         };
@@ -237,6 +237,6 @@ impl Reader<'_> {
             let found = format!("the variable `{}`", quote(name));
             self.report(Diagnostic::error(&codes::EXPRESSION, node.span, path, found, allowed));
         }
-        known.unwrap_or_else(|| self.scope.add(name.to_owned(), of))
+        known.map_or_else(|| self.scope.add(name.to_owned(), of), |(slot, _)| slot)
     }
 }

@@ -1,10 +1,11 @@
 //! The variables of a program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::program::Extras;
 use crate::program::control::NAMES;
-use form::expression::Type;
+use form::expression::{Type, Variables};
 
 /// Variables of a program, two of each loop among them: slots have 16-bit numbers.
 pub(super) const MOST_VARIABLES: usize = 65_535;
@@ -12,7 +13,9 @@ pub(super) const MOST_VARIABLES: usize = 65_535;
 /// The variables of one rank's program; the slot of each is its place here.
 #[derive(Debug)]
 pub(super) struct Scope {
-    pub(super) variables: Vec<(String, Type)>,
+    variables: Vec<(String, Type)>,
+    /// The slot of each name.
+    slots: BTreeMap<String, usize>,
     /// Loops of the kind `until`.
     untils: usize,
     /// Whether the program has loops, conditions or variables of its own.
@@ -25,8 +28,13 @@ pub(super) struct Scope {
 
 impl Default for Scope {
     fn default() -> Self {
-        let variables = NAMES.map(|name| (name.to_owned(), Type::Integer)).into();
-        Self { variables, untils: 0, used: false, too_many: false, extras: Extras::default() }
+        let (variables, slots) = (Vec::new(), BTreeMap::new());
+        let extras = Extras::default();
+        let mut scope = Self { variables, slots, untils: 0, used: false, too_many: false, extras };
+        for name in NAMES {
+            scope.add(name.to_owned(), Type::Integer);
+        }
+        scope
     }
 }
 
@@ -54,6 +62,9 @@ impl Scope {
         if self.variables.len() == MOST_VARIABLES {
             self.too_many = true;
         } else {
+            if !name.is_empty() {
+                self.slots.insert(name.clone(), self.variables.len());
+            }
             self.variables.push((name, of));
         }
         self.variables.len() - 1
@@ -63,5 +74,16 @@ impl Scope {
     pub(super) fn take(&mut self) -> Option<Arc<Extras>> {
         let extras = std::mem::take(&mut self.extras);
         (extras != Extras::default()).then(|| Arc::new(extras))
+    }
+}
+
+impl Variables for Scope {
+    fn find(&self, name: &str) -> Option<(usize, Type)> {
+        let slot = *self.slots.get(name)?;
+        Some((slot, self.variables[slot].1))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.variables.iter().map(|(name, _)| name.as_str()).collect()
     }
 }
