@@ -81,6 +81,22 @@ fn zeros_of_both_signs_are_equal() {
     }
 }
 
+/// A variable is known from its first `set` on, and 0 in the branch that was not taken.
+#[test]
+fn a_variable_has_its_first_statement_before_its_uses() {
+    let sum = |before: &str| {
+        let body = format!(
+            r#"{before}{{ "op": "repeat", "times": 3, "do": [ {{ "op": "set", "name": "x", "to": "= x + 1" }} ] }},
+{{ "op": "assert", "condition": "= x == 3" }},
+{{ "op": "if", "condition": "= rank == 7", "then": [ {{ "op": "set", "name": "y", "to": 5 }} ] }},
+{{ "op": "assert", "condition": "= y == 0" }}"#
+        );
+        scenario(2, &body)
+    };
+    is_refused("unknown", &sum(""), &["E0522", "the name `x`"]);
+    ends_well("known", &sum("{ \"op\": \"set\", \"name\": \"x\", \"to\": 0 },\n"));
+}
+
 /// A pair has its greatest value, and the least index of it.
 #[test]
 fn the_place_of_the_greatest_value_is_found() {
