@@ -38,7 +38,8 @@ struct Side {
 pub(super) fn diff(terminal: Terminal, arguments: &DiffArguments) -> Outcome {
     let matched = side::matched(terminal, arguments)?;
     check_point(arguments, &matched)?;
-    let files = arguments.out.as_deref().map(Files::open).transpose()?;
+    let inputs: Vec<PathBuf> = matched.iter().flat_map(inputs_of).cloned().collect();
+    let files = arguments.out.as_deref().map(|folder| Files::open(folder, &inputs)).transpose()?;
     let interrupt = Interrupt::listen(terminal, "nothing was compared".to_owned());
     let bar = progress(terminal, matched.iter().map(points_to_run).sum());
     let ran = matched.into_iter().map(|one| {
@@ -143,6 +144,19 @@ fn points_to_run(matched: &Matched) -> usize {
         Matched::Both(a, b) => of(a) + of(b),
         Matched::One(..) => 0,
     }
+}
+
+/// The files that a run of either side executes or reads.
+fn inputs_of(matched: &Matched) -> impl Iterator<Item = &PathBuf> {
+    let sides = match matched {
+        Matched::Both(a, b) => vec![a, b],
+        Matched::One(..) => Vec::new(),
+    };
+    let plans = sides.into_iter().filter_map(|given| match &given.source {
+        Source::Run(plan) => Some(&**plan),
+        Source::Stored(stored) => stored.plan.as_ref().ok(),
+    });
+    plans.flat_map(|plan| &plan.files)
 }
 
 /// Runs the sides that have no results yet.

@@ -1,6 +1,5 @@
 //! `mpisim exec`: real MPI programs, run in the simulator.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,6 +11,7 @@ use super::terminal::{Failure, Outcome, Problem, Terminal};
 use form::codes;
 use form::diagnostic::escaped;
 use serde_json::{Value, json};
+use workloads::exec::places;
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
@@ -90,13 +90,7 @@ fn check_program(name: &str) -> Result<(), Failure> {
             format!("`{name}` is no program: options of `exec` are those that its help lists");
         return Err(Problem::new(&codes::USAGE, what).help("mpisim exec --help").into());
     }
-    let found = if name.contains('/') {
-        is_program(Path::new(name))
-    } else {
-        let folders = env::var_os("PATH").unwrap_or_default();
-        env::split_paths(&folders).any(|folder| is_program(&folder.join(name)))
-    };
-    if found {
+    if places(name, None).iter().any(|place| is_program(place)) {
         return Ok(());
     }
     let problem = Problem::new(&codes::USAGE, format!("there is no program `{name}`"));

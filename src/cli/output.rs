@@ -24,9 +24,31 @@ pub(super) struct Output {
     target: PathBuf,
 }
 
+/// Refuses the folder of `option` where a file of one of these names in it would replace one of the files that the
+/// command reads.
+pub(super) fn keeps_inputs(
+    option: &str,
+    folder: &Path,
+    names: impl IntoIterator<Item = String>,
+    inputs: &[PathBuf],
+) -> Result<(), Failure> {
+    for name in names {
+        let path = folder.join(&name);
+        let output = Output { target: followed(&path), path };
+        if let Some(input) = inputs.iter().find(|input| output.is(input)) {
+            let [folder, input] = [folder, input].map(|path| quote(&path.display().to_string()));
+            let what = format!(
+                "`{option} {folder}` would replace `{input}`, which this command reads, by its own `{name}`"
+            );
+            return Err(Problem::new(&codes::USAGE, what).help("name another folder").into());
+        }
+    }
+    Ok(())
+}
+
 impl Output {
     /// The file of `option`, asked for before the work whose result it will hold; `inputs` are the files
-    /// that the command has read.
+    /// that the command reads.
     pub(super) fn new(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let output = Self { path: path.to_owned(), target: followed(path) };
         if let Some(input) = inputs.iter().find(|input| output.is(input)) {

@@ -8,6 +8,7 @@ use super::crash::{command_line, internal};
 use super::files::{self, Files};
 use super::goal;
 use super::mpi_library;
+use super::output::keeps_inputs;
 use super::points::{jobs, progress, why_failed};
 use super::resolved;
 use super::scenario::{load, request};
@@ -15,14 +16,16 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::single::Single;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use ::exec::output::Output;
+use ::exec::output::{Output, file_of};
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
 use experiment::plan::{Addressing, Plan, Point, Request};
 use experiment::results::{PointResult, RunResult, Supposed};
 use experiment::run::{self, RunError, RunOptions};
 use experiment::schema::metrics_of;
-use experiment::store::{self, Mode, Opening, RunIdentity, Store, StoreError};
+use experiment::store::{
+    self, JOURNAL, LOCK, MANIFEST, Mode, Opening, RunIdentity, Store, StoreError,
+};
 use experiment::what_if::WhatIf;
 use form::codes;
 use form::diagnostic::quote;
@@ -70,6 +73,7 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     }
     check_time(arguments, &plan)?;
     check_repeats(arguments, &plan)?;
+    check_folders(arguments, &plan)?;
     let single = Single::of(&plan, arguments)?;
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
     let shown = single.map(Single::record).transpose()?;
@@ -121,6 +125,21 @@ fn output(arguments: &RunArguments, plan: &Plan) -> Output {
         None if plan.points.len() > 1 => Output::Nothing,
         Some(Printed::Labelled) | None => Output::Lines { to_error, is_labelled: true },
     }
+}
+
+/// Refuses folders in which a file of this run would replace one that it executes or reads.
+fn check_folders(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
+    let names = files::names(plan, arguments.explain);
+    keeps_results(&directory(arguments, plan), names, plan)?;
+    let Some(Printed::Folder(folder)) = &arguments.printed else { return Ok(()) };
+    let ranks = plan.points.iter().map(|point| point.placement.processes).max().unwrap_or(0);
+    keeps_inputs("--output", folder, (0..ranks).map(file_of), &plan.files)
+}
+
+/// Refuses a folder of results in which one of these files, or one of the store's own, would replace an input.
+pub(super) fn keeps_results(folder: &Path, names: Vec<String>, plan: &Plan) -> Result<(), Failure> {
+    let own = [MANIFEST, JOURNAL, LOCK].map(str::to_owned);
+    keeps_inputs("--out", folder, names.into_iter().chain(own), &plan.files)
 }
 
 /// Refuses what runs a program again whose computation is measured: it would be another run.

@@ -188,6 +188,7 @@ fn gather_into(
         let help = format!("run them by `{command}`{more}; those that are there are kept");
         return Err(Problem::new(&codes::POINTS_MISSING, what).help(help).into());
     }
+    local::keeps_results(out, files::names(plan, false), plan)?;
     let result = run::gather(plan, points);
     let identity = resolved::identity(plan);
     let store = match Store::open(out, identity, Mode::Fresh, &files::names(plan, false))? {

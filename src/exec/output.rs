@@ -31,6 +31,11 @@ pub enum Output {
     Nothing,
 }
 
+/// The name of a rank's file in a folder.
+pub fn file_of(rank: u32) -> String {
+    format!("rank-{rank}.txt")
+}
+
 /// Numbers that are looked for in what the ranks print; clones are the same.
 #[derive(Clone, Debug)]
 pub struct Reports(Arc<[Report]>);
@@ -105,7 +110,7 @@ impl Output {
             Self::Nothing => To::Nothing,
             Self::Folder(folder) => {
                 fs::create_dir_all(folder)?;
-                To::File(File::create(folder.join(format!("rank-{rank}.txt")))?)
+                To::File(File::create(folder.join(file_of(rank)))?)
             }
             Self::Lines { to_error, is_labelled } => {
                 let label = if *is_labelled { format!("[{rank}] ") } else { String::new() };

@@ -4,6 +4,7 @@
 //! check against the tables, expand the sweep, resolve the machine of each point and check what
 //! its fields say together. It reports every mistake before anything runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::claim::Binder;
@@ -63,7 +64,9 @@ pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
     let plan = plan.map(|plan| {
         let files = diagnostics.files().to_vec();
         let file = files.first().filter(|first| *first == Path::new(&request.scenario)).cloned();
-        Plan { file, files, ..plan }
+        let run: BTreeSet<PathBuf> =
+            plan.points.iter().flat_map(|point| point.workload.files()).collect();
+        Plan { file, files: files.into_iter().chain(run).collect(), ..plan }
     });
     (plan, diagnostics)
 }

@@ -179,9 +179,41 @@ impl ExecForm {
         all
     }
 
+    /// The program, what its arguments and variables name, the recording: where a file of such a name is there. What
+    /// the program opens besides only the program knows.
+    fn files(&self) -> Vec<PathBuf> {
+        let named = |word: &String| {
+            let value = word.split_once('=').map(|(_, value)| value);
+            let parts = value.into_iter().flat_map(|value| value.split([':', ',', ' ']));
+            let all: Vec<PathBuf> =
+                [word.as_str()].into_iter().chain(value).chain(parts).map(PathBuf::from).collect();
+            all
+        };
+        let words = self.command.iter().skip(1).chain(&self.environment);
+        let named = words.flat_map(named).chain(self.program()).filter(|path| path.is_file());
+        // The recording of a measured run is not there yet.
+        named.chain(self.compute_file.iter().map(PathBuf::from)).collect()
+    }
+
+    /// The program's file.
+    fn program(&self) -> Option<PathBuf> {
+        let own = self.environment.iter().rev().find_map(|one| one.strip_prefix("PATH="));
+        let places = places(self.command.first()?, own.map(OsString::from));
+        places.into_iter().find(|path| path.is_file())
+    }
+
     fn per_node(&self) -> u32 {
         self.processes_per_node.min(self.processes)
     }
+}
+
+/// Where the system looks for a program: the place that its name says, or the folders of `path`, else of `PATH`.
+pub fn places(name: &str, path: Option<OsString>) -> Vec<PathBuf> {
+    if name.contains('/') {
+        return vec![PathBuf::from(name)];
+    }
+    let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(name)).collect()
 }
 
 /// The program, and how its collectives choose their algorithms.
@@ -280,8 +312,12 @@ impl Workload for Exec {
         false
     }
 
-    fn runs_real_processes(&self) -> bool {
-        true
+    fn command(&self) -> Option<&[String]> {
+        Some(&self.form.command)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.form.files()
     }
 
     fn is_measured_here(&self) -> bool {

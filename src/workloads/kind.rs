@@ -9,6 +9,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::assumption::Assumption;
@@ -327,9 +328,20 @@ pub trait Workload: Any + Debug + Send + Sync {
         None
     }
 
-    /// Whether its ranks are processes of the host, which run once and in one order.
+    /// The program and the arguments of its ranks, where those are processes of the host, which run once and in one
+    /// order.
+    fn command(&self) -> Option<&[String]> {
+        None
+    }
+
+    /// Whether its ranks are processes of the host.
     fn runs_real_processes(&self) -> bool {
-        false
+        self.command().is_some()
+    }
+
+    /// Files that a run of it executes, reads or keeps, beside those that the scenario was read from.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Whether its times are measured on this host, so that no two runs are the same.

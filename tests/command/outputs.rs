@@ -2,8 +2,8 @@
 
 #![cfg(unix)]
 
-use std::fs;
-use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::process::Command;
 
 use crate::binary::{Answer, Scratch, program};
@@ -69,6 +69,96 @@ fn no_output_replaces_an_input_by_whatever_name() {
         fs::remove_file(scratch.path("link")).unwrap();
         fs::remove_file(scratch.path("hard")).unwrap();
     }
+}
+
+/// A scenario whose ranks are processes: what they are, what they read, and what they have computed.
+const RANKS: &str = r#"{
+  "schema": 1,
+  "title": "Ranks",
+  "machine": "knc-qdr",
+  "nodes": 1,
+  "workload": {
+    "kind": "exec", "command": ["./program", "script.py", "--from=data.txt"], "processes": 1,
+    "processes_per_node": 1, "environment": ["LD_PRELOAD=/nowhere.so:./tool.so"],
+    "compute": "recorded", "compute_file": "recording.json"
+  }
+}
+"#;
+
+/// What the scenario runs and reads.
+const OF_RANKS: [&str; 6] =
+    ["ranks.json", "program", "script.py", "data.txt", "tool.so", "recording.json"];
+
+fn with_ranks(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    scratch.write("ranks.json", RANKS);
+    for name in ["script.py", "data.txt", "tool.so"] {
+        scratch.write(name, "kept");
+    }
+    let program = scratch.write("program", "#!/bin/sh\nexit 1\n");
+    fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+    let command = r#"["./program", "script.py", "--from=data.txt"]"#;
+    let recording =
+        format!(r#"{{ "schema": 1, "command": {command}, "functions": [], "ranks": [[]] }}"#);
+    scratch.write("recording.json", &recording);
+    scratch
+}
+
+#[test]
+fn no_output_replaces_what_ranks_execute_or_read() {
+    let scratch = with_ranks("outputs-ranks");
+    let by_scenario: [&[&str]; 4] = [
+        &["run", "ranks.json", "--trace"],
+        &["run", "ranks.json", "--sequence"],
+        &["check", "ranks.json", "--report"],
+        &["sensitivity", "ranks.json", "--figure"],
+    ];
+    for command in by_scenario {
+        for input in OF_RANKS {
+            let before = fs::read(scratch.path(input)).unwrap();
+            symlink(scratch.path(input), scratch.path("link")).unwrap();
+            fs::hard_link(scratch.path(input), scratch.path("hard")).unwrap();
+            for name in [input, "link", "hard"] {
+                let says = ["E0703", name, "which this command reads"];
+                scratch.run(&[command, &[name]].concat()).check(2, &says);
+                assert_eq!(fs::read(scratch.path(input)).unwrap(), before, "{command:?} {name}");
+            }
+            fs::remove_file(scratch.path("link")).unwrap();
+            fs::remove_file(scratch.path("hard")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_output_of_exec_replaces_its_program_or_its_recording() {
+    let scratch = with_ranks("outputs-exec");
+    let words = ["--compute", "recorded=recording.json", "--", "./program", "script.py"];
+    let words = [&words[..], &["--from=data.txt"]].concat();
+    for option in ["--trace", "--sequence"] {
+        for input in ["program", "./script.py", "data.txt", "recording.json"] {
+            let before = fs::read(scratch.path(input)).unwrap();
+            let options = ["exec", "--machine", "ideal", option, input];
+            let command = [&options[..], &words].concat();
+            scratch.run(&command).check(2, &["E0703", input, "which this command reads"]);
+            assert_eq!(fs::read(scratch.path(input)).unwrap(), before, "{option} {input}");
+        }
+    }
+    assert!(!scratch.path("results").exists(), "nothing ran");
+}
+
+#[test]
+fn no_file_of_a_folder_replaces_what_ranks_read() {
+    let scratch = with_ranks("outputs-folders");
+    let command = |arguments: &[&str], input: &str| {
+        let words = ["exec", "--machine", "ideal"];
+        let all = [&words[..], arguments, &["--", "./program", input]];
+        scratch.write(input, "kept");
+        scratch.run(&all.concat()).check(2, &["E0703", input, "which this command reads"]);
+        assert_eq!(fs::read_to_string(scratch.path(input)).unwrap(), "kept", "{input}");
+    };
+    command(&["--output", "printed"], "printed/rank-0.txt");
+    command(&["--out", "kept"], "kept/points.csv");
+    command(&["--out", "kept"], "kept/manifest.json");
 }
 
 #[test]

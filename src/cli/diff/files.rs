@@ -6,6 +6,7 @@ use super::{Report, Side, words};
 use crate::args::DiffArguments;
 use crate::compared::{self, WORST_ON_PAGE};
 use crate::crash::command_line;
+use crate::output::keeps_inputs;
 use crate::show::counted;
 use crate::terminal::{Failure, Problem};
 use experiment::claim::figures::Figure as Wanted;
@@ -29,8 +30,8 @@ const PAGE: &str = "difference.html";
 pub(super) struct Files(PathBuf);
 
 impl Files {
-    /// A directory that is empty, new, or of an earlier comparison.
-    pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
+    /// A directory that is empty, new, or of an earlier comparison, and that has none of the inputs.
+    pub(super) fn open(folder: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let shown = quote(&folder.display().to_string());
         let failed = |why: std::io::Error| {
             Failure::from(Problem::new(&codes::OUTPUT, format!("cannot use `{shown}`: {why}")))
@@ -43,6 +44,7 @@ impl Files {
                 let help = "choose another directory by `--out`";
                 return Err(Problem::new(&codes::NOT_OURS, what).help(help).into());
             }
+            keeps_inputs("--out", folder, [name], inputs)?;
         }
         Ok(Self(folder.to_owned()))
     }

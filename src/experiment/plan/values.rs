@@ -52,7 +52,7 @@ pub struct Plan {
     pub claims: Vec<Claim>,
     /// The scenario's file, where it is one.
     pub file: Option<PathBuf>,
-    /// The files that it was read from, that one first.
+    /// The files that it was read from, that one first, and those that its runs execute, read or keep.
     pub files: Vec<PathBuf>,
 }
 
