@@ -183,12 +183,9 @@ pub(super) struct Changes {
 pub(super) struct RunArguments {
     /// A file, or the name of a scenario that ships; or a schedule, FILE.goal
     pub(super) scenario: String,
-    /// The text of the scenario, where another command has written it.
+    /// The program, where the command is `exec`.
     #[arg(skip)]
-    pub(super) text: Option<String>,
-    /// What becomes of the standard output of ranks.
-    #[arg(skip)]
-    pub(super) printed: Option<Printed>,
+    pub(super) program: Option<ProgramGiven>,
     /// Replay the schedule under the LogGOPS model: L=2500,o=1500,g=1000,G=6,O=0,S=65535
     #[arg(long, value_name = "L=N,o=N,...", allow_hyphen_values = true)]
     pub(super) loggops: Option<String>,
@@ -238,6 +235,19 @@ pub(super) struct RunArguments {
     pub(super) sequence: Option<PathBuf>,
 }
 
+/// A program that a command has named, and the scenario that says the same.
+#[derive(Clone, Debug)]
+pub(super) struct ProgramGiven {
+    /// The text of the scenario.
+    pub(super) text: String,
+    /// What becomes of the standard output of ranks.
+    pub(super) printed: Printed,
+    /// The command in words: what stands in front of the options that `run` has, too, and behind them.
+    pub(super) words: [Vec<String>; 2],
+    /// Words for those of `--compute` that repeat a measured run, where this is one; and the recording that they need.
+    pub(super) repeats: Option<(Vec<String>, PathBuf)>,
+}
+
 /// Options of `exec`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ExecArguments {
@@ -264,7 +274,7 @@ pub(super) struct ExecArguments {
     /// Seed of all random streams
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(super) seed: Option<u64>,
-    /// Directory for the results [default: results/exec]
+    /// Directory for the results [default: results/exec/PROGRAM]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Form of the output
@@ -418,6 +428,9 @@ pub(super) struct PointArguments {
     /// Points that run side by side [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(super) jobs: Option<usize>,
+    /// Run the programs that stand in the plan (workload `exec`)
+    #[arg(long)]
+    pub(super) allow_exec: bool,
 }
 
 /// Options of `sweep gather`.
@@ -431,6 +444,9 @@ pub(super) struct GatherArguments {
     /// Form of the output
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: Format,
+    /// Run a program of the plan again, for a figure of its messages (workload `exec`)
+    #[arg(long)]
+    pub(super) allow_exec: bool,
 }
 
 /// Who runs the points.
@@ -483,6 +499,9 @@ pub(super) struct CheckArguments {
     /// Look for machine models here, before those that ship
     #[arg(long, value_name = "DIR")]
     pub(super) models: Option<PathBuf>,
+    /// Let scenarios of a folder or of a list run the programs that stand in them (workload `exec`)
+    #[arg(long)]
+    pub(super) allow_exec: bool,
 }
 
 /// Options of `diff`.
@@ -527,6 +546,9 @@ pub(super) struct DiffArguments {
     /// Points that run side by side [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(super) jobs: Option<usize>,
+    /// Run the programs of kept results again, to compare events (workload `exec`)
+    #[arg(long)]
+    pub(super) allow_exec: bool,
 }
 
 impl DiffArguments {

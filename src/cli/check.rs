@@ -10,6 +10,7 @@ use super::compared;
 use super::crash::{command_line, internal};
 use super::output::Output;
 use super::points::{jobs, progress, why_failed};
+use super::programs;
 use super::scenario::{library, load};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -80,6 +81,7 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let (jobs, refused) = prepare(terminal, arguments, &given)?;
     let page = report_file(arguments, &jobs)?;
     let rules = rules(arguments, &jobs)?;
+    programs::tell(terminal, jobs.iter().map(|job| &job.plan));
     let advice = "no result was compared; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let points = jobs.iter().map(|job| job.plan.points.len()).sum();
@@ -127,13 +129,16 @@ fn rules(arguments: &CheckArguments, jobs: &[Job]) -> Result<Rules, Failure> {
     Ok(Rules { metrics_decide: arguments.metrics, tolerances: arguments.tolerance.clone() })
 }
 
-/// The scenarios to check: files and names as given, every JSON file below a directory.
-fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
+/// The scenarios to check: files and names as given, every JSON file below a directory; and whether the command names
+/// each by itself.
+fn scenarios(given: &[String]) -> Result<Vec<(String, bool)>, Failure> {
     if given.is_empty() && !Path::new(SCENARIOS).is_dir() {
-        return Ok(embedded::SCENARIOS.iter().map(|(name, _)| (*name).to_owned()).collect());
+        let all = embedded::SCENARIOS.iter();
+        return Ok(all.map(|(name, _)| ((*name).to_owned(), false)).collect());
     }
     let default = [SCENARIOS.to_owned()];
     let given = if given.is_empty() { &default[..] } else { given };
+    let is_named = |one: &String| given.contains(one);
     let mut all = Vec::new();
     for one in given {
         if Path::new(one).is_dir() {
@@ -149,7 +154,7 @@ fn scenarios(given: &[String]) -> Result<Vec<String>, Failure> {
     }
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(one.clone()));
-    Ok(all)
+    Ok(all.into_iter().map(|one| (one.clone(), is_named(&one))).collect())
 }
 
 /// Every JSON file below a directory, sorted; results of this program are none.
@@ -179,17 +184,19 @@ pub(super) fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn prepare(
     terminal: Terminal,
     arguments: &CheckArguments,
-    given: &[String],
+    given: &[(String, bool)],
 ) -> Result<(Vec<Job>, Vec<Checked>), Failure> {
     let library = library(arguments.models.as_deref())?;
     let (mut jobs, mut refused) = (Vec::new(), Vec::new());
-    for scenario in given {
+    for (scenario, is_named) in given {
         let request =
             Request { scenario: scenario.clone(), library: library.clone(), ..Request::default() };
         let job = load(terminal, &request).map_err(|failure| (scenario.clone(), failure)).and_then(
             |plan| {
                 let name = plan.name.clone();
-                with_baseline(terminal, arguments, plan).map_err(|failure| (name, failure))
+                programs::may_run(&plan, *is_named || arguments.allow_exec)
+                    .and_then(|()| with_baseline(terminal, arguments, plan))
+                    .map_err(|failure| (name, failure))
             },
         );
         match job {

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use super::args::{CheckFormat, DiffArguments};
 use super::crash::{command_line, internal};
+use super::mpi_library;
 use super::points::{jobs, progress};
+use super::programs::{self, ALLOW};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
@@ -32,6 +34,8 @@ struct Side {
     inputs: Inputs,
     work: Work,
     plan: Result<Plan, String>,
+    /// Whether its results were there before.
+    is_kept: bool,
 }
 
 /// Compares the sides that the arguments name.
@@ -40,8 +44,10 @@ pub(super) fn diff(terminal: Terminal, arguments: &DiffArguments) -> Outcome {
     check_point(arguments, &matched)?;
     let inputs: Vec<PathBuf> = matched.iter().flat_map(inputs_of).cloned().collect();
     let files = arguments.out.as_deref().map(|folder| Files::open(folder, &inputs)).transpose()?;
+    programs::tell(terminal, matched.iter().flat_map(plans_to_run));
     let interrupt = Interrupt::listen(terminal, "nothing was compared".to_owned());
-    let bar = progress(terminal, matched.iter().map(points_to_run).sum());
+    let points = matched.iter().flat_map(plans_to_run).map(|plan| plan.points.len()).sum();
+    let bar = progress(terminal, points);
     let ran = matched.into_iter().map(|one| {
         let (a, b) = match one {
             Matched::One(name, status) => return Ok(Ran::One(name, status)),
@@ -135,24 +141,17 @@ fn named_pair<'a, 'b>(sides: &'b Sides<'a>, index: usize) -> Option<&'b Pair<'a>
     })
 }
 
-fn points_to_run(matched: &Matched) -> usize {
-    let of = |given: &Given| match &given.source {
-        Source::Run(plan) => plan.points.len(),
-        Source::Stored(_) => 0,
-    };
-    match matched {
-        Matched::Both(a, b) => of(a) + of(b),
-        Matched::One(..) => 0,
-    }
+/// The plans whose points run for their results.
+fn plans_to_run(matched: &Matched) -> impl Iterator<Item = &Plan> {
+    matched.sides().into_iter().filter_map(|given| match &given.source {
+        Source::Run(plan) => Some(&**plan),
+        Source::Stored(_) => None,
+    })
 }
 
 /// The files that a run of either side executes or reads.
 fn inputs_of(matched: &Matched) -> impl Iterator<Item = &PathBuf> {
-    let sides = match matched {
-        Matched::Both(a, b) => vec![a, b],
-        Matched::One(..) => Vec::new(),
-    };
-    let plans = sides.into_iter().filter_map(|given| match &given.source {
+    let plans = matched.sides().into_iter().filter_map(|given| match &given.source {
         Source::Run(plan) => Some(&**plan),
         Source::Stored(stored) => stored.plan.as_ref().ok(),
     });
@@ -167,6 +166,7 @@ fn simulate(
     tick: &(dyn Fn() + Sync),
 ) -> Result<Side, Failure> {
     let inputs = given.inputs();
+    let is_kept = matches!(given.source, Source::Stored(_));
     let (kind, result, work, plan) = match given.source {
         Source::Stored(stored) => (stored.kind, stored.result, stored.work, stored.plan),
         Source::Run(plan) => {
@@ -183,7 +183,7 @@ fn simulate(
     };
     let (version, digest) = (result.version.clone(), result.digest.clone());
     let name = SideName { label: given.label, kind, version, digest };
-    Ok(Side { name, result, inputs, work, plan })
+    Ok(Side { name, result, inputs, work, plan, is_kept })
 }
 
 fn failure(
@@ -231,6 +231,7 @@ fn words(arguments: &DiffArguments) -> Vec<String> {
     ] {
         words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
     }
+    words.extend(arguments.allow_exec.then(|| ALLOW.to_owned()));
     words
 }
 
@@ -295,9 +296,27 @@ fn look_closer(
     notes: &mut Vec<String>,
 ) -> Result<Option<Closer>, Failure> {
     let [Some(left), Some(right)] = pair.points else { return Ok(None) };
+    let untold = |letter: char, why: &str| format!("the events of {letter} cannot be told: {why}");
+    let asked = [('A', &sides[0], left), ('B', &sides[1], right)];
+    let kept = asked.iter().filter_map(|(letter, side, point)| {
+        let command = programs::command(&side.plan.as_ref().ok()?.points[point.index])?;
+        (side.is_kept && !arguments.allow_exec).then(|| {
+            untold(
+                *letter,
+                &format!(
+                    "kept results have none, and `{command}` runs for them with `{ALLOW}` only"
+                ),
+            )
+        })
+    });
+    let before = notes.len();
+    notes.extend(kept);
+    if notes.len() > before {
+        return Ok(None);
+    }
     let mut both = Vec::new();
-    for (letter, side, point) in [('A', &sides[0], left), ('B', &sides[1], right)] {
-        let untold = |why: &str| format!("the events of {letter} cannot be told: {why}");
+    for (letter, side, point) in asked {
+        let untold = |why: &str| untold(letter, why);
         let plan = match &side.plan {
             Ok(plan) => plan,
             Err(why) => {
@@ -306,6 +325,9 @@ fn look_closer(
             }
         };
         let planned = &plan.points[point.index];
+        if planned.workload.runs_real_processes() {
+            mpi_library::provide()?;
+        }
         let again = match traced(planned) {
             Err(PointError::Limit(limit)) => {
                 notes.push(untold(&limit.to_string()));

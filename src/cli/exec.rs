@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::args::{ClockOf, Computation, ExecArguments, RunArguments, Where};
+use super::args::{ClockOf, Computation, ExecArguments, ProgramGiven, RunArguments, Where};
 use super::run;
 use super::terminal::{Failure, Outcome, Problem, Terminal};
 use form::codes;
@@ -19,7 +19,8 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     check_program(&command[0])?;
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(NAME));
+    let default = || Path::new("results").join(NAME).join(file_name(&arguments.command[0]));
+    let out = arguments.out.clone().unwrap_or_else(default);
     let mut scenario = json!({
         "schema": 1,
         "title": title(&command),
@@ -49,10 +50,15 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
             workload["compute_file"] = json!(file.display().to_string());
         }
     }
+    let program = ProgramGiven {
+        text: format!("{scenario:#}\n"),
+        printed: arguments.output.clone(),
+        words: words(arguments),
+        repeats: repeats(arguments, &out.join(RECORDING)),
+    };
     let run = RunArguments {
         scenario: NAME.to_owned(),
-        text: Some(format!("{scenario:#}\n")),
-        printed: Some(arguments.output.clone()),
+        program: Some(program),
         loggops: None,
         machine: None,
         changes: arguments.changes.clone(),
@@ -73,10 +79,45 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     run::here(terminal, &run)
 }
 
-/// The name of the scenario, and of the folder of its results.
+/// The name of the scenario, and of the folder of the results of all programs.
 const NAME: &str = "exec";
 /// Where a measured run writes what it has computed, in the folder of its results.
 const RECORDING: &str = "compute.json";
+
+/// The command in words, without the options that `run` has, too: before those, and behind them.
+fn words(arguments: &ExecArguments) -> [Vec<String>; 2] {
+    let ExecArguments { processes, machine, nodes, compute, clock, command, .. } = arguments;
+    let mut words = vec![NAME.to_owned(), "-n".to_owned(), processes.to_string()];
+    words.extend(["--machine".to_owned(), machine.clone()]);
+    if *nodes != 1 {
+        words.extend(["--nodes".to_owned(), nodes.to_string()]);
+    }
+    let compute = match compute {
+        Computation::None | Computation::Measured(_) => None,
+        Computation::Recorded(file) => Some(format!("recorded={}", file.display())),
+    };
+    let clock = (*clock == ClockOf::Simulated).then(|| "simulated".to_owned());
+    for (option, value) in [("--compute", compute), ("--clock", clock)] {
+        words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+    }
+    [words, [&["--".to_owned()], &command[..]].concat()]
+}
+
+/// The options that repeat a measured run, and the recording that it keeps.
+fn repeats(arguments: &ExecArguments, recording: &Path) -> Option<(Vec<String>, PathBuf)> {
+    let Computation::Measured(factor) = &arguments.compute else { return None };
+    let mut words = vec!["--compute".to_owned(), format!("recorded={}", recording.display())];
+    if factor != "1" {
+        words.extend(["--set".to_owned(), format!("workload.compute_factor={factor}")]);
+    }
+    Some((words, recording.to_owned()))
+}
+
+/// The last part of a program's name, as a folder has it.
+fn file_name(program: &str) -> String {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
 
 /// A number as a scenario has it; what is none is a text, which the scenario's form refuses.
 fn number(text: &str) -> Value {

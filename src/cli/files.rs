@@ -49,12 +49,20 @@ pub(super) struct Files {
     pub(super) missing: Vec<(String, ReportError)>,
 }
 
-/// Makes every file; `command` is the one that makes them again. A sequence figure has a file of its own
+/// The command that gives results again.
+#[derive(Debug)]
+pub(super) struct Again {
+    pub(super) command: String,
+    /// Whether its digest is the same.
+    pub(super) to_the_digest: bool,
+}
+
+/// Makes every file; `again` is the command that makes them again. A sequence figure has a file of its own
 /// elsewhere: the page shows it.
 pub(super) fn files(
     plan: &Plan,
     result: &RunResult,
-    command: &str,
+    again: &Again,
     sequence: Option<PageFigure>,
 ) -> Result<Files, ReportError> {
     let mut out = Files { files: Vec::new(), missing: Vec::new() };
@@ -87,7 +95,9 @@ pub(super) fn files(
         note: plan.note.as_deref().unwrap_or_default(),
         machine: &machines_of(plan),
         nodes: &of_points(plan, |point| point.nodes.to_string()),
-        command,
+        ranks: &ranks_of(plan),
+        command: &again.command,
+        to_the_digest: again.to_the_digest,
         seed: plan.points[0].seed,
         figures: &drawn,
         provenance: &machines::provenance(plan),
@@ -102,6 +112,14 @@ const MOST_TOLD: usize = 8;
 /// The names of the machines of all points.
 pub(super) fn machines_of(plan: &Plan) -> String {
     of_points(plan, |point| point.machine.name.clone())
+}
+
+/// How many processes of this computer the points have; nothing where they have none.
+fn ranks_of(plan: &Plan) -> String {
+    if plan.points.iter().all(|point| !point.workload.runs_real_processes()) {
+        return String::new();
+    }
+    of_points(plan, |point| point.placement.processes.to_string())
 }
 
 /// Values of the points, each once, in their order.

@@ -29,6 +29,7 @@ mod manual;
 mod mpi_library;
 mod output;
 mod points;
+mod programs;
 mod references;
 mod resolved;
 mod run;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::args::{Changes, Format, Printed, RunArguments};
 use super::crash::{command_line, internal};
-use super::files::{self, Files};
+use super::files::{self, Again, Files};
 use super::goal;
 use super::mpi_library;
 use super::output::keeps_inputs;
 use super::points::{jobs, progress, why_failed};
+use super::programs;
 use super::resolved;
 use super::scenario::{load, request};
 use super::show::counted;
@@ -56,8 +57,8 @@ pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 /// The scenario; of a GOAL file the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
-    request.text = match &arguments.text {
-        Some(text) => Some(text.clone()),
+    request.text = match &arguments.program {
+        Some(program) => Some(program.text.clone()),
         None => goal::scenario(terminal, arguments)?,
     };
     Ok(request)
@@ -75,6 +76,9 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     check_repeats(arguments, &plan)?;
     check_folders(arguments, &plan)?;
     let single = Single::of(&plan, arguments)?;
+    if arguments.program.is_none() {
+        programs::tell(terminal, [&plan]);
+    }
     let interrupt = Interrupt::listen(terminal, resume_advice(arguments));
     let shown = single.map(Single::record).transpose()?;
     let Some(mut store) = open(terminal, arguments, &plan)? else { return Ok(0) };
@@ -87,7 +91,7 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
         result.what_if.push(suppose(arguments, &plan, *what_if, &interrupt)?);
     }
     let drawn = shown.map(|shown| shown.write(terminal)).transpose()?.flatten();
-    let files = files::files(&plan, &result, &normal_command(arguments), drawn)?;
+    let files = files::files(&plan, &result, &normal_command(arguments, &plan), drawn)?;
     let exit = verdict(terminal, &result, &files, arguments.format);
     store.finish(&result, &files.files)?;
     if arguments.format == Format::Table {
@@ -119,7 +123,7 @@ pub(super) fn here(terminal: Terminal, arguments: &RunArguments) -> Outcome {
 /// Where the output of ranks goes; of several points nothing would say whose lines they are.
 fn output(arguments: &RunArguments, plan: &Plan) -> Output {
     let to_error = arguments.format != Format::Table;
-    match &arguments.printed {
+    match arguments.program.as_ref().map(|program| &program.printed) {
         Some(Printed::Plain) => Output::Lines { to_error, is_labelled: false },
         Some(Printed::Folder(folder)) => Output::Folder(folder.clone()),
         None if plan.points.len() > 1 => Output::Nothing,
@@ -131,7 +135,8 @@ fn output(arguments: &RunArguments, plan: &Plan) -> Output {
 fn check_folders(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
     let names = files::names(plan, arguments.explain);
     keeps_results(&directory(arguments, plan), names, plan)?;
-    let Some(Printed::Folder(folder)) = &arguments.printed else { return Ok(()) };
+    let printed = arguments.program.as_ref().map(|program| &program.printed);
+    let Some(Printed::Folder(folder)) = printed else { return Ok(()) };
     let ranks = plan.points.iter().map(|point| point.placement.processes).max().unwrap_or(0);
     keeps_inputs("--output", folder, (0..ranks).map(file_of), &plan.files)
 }
@@ -161,13 +166,14 @@ fn check_repeats(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
     Err(Problem::new(&codes::USAGE, what).help(help).into())
 }
 
-fn is_measured_here(plan: &Plan) -> bool {
+/// Whether its times are those of this computer.
+pub(super) fn is_measured_here(plan: &Plan) -> bool {
     plan.points.iter().any(|point| point.workload.is_measured_here())
 }
 
 /// The exit status of the program that `mpisim exec` has run, where it ended with one: as a shell has it, in 8 bits.
 fn program_status(arguments: &RunArguments, result: &RunResult) -> Option<u8> {
-    arguments.text.as_ref()?;
+    arguments.program.as_ref()?;
     let status = result.points.first()?.exit_status?;
     u8::try_from(status & 0xff).ok().filter(|status| *status != 0)
 }
@@ -252,8 +258,9 @@ fn open(
     let directory = directory(arguments, plan);
     let mode = if arguments.resume { Mode::Resume } else { Mode::Fresh };
     let identity = resolved::identity(plan);
-    // Each `exec` without a folder of its own has that of the last one.
-    let others = if arguments.text.is_some() && directory == Path::new("results").join(&plan.name) {
+    // Each `exec` of a program without a folder of its own has that of the last one.
+    let is_default = directory.starts_with(Path::new("results").join(&plan.name));
+    let others = if arguments.program.is_some() && is_default {
         None
     } else {
         others_there(&directory, &identity)
@@ -461,14 +468,23 @@ fn osu_spec(plan: &Plan) -> Result<OsuSpec, Failure> {
     })
 }
 
-/// The command without what does not change the results.
-fn normal_command(arguments: &RunArguments) -> String {
-    let mut words = words(&arguments.scenario, &arguments.changes, arguments.seed);
-    if arguments.explain {
-        words.push("--explain".to_owned());
+/// The command that gives the results again, without what does not change them; and whether its digest is the same.
+fn normal_command(arguments: &RunArguments, plan: &Plan) -> Again {
+    let mut words = match &arguments.program {
+        None => [vec!["run".to_owned(), arguments.scenario.clone()], Vec::new()],
+        Some(program) => program.words.clone(),
+    };
+    let mut to_the_digest = true;
+    if is_measured_here(plan) {
+        let repeats = arguments.program.as_ref().and_then(|program| program.repeats.clone());
+        let repeats = repeats.filter(|(_, recording)| recording.is_file());
+        to_the_digest = repeats.is_some();
+        words[0].extend(repeats.into_iter().flat_map(|(words, _)| words));
     }
-    words.extend(supposed(arguments));
-    command_line(words)
+    words[0].extend(changes(&arguments.changes, arguments.seed));
+    words[0].extend(arguments.explain.then(|| "--explain".to_owned()));
+    words[0].extend(supposed(arguments));
+    Again { command: command_line(words.concat()), to_the_digest }
 }
 
 /// The machine of a GOAL file and the what-if factors of resources, as options.
@@ -484,8 +500,13 @@ pub(super) fn command(scenario: &str, changes: &Changes, seed: Option<u64>) -> S
     command_line(words(scenario, changes, seed))
 }
 
-fn words(scenario: &str, changes: &Changes, seed: Option<u64>) -> Vec<String> {
-    let mut words = vec!["run".to_owned(), scenario.to_owned()];
+fn words(scenario: &str, changed: &Changes, seed: Option<u64>) -> Vec<String> {
+    [vec!["run".to_owned(), scenario.to_owned()], changes(changed, seed)].concat()
+}
+
+/// Changes and seed as options.
+fn changes(changes: &Changes, seed: Option<u64>) -> Vec<String> {
+    let mut words = Vec::new();
     for one in &changes.set {
         words.extend(["--set".to_owned(), one.clone()]);
     }
@@ -499,7 +520,7 @@ fn words(scenario: &str, changes: &Changes, seed: Option<u64>) -> Vec<String> {
 }
 
 fn resume_advice(arguments: &RunArguments) -> String {
-    if arguments.text.is_some() {
+    if arguments.program.is_some() {
         // `exec` has one point, and no scenario that a later command could name.
         return "nothing is kept".to_owned();
     }
@@ -523,5 +544,5 @@ fn narrowed_command(plan: &Plan, index: usize, arguments: &RunArguments) -> Stri
         narrowed.changes.set.retain(|one| one.split('=').next() != Some(path));
         narrowed.changes.set.push(format!("{path}={value}"));
     }
-    normal_command(&narrowed)
+    normal_command(&narrowed, plan).command
 }

@@ -10,6 +10,7 @@ use super::args::{CheckFormat, SensitivityArguments};
 use super::crash::{command_line, internal};
 use super::output::Output;
 use super::points::{jobs, progress};
+use super::programs;
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
@@ -99,6 +100,7 @@ pub(super) fn sensitivity(terminal: Terminal, arguments: &SensitivityArguments) 
     }
     let named = arguments.figure.as_ref();
     let named = named.map(|path| Output::new("--figure", path, &plan.files)).transpose()?;
+    programs::tell(terminal, [&plan]);
     let advice = "nothing is kept; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     let bar = progress(terminal, 1 + 2 * numbers.len());

@@ -10,14 +10,16 @@ pub(super) use engine::Engine;
 
 use super::args::{Format, GatherArguments, PlanArguments, PointArguments, RunArguments};
 use super::crash::{command_line, internal};
-use super::files;
+use super::files::{self, Again};
 use super::points::{jobs, progress};
+use super::programs;
 use super::resolved;
 use super::run::{self as local, printed};
 use super::scenario::{load, request};
 use super::show::counted;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use experiment::claim::figures::Figure;
 use experiment::library::Library;
 use experiment::plan::{self, Plan, Point, Request};
 use experiment::results::PointResult;
@@ -100,6 +102,7 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
 /// Runs the points of one task, or those named; points that are there stay.
 pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
     let (spread, plan) = opened(terminal, &arguments.plan)?;
+    programs::may_run(&plan, arguments.allow_exec)?;
     let wanted = wanted_points(&spread, arguments)?;
     let mut open = BTreeSet::new();
     for index in &wanted {
@@ -112,6 +115,9 @@ pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
         plan.points.iter().filter(|point| open.contains(&point.index)).collect();
     let advice = "the finished points are kept; run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
+    if !points.is_empty() {
+        programs::tell(terminal, [&plan]);
+    }
     let bar = progress(terminal, points.len());
     let mut keep = |point: &PointResult| {
         bar.inc(1);
@@ -166,6 +172,10 @@ pub(super) fn gather(terminal: Terminal, arguments: &GatherArguments) -> Outcome
     let (spread, plan) = opened(terminal, &arguments.plan)?;
     let default = || Path::new("results").join(&plan.name);
     let out = arguments.out.clone().unwrap_or_else(default);
+    if plan.figures.iter().any(|figure| matches!(figure, Figure::Messages(_))) {
+        // Their point runs once more.
+        programs::may_run(&plan, arguments.allow_exec)?;
+    }
     gather_into(terminal, &spread, &plan, &out, arguments.format)
 }
 
@@ -200,7 +210,9 @@ fn gather_into(
         }
         Opening::NothingToDo(_) => return Ok(0),
     };
-    let files = files::files(plan, &result, &spread.asked().command, None)?;
+    let command = spread.asked().command.clone();
+    let again = Again { command, to_the_digest: !local::is_measured_here(plan) };
+    let files = files::files(plan, &result, &again, None)?;
     let exit = local::verdict(terminal, &result, &files, format);
     store.finish(&result, &files.files)?;
     print(&printed(plan, &result, format)?)?;
@@ -238,6 +250,23 @@ fn refuse_what_one_process_shows(arguments: &RunArguments) -> Result<(), Failure
     }
 }
 
+/// The job of a plan whose scenario the command has named: its tasks may run what stands there.
+fn job_of(
+    plan: &Plan,
+    directory: &Path,
+    out: &Path,
+    tasks: usize,
+    jobs: Option<usize>,
+) -> Result<engine::Job, Failure> {
+    let mut options = jobs.map_or_else(String::new, |jobs| format!(" --jobs {jobs}"));
+    let mut last = String::new();
+    if plan.points.iter().any(|point| point.workload.runs_real_processes()) {
+        last = format!(" {}", programs::ALLOW);
+        options.push_str(&last);
+    }
+    engine::Job::new(directory, out, tasks, [options, last])
+}
+
 /// `run --on`: plans, hands the tasks to an engine, gathers.
 pub(super) fn elsewhere(terminal: Terminal, arguments: &RunArguments, engine: Engine) -> Outcome {
     refuse_what_one_process_shows(arguments)?;
@@ -257,12 +286,12 @@ pub(super) fn elsewhere(terminal: Terminal, arguments: &RunArguments, engine: En
     if arguments.dry_run {
         let points = plan.points.len();
         let chunk = arguments.chunk.unwrap_or_else(|| points.div_ceil(TASKS));
-        let job = engine::Job::new(&directory, &out, points.div_ceil(chunk), arguments.jobs)?;
+        let job = job_of(&plan, &directory, &out, points.div_ceil(chunk), arguments.jobs)?;
         print(&job.commands(engine))?;
         return Ok(0);
     }
     let (spread, plan) = wanted.create(terminal, &directory)?;
-    let job = engine::Job::new(&directory, &out, spread.chunks(), arguments.jobs)?;
+    let job = job_of(&plan, &directory, &out, spread.chunks(), arguments.jobs)?;
     match engine {
         Engine::Hq => {
             engine::run(&job.submit(engine))?;

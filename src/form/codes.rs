@@ -89,7 +89,7 @@ codes! {
     DANGLING "E0111" Invalid "the symbolic link leads nowhere"
         "The path is a symbolic link whose target does not exist, or that leads to itself. The message names the target."
     ELSEWHERE "E0112" Invalid "a file that a scenario names lies elsewhere"
-        "A scenario names schedules and tables of measurements by paths from its own folder. They lie below that folder, or below the one where the command runs: a scenario of somebody else reads nothing besides. Links are followed as they are."
+        "A scenario names schedules and tables of measurements by paths from its own folder. They lie below that folder, or below the one where the command runs. Links are followed as they are. This is no fence around the workload `exec`: its programs read and write what the user may, and so does its `compute_file`."
 
     UNCLOSED "E0201" Invalid "the file ends too early"
         "A string, an array or an object is still open at the end of the file. The position is that of its opening character, since that is where to look."
@@ -259,6 +259,9 @@ codes! {
         "`--loggops` takes all six as KEY=NUMBER, with commas between them: L (latency), o (CPU a message), g (NIC a message), G (NIC a byte), O (CPU a byte), S (longest eager message in bytes). Times are whole numbers of one unit, that of the computations in the schedule. The defaults of LogGOPSim are L=2500,o=1500,g=1000,G=6,O=0,S=65535."
     SHORT_LIMIT "E0705" Usage "the limit of simulated time ends before anything happens"
         "`--set limits.time=...` leaves no time for the first event of the scenario. The message says when that is due: allow more than this."
+
+    NOT_ALLOWED "E0706" Usage "the scenario runs programs, and the command does not say that it may"
+        "A scenario of the workload `exec` runs the command that stands in it, with the rights of the user. `run`, `check`, `diff`, `sensitivity` and `sweep plan` take a file that is named by itself as one that may run. One that the command has found (below a folder, in a list, in kept results, in the plan of a sweep) runs with `--allow-exec` only. What a scenario may do stands in docs/reference/what-a-scenario-may-do.md."
 
     OUTPUT "E0801" Io "the output cannot be written"
         "The operating system refused to create, write, sync or rename a file or directory. Points that were finished before stay readable, and `--resume` continues after them."

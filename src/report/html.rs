@@ -68,8 +68,12 @@ pub struct Page<'a> {
     pub machine: &'a str,
     /// How many nodes the points have.
     pub nodes: &'a str,
+    /// How many ranks real programs have; empty where there are none.
+    pub ranks: &'a str,
     /// The command that makes this page again.
     pub command: &'a str,
+    /// Whether its digest is the same then.
+    pub to_the_digest: bool,
     /// The seed.
     pub seed: u64,
     /// The figures, in the order of the scenario.
@@ -118,7 +122,9 @@ struct View<'a> {
     digest: &'a str,
     /// As text: a template's numbers need not hold every seed.
     seed: String,
+    ranks: &'a str,
     command: &'a str,
+    to_the_digest: bool,
     points: usize,
     figures: &'a [PageFigure],
     same: Option<String>,
@@ -150,7 +156,9 @@ impl<'a> View<'a> {
             version: &result.version,
             digest: &result.digest,
             seed: page.seed.to_string(),
+            ranks: page.ranks,
             command: page.command,
+            to_the_digest: page.to_the_digest,
             points: result.points.len(),
             figures: page.figures,
             same: constants_text(result),

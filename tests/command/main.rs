@@ -46,6 +46,7 @@ mod mpich;
 mod mutations;
 mod new;
 mod outputs;
+mod programs;
 mod reference;
 mod resume;
 mod scale_out;

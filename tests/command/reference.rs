@@ -28,7 +28,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference");
 const SUMMARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/SUMMARY.md");
 
 /// Pages that are written by hand.
-const BY_HAND: [&str; 2] = ["README.md", "glossary.md"];
+const BY_HAND: [&str; 3] = ["README.md", "glossary.md", "what-a-scenario-may-do.md"];
 
 /// A text as a cell of a table.
 fn cell(text: &str) -> String {

@@ -63,6 +63,16 @@ pub(super) enum Matched {
     One(String, DiffStatus),
 }
 
+impl Matched {
+    /// Its sides, where it has both.
+    pub(super) fn sides(&self) -> Vec<&Given> {
+        match self {
+            Self::Both(a, b) => vec![a, b],
+            Self::One(..) => Vec::new(),
+        }
+    }
+}
+
 /// What an argument names.
 enum Named {
     One(Given),

@@ -25,8 +25,8 @@ pub(super) struct Job {
     plan: PathBuf,
     out: PathBuf,
     tasks: usize,
-    /// Points that a task runs side by side.
-    jobs: Option<usize>,
+    /// Further options of a task, and of the gathering.
+    options: [String; 2],
 }
 
 impl Job {
@@ -35,21 +35,21 @@ impl Job {
         plan: &Path,
         out: &Path,
         tasks: usize,
-        jobs: Option<usize>,
+        options: [String; 2],
     ) -> Result<Self, Failure> {
         let failed = |why: std::io::Error| {
             Failure::from(Problem::new(&codes::IO, format!("cannot find this program: {why}")))
         };
         let program = std::env::current_exe().map_err(failed)?;
         let absolute = |path: &Path| std::path::absolute(path).map_err(failed);
-        Ok(Self { program, plan: absolute(plan)?, out: absolute(out)?, tasks, jobs })
+        Ok(Self { program, plan: absolute(plan)?, out: absolute(out)?, tasks, options })
     }
 
     /// The command of a task whose number is in the shell's variable `number`.
     fn task(&self, number: &str) -> String {
         let (program, plan) = (shell(&self.program), shell(&self.plan));
-        let jobs = self.jobs.map_or_else(String::new, |jobs| format!(" --jobs {jobs}"));
-        format!("{program} sweep point {plan} --task ${number}{jobs}")
+        let options = &self.options[0];
+        format!("{program} sweep point {plan} --task ${number}{options}")
     }
 
     fn last(&self) -> usize {
@@ -84,15 +84,20 @@ impl Job {
 
     /// Hands the gathering to Slurm, after all tasks of job `id` succeeded.
     pub(super) fn gather(&self, id: &str) -> Vec<String> {
-        let (program, plan, out) = (shell(&self.program), shell(&self.plan), shell(&self.out));
         vec![
             "sbatch".to_owned(),
             "--parsable".to_owned(),
             "--job-name=mpisim-gather".to_owned(),
             format!("--dependency=afterok:{id}"),
             format!("--output={}", self.plan.join("gather.log").display()),
-            format!("--wrap={program} sweep gather {plan} --out {out}"),
+            format!("--wrap={}", self.gathering()),
         ]
+    }
+
+    /// The command that gathers.
+    fn gathering(&self) -> String {
+        let (program, plan, out) = (shell(&self.program), shell(&self.plan), shell(&self.out));
+        format!("{program} sweep gather {plan} --out {out}{}", self.options[1])
     }
 
     /// The commands, a line each.
@@ -104,10 +109,7 @@ impl Job {
         let submit = line(self.submit(engine));
         match engine {
             Engine::Slurm => submit + &line(self.gather("JOB")),
-            Engine::Hq => {
-                let (program, plan) = (shell(&self.program), shell(&self.plan));
-                format!("{submit}{program} sweep gather {plan} --out {}\n", shell(&self.out))
-            }
+            Engine::Hq => format!("{submit}{}\n", self.gathering()),
         }
     }
 }
