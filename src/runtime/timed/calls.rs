@@ -75,6 +75,9 @@ where
                 return self.read_or_write(thread, &access, at);
             }
             Next::Compute(ps) => {
+                // Whatever ends behind every limit of time ends the run: it need not leave the clock for that.
+                let room = (u64::MAX - u64::MAX / 32).saturating_sub(at.as_ps());
+                let ps = ps.min(room);
                 self.outside(thread, Spent::Outside, TimeDelta::from_ps(ps), at);
             }
             Next::Copy(from, to) => self.copy_outside(thread, (from, to), at),
