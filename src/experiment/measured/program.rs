@@ -125,11 +125,14 @@ pub(super) enum Named<'a> {
 /// OSU: `OSU MPI Latency Test v7.1`, `OSU MPI_Put Latency Test`; IMB: `Benchmarking PingPong`.
 pub(super) fn named(comment: &str) -> Option<Named<'_>> {
     let comment = comment.trim();
-    if let Some(name) = comment.strip_prefix("Benchmarking ") {
-        let found = PROGRAMS.iter().find(|one| one.name == PING_PONG && name.trim() == "PingPong");
+    // Where a table went through a spreadsheet, tabs stand between the words.
+    let words: Vec<&str> = comment.split_whitespace().collect();
+    if let ["Benchmarking", name, ..] = words[..] {
+        let is_read = name == "PingPong" && words.len() == 2;
+        let found = PROGRAMS.iter().find(|one| one.name == PING_PONG && is_read);
         return Some(found.map_or(Named::Other(comment), Named::Known));
     }
-    let lower = comment.to_ascii_lowercase();
+    let lower = words.join(" ").to_ascii_lowercase();
     let end = lower.find(" test")?;
     let behind = lower[end + " test".len()..].trim_start();
     let is_title = behind.is_empty() || behind.starts_with(['v', '(']);
@@ -172,6 +175,8 @@ mod tests {
         check("OSU MPI-CUDA Latency Test v5.6", Some("osu_latency (GPU buffers)"));
         check("OSU MPI Non-blocking Allreduce Latency Test v7.0", Some("osu_iallreduce"));
         check("Benchmarking PingPong ", Some(PING_PONG));
+        check("Benchmarking\tPingPong\t", Some(PING_PONG));
+        check("OSU\tMPI\tLatency\tTest\tv7.1", Some("osu_latency"));
     }
 
     #[test]

@@ -97,6 +97,16 @@ fn of_a_ping_pong_of_imb_the_time_is_read() {
 }
 
 #[test]
+fn a_ping_pong_of_imb_out_of_a_spreadsheet_is_the_same() {
+    let table = parsed(
+        "#---------\n#\tBenchmarking\tPingPong\t\n#\t#processes\t=\t2\n#---------\n\
+         #bytes\t#repetitions\tt[usec]\tMbytes/sec\t\n0\t1000\t1.16\t0.00\n1\t1000\t1.20\t0.83\n",
+    );
+    assert_eq!(table.program.map(|program| program.name), Some("IMB PingPong"));
+    assert_eq!(table.to_csv(), "size,metric,value,unit\n0,latency,1.16,us\n1,latency,1.2,us\n");
+}
+
+#[test]
 fn a_ping_pong_of_imb_without_its_time_is_refused() {
     wrong(
         "# Benchmarking PingPong\n #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n 4 10 1 2 1.5\n",
@@ -175,4 +185,50 @@ fn a_second_table_and_an_unknown_benchmark_are_refused() {
         "# Benchmarking Allreduce\n #bytes #repetitions  t_min[usec]  t_max[usec]\n 4 10 1 2\n",
         "`Benchmarking Allreduce` is no benchmark whose tables are read; those are osu_latency, osu_bw",
     );
+}
+
+/// One of each form of table.
+const FORMS: [&str; 6] = [
+    "# OSU MPI Latency Test v7.1\n# Size          Latency (us)\n1     1.30\n2   1.31\n",
+    "# OSU MPI Multiple Bandwidth / Message Rate Test v7.1\n# [ pairs: 2 ]\n\
+     # Size      MB/s    Messages/s\n1    11.40   11400518.01\n4  45.42  11354543.86\n",
+    "# Block B  <        GB/s\n4                  0.475 1.0\n        29.477 3.2\n",
+    "#\tBenchmarking\tPingPong\t\n#bytes\t#repetitions\tt[usec]\tMbytes/sec\n0\t10\t1.1\t0\n1\t10\t1.2\t0.8\n",
+    "# a remark\n# Algorithm         us per hand-over\nmpi2   3.351\nmcs 2.2\n",
+    "srun: begun\n# OSU MPI Bandwidth Test v7.1\n# Size  GB/s  Validation\n8  1.5  Pass\n16  2.5  Pass\nall done\n",
+];
+
+/// Whatever is cut off, left out or doubled, a table has a value for each column, or it is refused.
+#[test]
+fn a_table_of_which_something_is_missing_is_one_or_is_refused() {
+    let check = |text: &str| {
+        let (table, why) = told(text);
+        match table {
+            Some(table) => {
+                assert!(!table.rows.is_empty(), "{text}");
+                let columns = table.columns.len();
+                let fits = |row: &Row| row.values.len() == columns;
+                assert!(columns > 0 && table.rows.iter().all(fits), "{text}");
+                let _ = table.to_csv();
+            }
+            None => assert!(why.contains("error["), "{text}"),
+        }
+    };
+    check("# Block B  <        GB/s\n4                  0.475\n        29.477$");
+    check("# Block B  <        GB/s\n4                  0.475\n        29.477\n");
+    for text in FORMS {
+        for cut in (0..=text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+            check(&text[..cut]);
+            check(&text[cut..]);
+        }
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let words: Vec<&str> = text.split_inclusive([' ', '\t', '\n']).collect();
+        for parts in [&lines, &words] {
+            for at in 0..parts.len() {
+                let (before, behind) = (parts[..at].concat(), parts[at + 1..].concat());
+                check(&format!("{before}{behind}"));
+                check(&format!("{before}{0}{0}{behind}", parts[at]));
+            }
+        }
+    }
 }

@@ -163,6 +163,10 @@ impl Reader {
         let last = lines.iter().rposition(is_row).filter(|last| *last > head)?;
         let rows = self.rows(&lines[head..=last], &heads);
         self.fit_heads(&lines[head], &heads, rows.first())?;
+        if !self.found.is_empty() {
+            // Rows that are no rows need not have as many values as there are columns.
+            return None;
+        }
         let around = lines[..head].iter().chain(&lines[last + 1..]);
         let around: Vec<&Line<'_>> = around.filter(|line| line.comment().is_none()).collect();
         let inside = lines[head + 1..last].iter().filter(|line| !is_row(line) && line.is_marked());
