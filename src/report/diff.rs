@@ -115,14 +115,9 @@ pub fn change_text(metric: &MetricPair) -> String {
 }
 
 /// The metrics that differ, the greatest difference first, one of those in step; how long it took only where
-/// no other metric of the point says it.
+/// no other metric of the point is in step with it and says it.
 pub fn telling<'s, 'a>(sides: &'s Sides<'a>) -> Vec<Fact<'s, 'a>> {
-    let tells = |pair: &Pair<'_>, metric: &MetricPair| {
-        let other = |one: &MetricPair| one.name != TIME && !one.is_same();
-        metric.name != TIME || !pair.metrics.iter().any(other)
-    };
     let mut worst = sides.worst();
-    worst.retain(|fact| tells(fact.pair, fact.metric));
     for fact in &mut worst {
         fact.in_step.retain(|name| *name != TIME);
     }
