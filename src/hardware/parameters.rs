@@ -167,7 +167,8 @@ profile! {
         /// Payload rate of all cores of a tile that copy at once beyond their first level; absent:
         /// each copies as if alone.
         l2_tile_copy_bw: Bandwidth = optional, "0.5 GB/s" .. "200 GB/s";
-        /// Last level, per socket; 0: there is none.
+        /// Last level, as one core reaches it: of a socket, or of one chiplet where each has its own; the cores of a
+        /// socket share one of this size. 0: there is none.
         l3_size: Bytes = default("0 B"), "0 B" .. "2 GiB";
         /// Ways of a set of the last level, for queues. Absent: one that is no larger hits as a whole.
         l3_ways: Count = optional, "2" .. "64";

@@ -5,12 +5,14 @@
 //!                                        └ Bridge ─ PCIDev ─ OSDev
 //! ```
 //!
-//! Told are counts, sizes and places; how fast a part is, the file does not say, but for the bus of
+//! A file has counts, sizes and places; how fast a part is, it does not say, but for the bus of
 //! the adapter. All other numbers stay those of the machine that the fit begins with.
 //!
-//! Source: hwloc 2, `hwloc2.dtd`. Left out: NUMA nodes below a package, memory-side caches, packages
-//! that differ. Noticeable as remarks.
+//! Source: hwloc 2 and 3, `hwloc2.dtd`. Left out: NUMA nodes below a package, memory-side caches; packages, cores
+//! and caches that differ from each other. Noticeable as remarks: of what the file does not have it says nothing,
+//! and no object stands for others that are unlike it without one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use roxmltree::{Document, Node, ParsingOptions};
@@ -20,6 +22,7 @@ use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use form::machine::{Confidence, KnownNumber, Machine};
 use hardware::profile::{Parameter, ProfileBuilder, Value};
+use units::Bytes;
 
 /// The most bytes and the most nodes of a file.
 const MAX_BYTES: u64 = 16 << 20;
@@ -27,8 +30,9 @@ const MAX_NODES: u32 = 500_000;
 /// PCI classes of network adapters: Ethernet and InfiniBand; of displays and accelerators.
 const NETWORK: [&str; 2] = ["0200", "0207"];
 const GPU: [&str; 3] = ["0300", "0302", "1200"];
-/// What hwloc calls an RDMA device among `OSDev`.
+/// What hwloc 2 calls an RDMA device among `OSDev`, and the bit of hwloc 3 for one.
 const OPEN_FABRICS: &str = "3";
+const OPEN_FABRICS_BIT: u32 = 32;
 
 /// What a file tells.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,10 +103,11 @@ fn parse(text: &str) -> Result<Topology, Wrong> {
         return wrong(root, found, "cores and their hardware threads are needed");
     }
     let mut topology = Topology::default();
+    let in_bits = root.attribute("version").is_some_and(|version| !version.starts_with('2'));
     cores(&objects, &mut topology)?;
     caches(&objects, &mut topology)?;
     memory(&objects, &mut topology)?;
-    devices(&objects, &mut topology);
+    devices(&objects, in_bits, &mut topology);
     Ok(topology)
 }
 
@@ -172,6 +177,15 @@ fn cores(objects: &Objects<'_, '_>, topology: &mut Topology) -> Result<(), Wrong
     if each.iter().any(|count| *count != most) {
         topology.remarks.push("packages differ in their cores; the largest one counts".to_owned());
     }
+    let fewer = cores.iter().filter(|core| inside(**core, "PU").max(1) < threads).count();
+    if fewer > 0 {
+        let (all, there) = (most * sockets * threads, objects.of("PU").len());
+        topology.remarks.push(format!(
+            "cores differ in their hardware threads: {fewer} of {} have fewer than {threads}; the largest one counts, \
+             which makes {all} of {there}",
+            cores.len()
+        ));
+    }
     Ok(())
 }
 
@@ -180,11 +194,14 @@ fn caches(objects: &Objects<'_, '_>, topology: &mut Topology) -> Result<(), Wron
         [("L1Cache", "cache.l1d_size"), ("L2Cache", "cache.l2_size"), ("L3Cache", "cache.l3_size")];
     let mut shared = 1;
     let packages = objects.of("Package").len().max(1);
+    let is_told = |kind: &str| !objects.of(kind).is_empty();
     for (kind, path) in levels {
         let all = objects.of(kind);
         let Some(cache) = all.first() else {
-            if kind == "L3Cache" {
-                topology.put(path, "0 B", "no object `L3Cache`");
+            if kind == "L3Cache" && is_told("L1Cache") && is_told("L2Cache") {
+                topology.put(path, "0 B", "no object `L3Cache` beside those of both other levels");
+            } else {
+                topology.remarks.push(format!("no object `{kind}`: that of the start stays"));
             }
             continue;
         };
@@ -193,6 +210,24 @@ fn caches(objects: &Objects<'_, '_>, topology: &mut Topology) -> Result<(), Wron
             continue;
         };
         topology.put(path, &format!("{size} B"), &format!("`cache_size` of the first `{kind}`"));
+        let mut others = BTreeSet::new();
+        for other in &all {
+            others.extend(whole(*other, "cache_size")?.filter(|other| *other != size));
+        }
+        if !others.is_empty() {
+            let sizes = others.iter().map(|size| Bytes::new(*size).to_string());
+            let sizes = sizes.collect::<Vec<_>>().join(", ");
+            topology.remarks.push(format!(
+                "caches of the kind `{kind}` differ: the first one counts, of {}, and others have {sizes}",
+                Bytes::new(size)
+            ));
+        }
+        if kind == "L3Cache" && all.len() > packages {
+            topology.remarks.push(format!(
+                "{} caches of the kind `{kind}` in {packages} packages: the size is that of one, which a core reaches",
+                all.len()
+            ));
+        }
         let line = whole(*cache, "cache_linesize")?.filter(|line| *line > 0);
         if kind == "L1Cache"
             && let Some(line) = line
@@ -204,6 +239,10 @@ fn caches(objects: &Objects<'_, '_>, topology: &mut Topology) -> Result<(), Wron
         if kind != "L1Cache" && users > 1 && all.len() > packages && shared == 1 {
             shared = users;
         }
+    }
+    if !is_told("L2Cache") && !is_told("L3Cache") {
+        // Which cores share one, nothing says.
+        return Ok(());
     }
     let band = Parameter::find("cpu.cores_per_tile").expect("a parameter").plausible();
     if u64::try_from(shared).is_ok_and(|shared| shared <= band.1.steps()) {
@@ -243,8 +282,23 @@ fn memory(objects: &Objects<'_, '_>, topology: &mut Topology) -> Result<(), Wron
     Ok(())
 }
 
-/// The network adapter with the fastest link, and how many GPUs there are.
-fn devices(objects: &Objects<'_, '_>, topology: &mut Topology) {
+/// Whether an object of the system is an RDMA device: a number in hwloc 2, a set of bits in hwloc 3.
+fn is_fabric(device: Node<'_, '_>, in_bits: bool) -> bool {
+    let Some(kind) = device.attribute("osdev_type").filter(|_| is(device, "OSDev")) else {
+        return false;
+    };
+    if !in_bits {
+        return kind == OPEN_FABRICS;
+    }
+    let bits = match kind.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => kind.parse(),
+    };
+    bits.is_ok_and(|bits| bits & OPEN_FABRICS_BIT != 0)
+}
+
+/// The network adapter with the fastest link, and how many GPUs there are; `in_bits` as [`is_fabric`] has it.
+fn devices(objects: &Objects<'_, '_>, in_bits: bool, topology: &mut Topology) {
     let class = |node: &Node<'_, '_>| {
         node.attribute("pci_type").and_then(|t| t.get(..4)).map(str::to_owned)
     };
@@ -252,21 +306,23 @@ fn devices(objects: &Objects<'_, '_>, topology: &mut Topology) {
         let has = |node: &Node<'_, '_>| class(node).is_some_and(|c| classes.contains(&c.as_str()));
         objects.of("PCIDev").into_iter().filter(has).collect()
     };
-    let rdma = |node: &Node<'_, '_>| {
-        let fabric = |below: Node<'_, '_>| {
-            is(below, "OSDev") && below.attribute("osdev_type") == Some(OPEN_FABRICS)
-        };
-        node.descendants().any(fabric)
-    };
-    let mut adapters: Vec<Node<'_, '_>> =
-        of(&NETWORK).into_iter().filter(|node| rdma(node)).collect();
+    let rdma = |node: &Node<'_, '_>| node.descendants().any(|below| is_fabric(below, in_bits));
+    let (mut adapters, others): (Vec<_>, Vec<_>) =
+        of(&NETWORK).into_iter().partition(|node| rdma(node));
     let speed = |node: &Node<'_, '_>| -> f64 {
         let text = node.attribute("pci_link_speed").unwrap_or("0");
         text.parse().ok().filter(|speed: &f64| speed.is_finite()).unwrap_or(0.0)
     };
     adapters.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
     match adapters.first() {
-        None => topology.remarks.push("no adapter with RDMA: that of the start stays".to_owned()),
+        None if others.is_empty() => {
+            topology.remarks.push("no adapter with RDMA: that of the start stays".to_owned());
+        }
+        None => topology.remarks.push(format!(
+            "no adapter with a device of OpenFabrics (RDMA), as those of Slingshot and EFA have none either: that of \
+             the start stays, and none of {} adapters for a network",
+            others.len()
+        )),
         Some(adapter) => {
             let name = adapter.attribute("pci_busid").unwrap_or("an adapter");
             // In megabytes: a text with more digits than a rate holds is refused.
@@ -394,5 +450,111 @@ mod tests {
         let cache = "<topology><object type=\"L1Cache\" cache_size=\"-5\">";
         let cache = format!("{cache}{}</object></topology>", core(1));
         wrong(&cache, "`cache_size` is `-5`", 10);
+    }
+
+    const TWO_KINDS: &str = include_str!("../../../tests/data/topologies/two_kinds_of_cores.xml");
+    const NO_CACHES: &str = include_str!("../../../tests/data/topologies/no_caches.xml");
+    const ADAPTER: [&str; 2] = [
+        include_str!("../../../tests/data/topologies/adapter_hwloc2.xml"),
+        include_str!("../../../tests/data/topologies/adapter_hwloc3.xml"),
+    ];
+
+    #[track_caller]
+    fn remarks(topology: &Topology, says: &str) {
+        let found = topology.remarks.iter().any(|remark| remark.contains(says));
+        assert!(found, "{says}: {:?}", topology.remarks);
+    }
+
+    #[test]
+    fn no_object_stands_for_others_that_are_unlike_it_without_a_remark() {
+        let topology = parse(TWO_KINDS).unwrap();
+        assert_eq!(value(&topology, "cpu.smt").as_deref(), Some("2"));
+        remarks(&topology, "4 of 5 have fewer than 2; the largest one counts, which makes 10 of 6");
+        remarks(
+            &topology,
+            "`L1Cache` differ: the first one counts, of 48 KiB, and others have 32 KiB",
+        );
+        remarks(
+            &topology,
+            "`L2Cache` differ: the first one counts, of 1280 KiB, and others have 2 MiB",
+        );
+        let alike = parse(ADAPTER[0]).unwrap();
+        assert!(!alike.remarks.iter().any(|remark| remark.contains("differ")), "{alike:?}");
+    }
+
+    #[test]
+    fn what_a_file_does_not_have_is_not_told() {
+        let topology = parse(NO_CACHES).unwrap();
+        for path in ["cache.l1d_size", "cache.l2_size", "cache.l3_size", "cpu.cores_per_tile"] {
+            assert_eq!(value(&topology, path), None, "{path}");
+        }
+        for level in 1..=3 {
+            remarks(&topology, &format!("no object `L{level}Cache`: that of the start stays"));
+        }
+        // A chip without a last level says so by the levels that it has.
+        let core = format!("<object type=\"L1Cache\" cache_size=\"32768\">{}</object>", core(1));
+        let wrapped = |inner: &str| {
+            format!(
+                "<topology version=\"2.0\"><object type=\"Machine\">{inner}</object></topology>"
+            )
+        };
+        assert_eq!(value(&parse(&wrapped(&core)).unwrap(), "cache.l3_size"), None);
+        let both = format!("<object type=\"L2Cache\" cache_size=\"1048576\">{core}</object>");
+        let both = parse(&wrapped(&both)).unwrap();
+        assert_eq!(value(&both, "cache.l3_size").as_deref(), Some("0 B"));
+    }
+
+    #[test]
+    fn an_adapter_is_found_in_the_forms_of_hwloc_2_and_3() {
+        for text in ADAPTER {
+            let topology = parse(text).unwrap();
+            assert_eq!(value(&topology, "pcie.raw_bw").as_deref(), Some("31.508 GB/s"));
+            assert_eq!(value(&topology, "hca.socket").as_deref(), Some("1"));
+        }
+        // Memory of hwloc 3 has the number of the adapter of hwloc 2; several bits may be set.
+        let memory = ADAPTER[1].replace("osdev_type=\"32\"", "osdev_type=\"3\"");
+        remarks(&parse(&memory).unwrap(), "none of 1 adapters for a network");
+        let both = ADAPTER[1].replace("osdev_type=\"32\"", "osdev_type=\"0x30\"");
+        assert!(value(&parse(&both).unwrap(), "hca.socket").is_some());
+    }
+
+    #[test]
+    fn a_package_with_several_last_levels_says_which_size_it_is() {
+        let chiplet = |cores: usize| {
+            let first = "<object type=\"L2Cache\" cache_size=\"1048576\"><object type=\"L1Cache\" cache_size=\"32768\">";
+            let core = format!("{first}{}</object></object>", core(1));
+            format!(
+                "<object type=\"L3Cache\" cache_size=\"33554432\">{}</object>",
+                core.repeat(cores)
+            )
+        };
+        let text = format!(
+            "<topology version=\"2.0\"><object type=\"Package\">{}</object></topology>",
+            chiplet(8).repeat(12)
+        );
+        let topology = parse(&text).unwrap();
+        assert_eq!(value(&topology, "cache.l3_size").as_deref(), Some("32 MiB"));
+        remarks(
+            &topology,
+            "12 caches of the kind `L3Cache` in 1 packages: the size is that of one",
+        );
+    }
+
+    /// Whatever is cut off or left out, the file is a topology or it is refused.
+    #[test]
+    fn a_topology_of_which_something_is_missing_is_one_or_is_refused() {
+        for text in [TWO_KINDS, NO_CACHES, ADAPTER[0], ADAPTER[1]] {
+            for cut in 0..=text.len() {
+                let _ = parse(&text[..cut]);
+            }
+            let tags: Vec<&str> = text.split_inclusive('>').collect();
+            for at in 0..tags.len() {
+                let _ = parse(&[&tags[..at], &tags[at + 1..]].concat().concat());
+            }
+            let attributes: Vec<&str> = text.split(' ').collect();
+            for at in 0..attributes.len() {
+                let _ = parse(&[&attributes[..at], &attributes[at + 1..]].concat().join(" "));
+            }
+        }
     }
 }
