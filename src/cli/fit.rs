@@ -44,15 +44,38 @@ pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
     if let Some(topology) = &topology {
         bench.start = Arc::new(applied(arguments, &bench.start, topology)?);
     }
-    let found = search(terminal, arguments, &bench)?;
-    let about = about(arguments, &bench.start, &bench.tables);
-    let text =
-        profile::text(&about, &made_by(arguments), &profile::numbers(&bench.start, &found, &about));
+    let advice = "nothing is kept; run the command again".to_owned();
+    let interrupt = Interrupt::listen(terminal, advice);
+    let found = search(terminal, arguments, &bench, &interrupt)?;
+    let doubts = fit::doubts(&bench, &found);
+    let mut about = about(arguments, &bench.start, &bench.tables);
+    let mut note = made_by(arguments);
+    if !doubts.is_empty() {
+        about.title.push_str(" (in doubt)");
+        note = format!("in doubt: {}; {note}", doubts.join("; "));
+    }
+    let text = profile::text(&about, &note, &profile::numbers(&bench.start, &found, &about));
     print(&match arguments.format {
         CheckFormat::Human => human(arguments, &bench, &found),
-        CheckFormat::Json => document(&bench, &found, &about),
+        CheckFormat::Json => document(&bench, &found, &about, &doubts),
     })?;
-    keep(terminal, output.as_ref(), &text)
+    for remark in topology.iter().flat_map(|topology| &topology.remarks) {
+        terminal.note(&format!("of the topology: {remark}"));
+    }
+    let exit = keep(terminal, output.as_ref(), &text)?;
+    if doubts.is_empty() {
+        return Ok(exit);
+    }
+    let problem = Problem::new(&codes::FIT_DOUBTFUL, doubts.join("; "));
+    let nearest = fit::nearest(&request, &bench.tables, &interrupt.stop, jobs(arguments.jobs));
+    Err(match nearest.filter(|(name, _)| *name != bench.start.name) {
+        Some((name, factor)) => problem.help(format!(
+            "of the machines that ship `{name}` is nearest to these tables as it is (a factor of {factor:.2} in the \
+             mean): begin with it, by `--machine {name}`"
+        )),
+        None => problem.help("state the numbers that you know by `--set machine.PATH=VALUE`"),
+    }
+    .into())
 }
 
 /// The file of the model, if one was asked for.
@@ -253,9 +276,12 @@ fn bench(
     bench.ok_or_else(|| Failure::Said(diagnostics.exit_code()))
 }
 
-fn search(terminal: Terminal, arguments: &FitArguments, bench: &Bench) -> Result<Fit, Failure> {
-    let advice = "nothing is kept; run the command again".to_owned();
-    let interrupt = Interrupt::listen(terminal, advice);
+fn search(
+    terminal: Terminal,
+    arguments: &FitArguments,
+    bench: &Bench,
+    interrupt: &Interrupt,
+) -> Result<Fit, Failure> {
     let bar = progress(terminal);
     let mut tell = |runs: usize| bar.set_position(runs as u64);
     let between = match arguments.between {
@@ -428,7 +454,7 @@ fn summary_text(bench: &Bench, found: &Fit) -> String {
     format!("\n{}", table.to_text())
 }
 
-fn document(bench: &Bench, found: &Fit, about: &About) -> String {
+fn document(bench: &Bench, found: &Fit, about: &About, doubts: &[String]) -> String {
     let parameters: Vec<Value> = found
         .fitted
         .iter()
@@ -456,7 +482,7 @@ fn document(bench: &Bench, found: &Fit, about: &About) -> String {
         .collect();
     let document = json!({
         "schema": 1, "machine": about.start, "name": about.name, "runs": found.runs,
-        "fitted": parameters, "kept": kept, "rows": rows, "summary": summaries,
+        "fitted": parameters, "kept": kept, "rows": rows, "summary": summaries, "doubts": doubts,
     });
     format!("{document:#}\n")
 }

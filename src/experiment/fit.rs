@@ -16,6 +16,7 @@ use form::diagnostic::Diagnostics;
 
 pub mod bench;
 pub mod candidates;
+mod doubt;
 pub mod hwloc;
 mod least_squares;
 pub mod profile;
@@ -26,6 +27,7 @@ pub mod table;
 use bench::Runner;
 pub use bench::{Bench, BenchError, Row};
 pub use candidates::{Between, Candidate};
+pub use doubt::{doubts, nearest};
 pub use request::{Request, Role};
 pub use search::{Fitted, Kept, Number};
 pub use table::{Benchmark, Table};

@@ -310,6 +310,8 @@ codes! {
         "`mpisim fit --hwloc FILE` reads what `lstopo --of xml FILE` of hwloc 2 writes: an element `topology` with objects inside each other. The message has line and column."
     SCENARIO_REFUSED "E0916" Invalid "a scenario was not run"
         "`mpisim check` runs every scenario that can be run. This one, or its baseline, was refused: its errors stand before the verdicts."
+    FIT_DOUBTFUL "E0917" Failed "the fitted machine is not to be believed"
+        "A number went to the end of what machines have, or a fitted row deviates by more than a third. The usual reason is a machine to begin with that is the wrong one: what binds there is kept. The model is written all the same, and says so in its title and its note. Begin with the machine that the message names, or with numbers of your own."
 
     POINT_LIMIT "E1001" Limit "a limit was hit while a point ran"
         "A point passed the events, the simulated time or the memory that the scenario allows under `limits`. The message names the point and the limit; of memory also what most of it is, and how a run holds less. Memory is counted by the program itself (docs/guide/limits.md says how), so that a point ends after the same event on every machine, or is not begun where its ranks alone take more. All other points are run, and their results are written."

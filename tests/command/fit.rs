@@ -145,6 +145,60 @@ fn a_known_node_is_recovered_with_its_threshold() {
     recovered(&fit, "mpi.step_handshake", "210 ns");
 }
 
+/// Of the tables of a faster machine the bus of the start makes large messages too slow, whatever is fitted.
+#[test]
+fn a_fit_from_the_wrong_machine_is_not_believed() {
+    let scratch = Scratch::new("fit-doubt");
+    let measured = benchmark("ping_pong", "nodes", "").replace("broadwell-edr", "genoa-hdr");
+    scratch.write("measured.json", &measured);
+    let table = scratch.run(&["run", "measured.json", "--format", "osu"]).check(0, &[]).out;
+    scratch.write("latency.txt", &table);
+    let words = ["fit", "--measured", "latency.txt", "--hold-out", "0", "--machine"];
+    let from = |machine: &str, out: &str| {
+        scratch.run(&[&words[..], &[machine, "--out", out, "--format", "json"]].concat())
+    };
+    let answer = from("broadwell-edr", "doubtful.json");
+    let says = [
+        "E0917",
+        "fitted rows deviate by more than 33 %",
+        "begin with it, by `--machine genoa-hdr`",
+    ];
+    let answer = answer.check(1, &says);
+    assert!(!answer.json()["doubts"].as_array().unwrap().is_empty());
+    // Without a table of a rate no number has one for its witness.
+    assert!(!answer.out.contains("rate of small messages"), "{}", answer.out);
+    let text = std::fs::read_to_string(scratch.path("doubtful.json")).unwrap();
+    let model: Value = serde_json::from_str(&text).unwrap();
+    assert!(model["title"].as_str().unwrap().ends_with(", fitted (in doubt)"), "{text}");
+    assert!(model["note"].as_str().unwrap().starts_with("in doubt: "), "{text}");
+    scratch.run(&["validate", "doubtful.json"]).check(0, &[]);
+    let answer = from("genoa-hdr", "sane.json").check(0, &[]);
+    assert!(answer.json()["doubts"].as_array().unwrap().is_empty(), "{}", answer.out);
+}
+
+#[test]
+fn the_size_up_to_which_messages_go_with_their_descriptor_is_found() {
+    let scratch = Scratch::new("fit-inline");
+    let sizes = r#"["1 B", "16 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "256 KiB"]"#;
+    let known = benchmark("ping_pong", "nodes", "").replace(SIZES, sizes).replace(
+        r#""broadwell-edr""#,
+        r#""broadwell-edr", "hca": { "blueflame_inline": "304 B", "inline_limit": "304 B" }"#,
+    );
+    scratch.write("known.json", &known);
+    let table = scratch.run(&["run", "known.json", "--format", "csv"]).check(0, &[]).out;
+    let rows = table.lines().filter(|line| line.contains(",latency,")).map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        format!("{} {}\n", size_in_bytes(cells[1]), cells[3])
+    });
+    let table = rows.fold("# Size  Latency (us)\n".to_owned(), |table, row| table + &row);
+    scratch.write("latency.txt", &table);
+    let words = ["fit", "--measured", "latency=latency.txt", "--hold-out", "0", "--format", "json"];
+    let fit = scratch.run(&words).check(0, &[]).json();
+    assert_eq!(found(&fit, "hca.blueflame_inline"), "304 B");
+    let worst = fit["summary"][0]["worst"].as_f64().unwrap();
+    assert!(worst < 0.05, "{fit:#}");
+}
+
 /// What one pair has told is kept; many pairs tell what the adapter can do in all.
 #[test]
 fn many_pairs_tell_the_rate_of_the_adapter() {

@@ -1,6 +1,6 @@
 //! The numbers that a fit may change, the ones that a measurement tells first at the front.
 
-use super::table::Benchmark;
+use super::table::{Benchmark, Table};
 
 /// Where the two processes of a pair are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +25,14 @@ impl Between {
         match self {
             Self::Nodes => "mpi.eager_threshold_inter",
             Self::Cores => "mpi.eager_threshold_intra",
+        }
+    }
+
+    /// The sizes up to which a message goes along with its descriptor, header included.
+    pub const fn limits(self) -> &'static [&'static str] {
+        match self {
+            Self::Nodes => &["hca.blueflame_inline", "hca.inline_limit"],
+            Self::Cores => &[],
         }
     }
 
@@ -53,6 +61,24 @@ pub struct Candidate {
     pub first: bool,
 }
 
+impl Candidate {
+    /// Which measurement tells it, of these tables: steps of the library tell themselves by rates, or by latencies.
+    pub fn witness(&self, tables: &[Table]) -> &'static str {
+        let is_rate = |table: &Table| {
+            table.fitted
+                && matches!(
+                    table.benchmark,
+                    Benchmark::Bandwidth | Benchmark::BiBandwidth | Benchmark::MultiPair
+                )
+        };
+        if self.told_by == RATE && !tables.iter().any(is_rate) { LATENCY } else { self.told_by }
+    }
+}
+
+/// What tells the steps of a library.
+const RATE: &str = "rate of small messages";
+const LATENCY: &str = "latency of small messages";
+
 const fn one(paths: &'static [&'static str; 1], told_by: &'static str) -> Candidate {
     Candidate { name: paths[0], paths, told_by, needs: None, first: false }
 }
@@ -73,7 +99,7 @@ const STEPS: Candidate = Candidate {
         "mpi.step_control",
         "mpi.step_handshake",
     ],
-    told_by: "rate of small messages",
+    told_by: RATE,
     needs: None,
     first: true,
 };

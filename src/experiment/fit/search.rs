@@ -62,6 +62,8 @@ const FIRST_MISFIT: f64 = 0.1;
 const LOOKS: u32 = 6;
 /// Rows are met where the misfit is not above this.
 const MET: f64 = 0.02;
+/// A kept candidate decides about a row that it moves by this part of its own change.
+const DECIDES: f64 = 0.5;
 /// A threshold is determined where the next ones cost so many times as much.
 const WORSE: f64 = 1.01;
 
@@ -93,6 +95,8 @@ pub struct Kept {
     pub name: &'static str,
     /// Why it stays as it was.
     pub why: String,
+    /// Rows that it moves by more than half of its own change: there it decides.
+    pub decides: Vec<usize>,
 }
 
 /// What the search has found.
@@ -106,11 +110,13 @@ pub struct Fitted {
     pub kept: Vec<Kept>,
 }
 
-/// Where the search is: a logarithm for each candidate, and the threshold.
+/// Where the search is: a logarithm for each candidate, the threshold, and the limits of short messages.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     factors: Vec<f64>,
     threshold: Option<u64>,
+    /// In bytes, in the order of [`Search::limits`].
+    limits: Vec<u64>,
 }
 
 /// A place, the candidates that were told there, and those that were told too vaguely.
@@ -120,6 +126,8 @@ struct Search<'a, 'b> {
     runner: &'a mut Runner<'b>,
     between: Between,
     candidates: Vec<&'static Candidate>,
+    /// Limits of short messages that are searched.
+    limits: Vec<&'static str>,
     /// Half the range of each candidate that was measured or stated, as a logarithm.
     known_to: Vec<Option<f64>>,
     /// How far rows are from what they should be, by now: the root of their mean square.
@@ -157,13 +165,17 @@ pub fn search(
     let rows = bench.rows.iter().enumerate().filter(fitted).map(|(index, _)| index).collect();
     let threshold = bench.number(between.threshold()).map(steps);
     let threshold = threshold.filter(|_| !bench.keep.contains(&between.threshold()));
-    let place = Place { factors: vec![0.0; candidates.len()], threshold };
+    let mut limits = between.limits().to_vec();
+    limits.retain(|path| bench.number(path).is_some() && !bench.keep.contains(path));
+    let stated = limits.iter().filter_map(|path| bench.number(path)).map(steps).collect();
+    let place = Place { factors: vec![0.0; candidates.len()], threshold, limits: stated };
     let known_to = candidates.iter().map(|one| bench.number(one.paths[0]).and_then(half_range));
     let known_to = known_to.collect();
     Search {
         runner,
         between,
         candidates,
+        limits,
         known_to,
         misfit: FIRST_MISFIT,
         small: WIDE,
@@ -217,6 +229,9 @@ impl Search<'_, '_> {
             self.all |= more;
             if more {
                 place = self.lowered(place)?;
+            }
+            if self.misfit > MET {
+                place = self.limited(place)?;
             }
             let jacobian = self.jacobian(&place)?;
             let (mut now, _) = self.tell_apart(&jacobian);
@@ -286,6 +301,49 @@ impl Search<'_, '_> {
         Ok(best.1)
     }
 
+    /// Up to which size a message goes along with its descriptor is a step of the latency: a measured size. Each limit
+    /// by itself and all together are moved from size to size, as long as that is clearly better.
+    fn limited(&mut self, mut place: Place) -> Result<Place, BenchError> {
+        let here = self.residuals(&place)?;
+        let mut best = self.cost(&place, &here);
+        for _ in 0..SHORT {
+            let places = self.limits_of(&place);
+            let residuals = self.residuals_of(&places)?;
+            let costs = places.iter().zip(&residuals).map(|(place, there)| self.cost(place, there));
+            let least = costs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            let Some((at, cost)) = least.filter(|(_, cost)| *cost < best * CLEARLY) else { break };
+            (best, place) = (cost, places[at].clone());
+        }
+        Ok(place)
+    }
+
+    /// Places with other limits.
+    fn limits_of(&self, place: &Place) -> Vec<Place> {
+        let with = |limits: Vec<u64>| Place { limits, ..place.clone() };
+        let mut places = Vec::new();
+        for at in 0..self.limits.len() {
+            for value in self.limits_of_sizes(at) {
+                let mut limits = place.limits.clone();
+                limits[at] = value;
+                places.push(with(limits));
+                let takes = |other: usize| self.limits_of_sizes(other).contains(&value);
+                if (0..self.limits.len()).all(takes) {
+                    places.push(with(vec![value; place.limits.len()]));
+                }
+            }
+        }
+        places.retain(|other| other != place);
+        places
+    }
+
+    /// A limit that lets through so many of the measured sizes, for each number of them: the payload and its header.
+    fn limits_of_sizes(&self, at: usize) -> Vec<u64> {
+        let header = self.runner.bench.start.profile.mpi.header_bytes.as_u64();
+        let band = Parameter::find(self.limits[at]).expect("a parameter").plausible();
+        let sizes = self.sizes().into_iter().map(|size| size + header);
+        std::iter::once(0).chain(sizes).filter(|limit| *limit <= band.1.steps()).collect()
+    }
+
     /// What pulls candidates to where they were, a residual each.
     fn pulls(&self, place: &Place) -> Vec<f64> {
         let pull = |(factor, half): (&f64, &Option<f64>)| {
@@ -311,6 +369,9 @@ impl Search<'_, '_> {
         }
         if let Some(threshold) = place.threshold {
             values.insert(self.between.threshold(), Kind::Bytes.value(threshold));
+        }
+        for (path, limit) in self.limits.iter().zip(&place.limits) {
+            values.insert(path, Kind::Bytes.value(*limit));
         }
         values
     }
@@ -571,11 +632,12 @@ impl Search<'_, '_> {
         why.sort_by_key(|(index, _)| *index);
         why.dedup_by_key(|(index, _)| *index);
         let threshold = self.threshold_number(place, &residuals)?;
+        let limits = self.limit_numbers(place, &residuals)?;
         let columns: Vec<&Vec<f64>> = chosen.iter().map(|&index| &jacobian[index]).collect();
         let errors = standard_errors(&columns, &residuals);
         let mut values = self.values(place);
         for (path, value) in &mut values {
-            if *path != self.between.threshold() {
+            if *path != self.between.threshold() && !self.limits.contains(path) {
                 *value = rounded(*value);
             }
         }
@@ -588,7 +650,8 @@ impl Search<'_, '_> {
                     numbers.iter_mut().find(|known: &&mut Number| known.path == *path)
                 {
                     // One of several that move together, and one that moves by itself, too.
-                    (known.of, known.told_by) = (candidate.name, candidate.told_by);
+                    (known.of, known.told_by) =
+                        (candidate.name, candidate.witness(&self.runner.bench.tables));
                     continue;
                 }
                 let known = self.runner.bench.number(path).and_then(|number| number.value);
@@ -597,7 +660,7 @@ impl Search<'_, '_> {
                 let spread = (2.0 * errors[place]).clamp(0.01, FARTHEST);
                 let end = |spread: f64| rounded(scaled(path, value, spread));
                 let range = (end(-spread), end(spread));
-                let (of, told_by) = (candidate.name, candidate.told_by);
+                let (of, told_by) = (candidate.name, candidate.witness(&self.runner.bench.tables));
                 numbers.push(Number { path, of, start, value, range, told_by, effect });
             }
         }
@@ -614,10 +677,67 @@ impl Search<'_, '_> {
             let candidate = self.candidates[index];
             let told = |path: &&&str| !numbers.iter().any(|number| number.path == **path);
             let paths = candidate.paths.iter().filter(told).copied().collect();
-            Kept { paths, name: candidate.name, why }
+            let decides = jacobian[index].iter().zip(&self.rows);
+            let decides = decides.filter(|(effect, _)| effect.abs() >= DECIDES);
+            let decides = decides.map(|(_, row)| *row).collect();
+            Kept { paths, name: candidate.name, why, decides }
         });
         kept.splice(0..0, others);
+        for limit in limits {
+            match limit {
+                Ok(number) => numbers.push(number),
+                Err(unknown) => {
+                    values.remove(unknown.name);
+                    kept.push(unknown);
+                }
+            }
+        }
         Ok(Fitted { values, numbers, kept })
+    }
+
+    /// The limits that were moved, each with the range in which the rows are met as well; those that were not, and why.
+    fn limit_numbers(
+        &mut self,
+        place: &Place,
+        residuals: &[f64],
+    ) -> Result<Vec<Result<Number, Kept>>, BenchError> {
+        let mut all = Vec::new();
+        for (at, &path) in self.limits.clone().iter().enumerate() {
+            let start = self.runner.bench.number(path).and_then(|number| number.value);
+            let start = start.expect("a limit that is searched has a value");
+            let found = place.limits[at];
+            if start.steps() == found {
+                all.push(Err(unknown(path, "no other size is clearly better for it")));
+                continue;
+            }
+            let sizes = self.limits_of_sizes(at);
+            let here = sizes.iter().position(|limit| *limit == found).expect("one of them");
+            let as_well = |search: &mut Self,
+                           other: Option<usize>|
+             -> Result<Option<u64>, BenchError> {
+                let Some(other) = other.and_then(|other| sizes.get(other)) else { return Ok(None) };
+                let mut moved = place.clone();
+                moved.limits[at] = *other;
+                let there = cost(&search.residuals(&moved)?, search.small);
+                Ok((there < cost(residuals, search.small) * WORSE).then_some(*other))
+            };
+            let low = as_well(self, here.checked_sub(1))?.unwrap_or(found);
+            let high = as_well(self, Some(here + 1))?.unwrap_or(found);
+            let next = |limit: u64| {
+                sizes.iter().find(|other| **other > limit).map_or(limit, |other| other - 1)
+            };
+            let bytes = |size| Kind::Bytes.value(size);
+            all.push(Ok(Number {
+                path,
+                of: path,
+                start,
+                value: bytes(found),
+                range: (bytes(low), bytes(next(high))),
+                told_by: "size at which the latency of short messages steps up",
+                effect: 0.0,
+            }));
+        }
+        Ok(all)
     }
 
     /// The threshold lies between the largest eager size and the next one, where both are measured
@@ -630,8 +750,7 @@ impl Search<'_, '_> {
         let path = self.between.threshold();
         let start = self.runner.bench.number(path).and_then(|number| number.value);
         let (Some(found), Some(start)) = (place.threshold, start) else { return Ok(None) };
-        let unknown =
-            |why: &str| Some(Err(Kept { paths: vec![path], name: path, why: why.to_owned() }));
+        let unknown = |why: &str| Some(Err(unknown(path, why)));
         let [Some(below), Some(above)] = self.beside(found) else {
             return Ok(unknown("no size of the tables lies on its other side"));
         };
@@ -653,6 +772,11 @@ impl Search<'_, '_> {
             effect: 0.0,
         })))
     }
+}
+
+/// A number of bytes that stays as it was.
+fn unknown(path: &'static str, why: &str) -> Kept {
+    Kept { paths: vec![path], name: path, why: why.to_owned(), decides: Vec::new() }
 }
 
 /// Takes the last candidate out that the rows tell too vaguely, and says how vaguely.
