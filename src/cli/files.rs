@@ -89,6 +89,8 @@ pub(super) fn files(
         }
     }
     drawn.extend(sequence);
+    let guesses = guesses(plan);
+    drawn.iter_mut().for_each(|figure| figure.caption.push_str(&guesses));
     let page = html::page(&Page {
         result,
         source: plan.source.as_deref().unwrap_or_default(),
@@ -109,9 +111,25 @@ pub(super) fn files(
 /// The most values of a swept machine or number of nodes that the page tells.
 const MOST_TOLD: usize = 8;
 
-/// The names of the machines of all points.
+/// The names of the machines of all points, and what those stand on that are guesses.
 pub(super) fn machines_of(plan: &Plan) -> String {
-    of_points(plan, |point| point.machine.name.clone())
+    of_points(plan, |point| {
+        let (name, standing) = (&point.machine.name, point.machine.standing());
+        if standing.is_guessed() { format!("{name} ({standing})") } else { name.clone() }
+    })
+}
+
+/// The machines of a plan that are guesses, for the captions of its figures.
+fn guesses(plan: &Plan) -> String {
+    let mut all = String::new();
+    for machine in machines::machines(plan) {
+        let (name, standing) = (&machine.machine.name, machine.machine.standing());
+        let one = format!(" · {name}: {standing}");
+        if standing.is_guessed() && !all.contains(&one) {
+            all.push_str(&one);
+        }
+    }
+    all
 }
 
 /// How many processes of this computer the points have; nothing where they have none.

@@ -10,7 +10,8 @@ use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
 use experiment::baseline::{self, Baseline};
 use experiment::claim::Claim;
-use experiment::library::embedded;
+use experiment::library::{Library, embedded};
+use experiment::model_file::by_name;
 use experiment::plan::{Plan, Request};
 use experiment::results::{ClaimResult, ClaimRole, ClaimStatus};
 use form::diagnostic::Diagnostics;
@@ -23,10 +24,11 @@ pub(super) fn shipped(terminal: Terminal) -> Outcome {
         let _ = writeln!(text, "  {:<44} {}", plan.name, plan.title);
     }
     text.push_str("models\n");
-    for (name, model) in embedded::MODELS {
+    for (name, _) in embedded::MODELS {
+        let mut diagnostics = Diagnostics::new();
         // A model that ships was checked when it was committed.
-        let tree: serde_json::Value = serde_json::from_str(model).unwrap_or_default();
-        let _ = writeln!(text, "  {name:<44} {}", tree["title"].as_str().unwrap_or_default());
+        let Some(machine) = by_name(&mut diagnostics, &Library::default(), name) else { continue };
+        let _ = writeln!(text, "  {name:<44} {} ({})", machine.title, machine.standing());
     }
     print(&text)?;
     Ok(0)

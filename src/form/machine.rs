@@ -5,6 +5,8 @@
 //! "source", "note" }`; in a scenario, where `"machine"` may be an object that extends a model, and
 //! under `--set` and in sweeps, the bare value is enough.
 
+use std::fmt;
+
 use super::codes;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::json::{Member, Node, NumberError, Value as Json};
@@ -115,6 +117,47 @@ impl Machine {
         // What a machine does not have is no guess.
         all.sort_by_key(|number| (number.value.is_none(), number.confidence));
         all
+    }
+
+    /// What its numbers stand on.
+    pub fn standing(&self) -> Standing {
+        let there = || self.numbers.iter().filter(|number| number.value.is_some());
+        let is_sourced = |number: &&KnownNumber| {
+            matches!(
+                number.confidence,
+                Confidence::Derived | Confidence::Spec | Confidence::Measured
+            )
+        };
+        let sourced = || there().filter(is_sourced);
+        let fitted = sourced().filter(|number| number.source.starts_with("fit: ")).count();
+        Standing { all: there().count(), sourced: sourced().count(), fitted }
+    }
+}
+
+/// How many numbers of a machine have a source, and how many of those were fitted to measurements.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Standing {
+    all: usize,
+    sourced: usize,
+    fitted: usize,
+}
+
+impl Standing {
+    /// Whether most numbers of a machine are guesses, and no measurement of a whole message was looked at. A machine
+    /// whose every number was chosen is none of the world, and guesses nothing.
+    pub const fn is_guessed(self) -> bool {
+        self.sourced > 0 && self.sourced * 2 < self.all && self.fitted == 0
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { all, sourced, fitted } = self;
+        write!(to, "{sourced} of {all} numbers sourced; ")?;
+        match fitted {
+            0 => to.write_str("fitted to nothing"),
+            fitted => write!(to, "{fitted} fitted"),
+        }
     }
 }
 
