@@ -842,6 +842,11 @@ fn parameter(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| "no number of a machine is called so; see `mpisim show`".to_owned())
 }
 
+fn at_least_one(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("a whole number from 1 to {} is needed", u32::MAX))
+}
+
 fn chunk(text: &str) -> Result<usize, String> {
     let points = text.parse().ok().filter(|points| *points > 0);
     points.ok_or_else(|| "a whole number from 1 up is needed".to_owned())

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::{ClockOf, Computation, ExecArguments, ProgramGiven, RunArguments, Where};
 use super::run;
+use super::scenario;
 use super::terminal::{Failure, Outcome, Problem, Terminal};
+use experiment::model_file::by_name;
 use form::codes;
-use form::diagnostic::escaped;
+use form::diagnostic::{Diagnostics, escaped, quote};
 use serde_json::{Value, json};
 use workloads::exec::places;
 
@@ -17,9 +19,10 @@ use workloads::exec::places;
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     let command = words(&arguments.command)?;
     check_program(&command[0])?;
+    check_room(arguments)?;
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
-    let default = || Path::new("results").join(NAME).join(file_name(&arguments.command[0]));
+    let default = || Path::new("results").join(NAME).join(file_name(&command[0]));
     let out = arguments.out.clone().unwrap_or_else(default);
     let mut scenario = json!({
         "schema": 1,
@@ -124,6 +127,28 @@ fn number(text: &str) -> Value {
     serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| json!(text))
 }
 
+/// Refuses more ranks than the nodes have cores, in words of the command: the scenario is none of the user's.
+fn check_room(arguments: &ExecArguments) -> Result<(), Failure> {
+    let ExecArguments { processes, machine, nodes, changes, .. } = arguments;
+    // What options change of the machine, or of its ranks, the scenario's own check knows.
+    let is_changed = |one: &String| one.starts_with("machine") || one.starts_with("ranks");
+    let library = scenario::library(changes.models.as_deref())?;
+    let found = by_name(&mut Diagnostics::new(), &library, machine);
+    let Some(found) = found.filter(|_| !changes.set.iter().any(is_changed)) else { return Ok(()) };
+    let cpu = &found.profile.cpu;
+    let cores = cpu.sockets.saturating_mul(cpu.cores_per_socket).max(1);
+    if processes.div_ceil(*nodes) <= cores {
+        return Ok(());
+    }
+    let name = quote(machine);
+    let what =
+        format!("{processes} ranks on {nodes} of `{name}`, whose nodes have {cores} cores each");
+    let needed = processes.div_ceil(cores);
+    let help =
+        format!("`--nodes {needed}`; or several ranks a core by `--set ranks.oversubscribe=true`");
+    Err(Problem::new(&codes::USAGE, what).help(help).into())
+}
+
 /// Refuses a program that is not there before anything is written.
 fn check_program(name: &str) -> Result<(), Failure> {
     if name.starts_with('-') {
@@ -133,6 +158,12 @@ fn check_program(name: &str) -> Result<(), Failure> {
     }
     if places(name, None).iter().any(|place| is_program(place)) {
         return Ok(());
+    }
+    if let Some(place) = places(name, None).iter().find(|place| place.is_file()) {
+        let place = quote(&place.display().to_string());
+        let what = format!("`{place}` is a file that may not be executed");
+        let help = format!("if it is a program: `chmod +x {place}`");
+        return Err(Problem::new(&codes::USAGE, what).help(help).into());
     }
     let problem = Problem::new(&codes::USAGE, format!("there is no program `{name}`"));
     let here = format!("./{name}");

@@ -48,7 +48,12 @@ pub(super) fn asked(arguments: &RunArguments) -> Result<Option<Parameters>, Fail
     let option = loggops.as_ref().map(|_| "--loggops").or(machine.as_ref().map(|_| "--machine"));
     if let (Some(option), false) = (option, is_schedule(Path::new(scenario))) {
         let what = format!("`{option}` is for schedules, and `{}` is none", quote(scenario));
-        let help = "schedules are files in GOAL, with names that end in `.goal`";
+        let help = match machine {
+            Some(name) => {
+                format!("a scenario changes its machine by `--set machine={}`", quote(name))
+            }
+            None => "schedules are files in GOAL, with names that end in `.goal`".to_owned(),
+        };
         return Err(Problem::new(&codes::USAGE, what).help(help).into());
     }
     if is_schedule(Path::new(scenario)) && option.is_none() {

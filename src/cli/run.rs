@@ -361,8 +361,12 @@ fn simulate(
 ) -> Result<RunResult, Failure> {
     let done = store.done().to_vec();
     let bar = progress(terminal, plan.points.len() - done.len());
+    if arguments.program.is_none() {
+        interrupt.keeps(done.len(), plan.points.len());
+    }
     let mut keep = |point: &PointResult| -> Result<(), StoreError> {
         store.append(point)?;
+        interrupt.keeps_one();
         bar.inc(1);
         Ok(())
     };
@@ -534,7 +538,7 @@ fn resume_advice(arguments: &RunArguments) -> String {
         words.extend(["--jobs".to_owned(), jobs.to_string()]);
     }
     words.push("--resume".to_owned());
-    format!("the finished points are kept; go on with: {}", command_line(words))
+    format!("go on with: {}", command_line(words))
 }
 
 /// The command that runs one point alone.

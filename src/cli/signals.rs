@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: the first ends the run between points, the second at once.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
+use super::show::counted;
 use super::terminal::Terminal;
 use form::codes::ExitClass;
 
@@ -45,6 +46,8 @@ pub(super) struct Interrupt {
     said: Arc<AtomicBool>,
     /// The lock file of this run: removed where the process ends without unwinding.
     lock: Arc<Mutex<Option<PathBuf>>>,
+    /// Points that are kept, and how many there are in all; 0 where none is kept.
+    points: Arc<[AtomicUsize; 2]>,
     terminal: Terminal,
     advice: String,
 }
@@ -57,6 +60,7 @@ impl Interrupt {
             which: Arc::default(),
             said: Arc::default(),
             lock: Arc::default(),
+            points: Arc::default(),
             terminal,
             advice,
         };
@@ -81,6 +85,17 @@ impl Interrupt {
     /// The lock file that this run holds from here on.
     pub(super) fn frees(&self, lock: &Path) {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock.to_owned());
+    }
+
+    /// So many points of so many are kept by now.
+    pub(super) fn keeps(&self, kept: usize, all: usize) {
+        self.points[0].store(kept, Ordering::SeqCst);
+        self.points[1].store(all, Ordering::SeqCst);
+    }
+
+    /// One more point is kept.
+    pub(super) fn keeps_one(&self) {
+        self.points[0].fetch_add(1, Ordering::SeqCst);
     }
 
     /// Ends the process at once; whole points are in the journal.
@@ -127,7 +142,12 @@ impl Interrupt {
                 SIGHUP => "SIGHUP",
                 _ => "SIGINT",
             };
-            self.terminal.note(&format!("stopped by {name}; {}", self.advice));
+            let [kept, all] = self.points.each_ref().map(|count| count.load(Ordering::SeqCst));
+            let kept = match all {
+                0 => String::new(),
+                all => format!("{kept} of {} kept; ", counted(all, "point")),
+            };
+            self.terminal.note(&format!("stopped by {name}; {kept}{}", self.advice));
         }
         u8::try_from(128 + signal).expect("these signals have small numbers")
     }

@@ -113,15 +113,18 @@ pub(super) fn point(terminal: Terminal, arguments: &PointArguments) -> Outcome {
     let there = wanted.len() - open.len();
     let points: Vec<&Point> =
         plan.points.iter().filter(|point| open.contains(&point.index)).collect();
-    let advice = "the finished points are kept; run the command again".to_owned();
+    let advice = "run the command again".to_owned();
     let interrupt = Interrupt::listen(terminal, advice);
     if !points.is_empty() {
         programs::tell(terminal, [&plan]);
     }
     let bar = progress(terminal, points.len());
+    interrupt.keeps(there, wanted.len());
     let mut keep = |point: &PointResult| {
         bar.inc(1);
-        spread.write(point)
+        spread.write(point)?;
+        interrupt.keeps_one();
+        Ok(())
     };
     let options = RunOptions { jobs: jobs(arguments.jobs), explain: false, stop: &interrupt.stop };
     let ran = run::run_points(&plan::runs(&points), options, &mut keep);

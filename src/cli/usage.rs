@@ -91,6 +91,16 @@ fn say(error: &clap::Error, given: &[OsString]) {
         let _ = error.print();
         return;
     }
+    if let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && ["--json", "--csv", "--junit"].contains(&found.as_str())
+    {
+        let what = format!("there is no option `{found}`");
+        let help =
+            format!("the form of the output is `--format {}`", found.trim_start_matches('-'));
+        let problem = Problem::new(&codes::USAGE, what).help(help);
+        return Terminal::new(ErrorFormat::Human, Color::Auto).problem(&problem);
+    }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let near = near_command(error).map_or_else(String::new, |near| format!("help: {near}\n"));

@@ -14,6 +14,9 @@ const SIZES: &str = "{ \"powers_of_two\": [\"8 B\", \"1 MiB\"] }";
 /// Rounds or steps before the measured ones.
 const WARM_UP: &str = "10";
 
+/// Keys beside the workload without which a kind does not show what it is about.
+const BESIDE: [(&str, &str, &str); 1] = [("incast", "nodes", "9")];
+
 /// Statements in one line of a note.
 const WORDS: usize = 8;
 
@@ -67,7 +70,9 @@ impl Settings {
         let warm_up = kind.fields.iter().filter(|field| field.key == "warmup");
         let warm_up = warm_up.map(|field| (field.key.to_owned(), WARM_UP.to_owned()));
         let machine = machine.unwrap_or(USUAL).to_owned();
-        Self { machine, beside: Vec::new(), workload: needed.chain(warm_up).collect() }
+        let beside = BESIDE.iter().filter(|(name, ..)| *name == kind.name);
+        let beside = beside.map(|(_, key, value)| (*key, (*value).to_owned())).collect();
+        Self { machine, beside, workload: needed.chain(warm_up).collect() }
     }
 }
 
@@ -188,6 +193,14 @@ mod tests {
             let text = scenario(kind, None);
             assert!(accepted(&text), "{}:\n{text}", kind.name);
         }
+    }
+
+    #[test]
+    fn an_incast_has_senders() {
+        let kind = kinds().into_iter().find(|kind| kind.name == "incast").unwrap();
+        let text = scenario(kind, None);
+        let scenario: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(scenario["nodes"].as_u64() > Some(2), "{text}");
     }
 
     #[test]

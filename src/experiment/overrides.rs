@@ -3,10 +3,10 @@
 use super::schema::SCENARIO;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use form::json::{Node, Value};
-use form::shape;
+use form::json::{self, Node, Value};
 use form::shape::check::check;
 use form::shape::path::{self, Target};
+use form::shape::{self, Shape};
 
 /// How the command line gave overrides: by `--set`, and from one of them on by another option.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -90,7 +90,13 @@ fn literal(
     path_span: Span,
     value_span: Span,
 ) -> Option<Node> {
-    let target = match path::find(&SCENARIO, tree, path) {
+    let is_json = value.starts_with(['[', '{']);
+    let target = if is_json {
+        path::find_any(&SCENARIO, tree, path)
+    } else {
+        path::find(&SCENARIO, tree, path)
+    };
+    let target = match target {
         Ok(target) => target,
         Err(error) => {
             let one = Diagnostic::error(
@@ -107,15 +113,44 @@ fn literal(
             return None;
         }
     };
-    let node = Node { value: target.literal(value), span: value_span };
+    let node = if is_json && takes_json(target) {
+        // Its own text: places inside it are those of the value.
+        let source = diagnostics.add_source(format!("<command line> {path}"), value);
+        json::parse(diagnostics, source)?
+    } else {
+        Node { value: target.literal(value), span: value_span }
+    };
     let before = diagnostics.errors();
+    let mark = diagnostics.mark();
     match target {
-        Target::Field(shape) => check(diagnostics, &node, shape, path),
+        Target::Field(shape) => {
+            check(diagnostics, &node, shape, path);
+            if diagnostics.mark() > mark
+                && let Some(other) = path::taken_beside(&SCENARIO, tree, path, value)
+            {
+                diagnostics.explain(mark, &format!("`{value}` is a value of `{other}`"));
+            }
+        }
         Target::Parameter(parameter) => {
             form::machine::check_value(diagnostics, &node, parameter, path);
         }
     }
     (diagnostics.errors() == before).then_some(node)
+}
+
+/// Whether a value that begins as a list or an object of JSON does is one.
+fn takes_json(target: Target) -> bool {
+    let Target::Field(shape) = target else { return false };
+    has_parts(shape)
+}
+
+fn has_parts(shape: &Shape) -> bool {
+    match shape {
+        Shape::Either(shapes) => shapes.iter().any(has_parts),
+        Shape::Expression(shape) | Shape::Defined { shape, .. } => has_parts(shape),
+        Shape::Machine(_) => true,
+        other => !other.is_single(),
+    }
 }
 
 /// Puts `node` at `path`, and into the axis of that path; says whether there is such an axis.

@@ -265,6 +265,33 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// Whether it takes this word among a few.
+    pub fn takes_word(&self, word: &str) -> bool {
+        match self {
+            Self::Word(words) => words.iter().any(|(known, _)| *known == word),
+            Self::Either(shapes) => shapes.iter().any(|shape| shape.takes_word(word)),
+            Self::Expression(shape) | Self::Defined { shape, .. } => shape.takes_word(word),
+            Self::List { .. }
+            | Self::Object(_)
+            | Self::Tagged { .. }
+            | Self::Keyed(_)
+            | Self::Paths(_)
+            | Self::Quantity { .. }
+            | Self::Count { .. }
+            | Self::Integer { .. }
+            | Self::Ratio { .. }
+            | Self::Text(_)
+            | Self::Name
+            | Self::Path
+            | Self::Tolerance
+            | Self::Flag
+            | Self::Scalar
+            | Self::Machine(_) => false,
+        }
+    }
+}
+
 /// The candidate that differs least from `found`, if one is near.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = found.to_lowercase();
@@ -277,7 +304,8 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .filter(|(candidate, word)| candidate.chars().count().abs_diff(length) <= most(word))
         .map(|(candidate, word)| (strsim::damerau_levenshtein(&lower, &candidate), word))
         .filter(|(distance, word)| *distance <= most(word))
-        .min_by_key(|(distance, _)| *distance)
+        // Of words that are as near, one that goes on as `found` begins.
+        .min_by_key(|(distance, word)| (*distance, !word.to_lowercase().starts_with(&lower)))
         .map(|(_, word)| word)
 }
 
@@ -291,5 +319,6 @@ mod tests {
         assert_eq!(nearest("sender_per_node", words), Some("senders_per_node"));
         assert_eq!(nearest("Size", words), Some("size"));
         assert_eq!(nearest("colour", words), None);
+        assert_eq!(nearest("node", ["note", "nodes"]), Some("nodes"));
     }
 }

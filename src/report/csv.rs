@@ -33,9 +33,25 @@ fn header(result: &RunResult) -> Vec<&str> {
 
 fn row(point: &PointResult, metric: &Metric) -> Result<Vec<String>, ReportError> {
     let mut fields = vec![point.index.to_string()];
-    fields.extend(point.params.iter().map(|(_, value)| value.clone()));
-    fields.extend([metric.name.clone(), exact(finite(point, metric)?), metric.unit.to_owned()]);
+    fields.extend(point.params.iter().map(|(_, value)| as_text(value)));
+    fields.extend([metric.name.clone(), exact(finite(point, metric)?), as_text(metric.unit)]);
     Ok(fields)
+}
+
+/// Signs with which a formula of a spreadsheet begins, and the one that says that a cell is a text.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+const TEXT: char = '\'';
+
+/// A value that a spreadsheet takes for what it is: before a text that it would take for a formula stands an apostrophe.
+fn as_text(value: &str) -> String {
+    let is_formula = value.starts_with(FORMULA) && value.parse::<f64>().is_err();
+    if is_formula || value.starts_with(TEXT) { format!("{TEXT}{value}") } else { value.to_owned() }
+}
+
+/// The value again.
+fn of_text(cell: &str) -> &str {
+    let text = cell.strip_prefix(TEXT);
+    text.filter(|text| text.starts_with(FORMULA) || text.starts_with(TEXT)).unwrap_or(cell)
 }
 
 /// The value of a metric, refused where it is not finite.
@@ -85,10 +101,10 @@ pub fn read_points(text: &str) -> Result<Vec<PointResult>, ReportError> {
         }
         if points.last().is_none_or(|last| last.index != index) {
             let pairs = axes.iter().zip(values);
-            let params = pairs.map(|(path, value)| ((*path).to_owned(), (*value).to_owned()));
+            let params = pairs.map(|(path, value)| ((*path).to_owned(), of_text(value).to_owned()));
             points.push(PointResult::at(index, params.collect()));
         }
-        let metric = Metric { name: (*name).to_owned(), value, unit: results::unit(unit) };
+        let metric = Metric { name: (*name).to_owned(), value, unit: results::unit(of_text(unit)) };
         points.last_mut().expect("it was just pushed").metrics.push(metric);
     }
     Ok(points)
@@ -108,6 +124,32 @@ mod tests {
         for (one, other) in read.iter().zip(&result.points) {
             assert_eq!((one.index, &one.params), (other.index, &other.params));
             assert_eq!(one.metrics, other.metrics);
+        }
+    }
+
+    #[test]
+    fn a_text_is_no_formula_of_a_spreadsheet() {
+        let texts = [
+            "=HYPERLINK(\"x\")",
+            "+1+1",
+            "-2+3",
+            "@SUM(1)",
+            "\t=1",
+            "'quoted",
+            "-1.5",
+            "+3",
+            "a=b",
+        ];
+        for text in texts {
+            let mut result = sample::ping_pong();
+            result.points[0].params[0].1 = text.into();
+            let csv = points_csv(&result).unwrap();
+            let cell = csv.lines().nth(1).unwrap().split_once(',').unwrap().1;
+            let cell = cell.trim_start_matches('"');
+            let is_formula = cell.starts_with(FORMULA) && !["-1.5", "+3"].contains(&text);
+            assert!(!is_formula, "{csv}");
+            let read = read_points(&csv).unwrap();
+            assert_eq!(read[0].params[0].1, text, "{csv}");
         }
     }
 

@@ -547,6 +547,12 @@ fn object(
         if let Some(field) = field {
             let (mark, at) = (diagnostics.mark(), join(path, &member.key));
             check(diagnostics, &member.node, field.shape, &at);
+            if let Some(word) = member.node.text().filter(|_| diagnostics.mark() > mark)
+                && let Some(other) = fields.iter().find(|other| takes_instead(field, other, word))
+            {
+                let text = format!("`{word}` is a value of `{}`", join(path, other.key));
+                diagnostics.explain(mark, &text);
+            }
             diagnostics.explain_field(mark, &at, field.doc);
         } else {
             let keys = tag.into_iter().chain(fields.iter().map(|field| field.key));
@@ -560,6 +566,12 @@ fn object(
             missing_key(diagnostics, node, field, example, path);
         }
     }
+}
+
+/// Whether a field takes a word that was given to one of nearly the same name.
+pub(super) fn takes_instead(given: &Field, other: &Field, word: &str) -> bool {
+    let is_near = other.key.starts_with(given.key) || given.key.starts_with(other.key);
+    is_near && other.key != given.key && other.shape.takes_word(word)
 }
 
 /// Reports a key that is not one of `keys`; shared with the reader of models.

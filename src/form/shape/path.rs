@@ -2,7 +2,7 @@
 
 use super::super::diagnostic::Span;
 use super::super::json::{Member, Node, Value};
-use super::check::{show, takes_type};
+use super::check::{show, takes_instead, takes_type};
 use super::{Field, NOTE, Shape, Variant, nearest};
 use hardware::profile::{Kind, PARAMETERS, Parameter};
 
@@ -57,8 +57,8 @@ pub fn steps(path: &str) -> Option<Vec<Step>> {
 ///
 /// # Errors
 ///
-/// When it names nothing, or something that cannot be set to one value.
-pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, UnknownPath> {
+/// When it names nothing.
+pub fn find_any(fields: &[Field], tree: &Node, path: &str) -> Result<Target, UnknownPath> {
     let Some(steps) = steps(path) else {
         return Err(UnknownPath {
             found: "the path is not of the form a.b or a.b[2].c".to_owned(),
@@ -69,7 +69,16 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
     let Step::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
     let shape = field_shape(fields.iter(), first, "", path)
         .map_err(|error| elsewhere(fields, tree, path, error))?;
-    let target = descend(shape, tree.get(first), first.clone(), &steps[1..])?;
+    descend(shape, tree.get(first), first.clone(), &steps[1..])
+}
+
+/// The same of a field that can be set to one value.
+///
+/// # Errors
+///
+/// When it names nothing, or something that cannot be set to one value.
+pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, UnknownPath> {
+    let target = find_any(fields, tree, path)?;
     if let Target::Field(shape) = target
         && !shape.is_single()
     {
@@ -80,6 +89,19 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
         });
     }
     Ok(target)
+}
+
+/// The path of a field beside the one at `path` that takes this word, where that one does not.
+pub fn taken_beside(fields: &[Field], tree: &Node, path: &str, word: &str) -> Option<String> {
+    let steps = steps(path)?;
+    let [Step::Key(first), inner @ .., Step::Key(last)] = &steps[..] else { return None };
+    let shape = fields.iter().find(|field| field.key == first)?.shape;
+    let parent = descend(shape, tree.get(first), first.clone(), inner).ok()?;
+    let Target::Field(Shape::Object(beside)) = parent else { return None };
+    let given = beside.iter().find(|field| field.key == last)?;
+    let taken = beside.iter().find(|other| takes_instead(given, other, word))?;
+    let (above, _) = path.rsplit_once('.')?;
+    Some(format!("{above}.{}", taken.key))
 }
 
 /// The same error, with the place below another field where the path would name something: a number of
