@@ -7,7 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
-use form::json::{self, Node};
+use form::json::{self, Node, Value};
+use form::shape::export::SCHEMA_OF_EDITORS;
 use form::shape::nearest;
 
 /// The models, scenarios and baselines that ship with the program.
@@ -170,7 +171,11 @@ pub fn model(
 /// Text and tree of `bytes`.
 fn parse(diagnostics: &mut Diagnostics, shown: &str, bytes: Vec<u8>, name: &str) -> Option<Loaded> {
     let source = json::decode(diagnostics, shown, &bytes)?;
-    let tree = json::parse(diagnostics, source)?;
+    let mut tree = json::parse(diagnostics, source)?;
+    if let Value::Object(members) = &mut tree.value {
+        // Editors look there for the form of the file; it says nothing to this program.
+        members.retain(|member| member.key != SCHEMA_OF_EDITORS || member.node.text().is_none());
+    }
     let text = diagnostics.text(source);
     let shipped = embedded::MODELS.iter().any(|(_, shipped)| *shipped == text);
     Some(Loaded { source, tree, bytes, shipped, name: name.to_owned() })

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use form::diagnostic::{Diagnostics, Span};
 
+mod foreign;
 mod heads;
 mod program;
 #[cfg(test)]

@@ -66,7 +66,8 @@ fn check_signal(name: &str, exit: i32) {
     signal(&child, name);
     let answer = binary::Answer::from(child.wait_with_output().unwrap());
     let resume = "mpisim run long.json --out 'out dir' --jobs 1 --resume";
-    answer.check(exit, &["stopped by SIG", resume]);
+    let says = ["stopped by SIG", " points kept; go on with: ", resume];
+    answer.check(exit, &says);
     assert!(!scratch.path("out dir/run.lock").exists(), "its lock went with it");
     assert!(!scratch.path("out dir/manifest.json").exists());
     scratch

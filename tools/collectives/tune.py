@@ -10,6 +10,7 @@ ALGORITHMS and PRESETS are `points.csv` of `scenarios/modern/ext_collectives_OPE
 """
 import csv
 import json
+import os
 import sys
 from html import escape
 
@@ -159,4 +160,26 @@ def mpich(operation, algorithms, machine):
     print(json.dumps({f"collective={operation}": {"comm_type=intra": by_ranks}}, indent=2))
 
 
-{"map": draw, "openmpi": openmpi, "mpich": mpich}[sys.argv[1]](*sys.argv[2:])
+def main(arguments):
+    made = {"map": draw, "openmpi": openmpi, "mpich": mpich}
+    if len(arguments) != 4 or arguments[0] not in made:
+        asked = arguments[:1] in (["-h"], ["--help"])
+        print(__doc__.strip(), file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    try:
+        made[arguments[0]](*arguments[1:])
+    except KeyError as missing:
+        print(f"there is no {missing} in these tables, or no list of algorithms for it", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        ended = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader wants no more: nothing is left to be flushed at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ended = 0
+    sys.exit(ended)

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::foreign::{self, Trace};
 use super::heads::{self, Heads};
 use super::program::{self, Named, Program};
 use super::{Column, Key, Measured, Row};
@@ -22,6 +23,15 @@ const NEEDS_HEADS: &str = "a line names the columns of a table";
 pub(super) fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Measured> {
     let bytes = library::read(diagnostics, path, MAX_BYTES)?;
     let shown = path.display().to_string();
+    if let Some(Trace { name }) = foreign::recognised(path, &bytes) {
+        let source = diagnostics.add_source(shown, "");
+        let span = Span { source, start: 0, end: 0 };
+        let found = format!("this looks like a trace in {name}, which is not read");
+        let allowed = "schedules in GOAL (`.goal`) and tables of benchmarks are";
+        let help = "convert it into GOAL's text, or run the program itself by `mpisim exec`";
+        diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed).help(help));
+        return None;
+    }
     if let Some((found, (_, help), code)) = json::recognise(&bytes) {
         let source = diagnostics.add_source(shown, "");
         let span = Span { source, start: 0, end: 0 };

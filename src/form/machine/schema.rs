@@ -3,16 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{ABOUT, sections};
-use crate::shape::export::{object, shape};
+use crate::shape::export::{object, shape, titled};
 use crate::shape::{NOTE, Shape};
 use hardware::profile::{Kind, PARAMETERS, Parameter};
 
 /// The JSON Schema of a machine model's file.
 pub fn model_schema(title: &str) -> Value {
-    let mut schema = model(false);
-    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("title".into(), json!(title));
-    Value::Object(schema)
+    titled(model(false), title)
 }
 
 /// The JSON Schema of the machine of a scenario: a name, or an object with parameters.

@@ -6,6 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Field, NOTE, Need, Shape, Variant};
 
+/// The key by which a file tells an editor where its schema lies.
+pub const SCHEMA_OF_EDITORS: &str = "$schema";
+
 /// The JSON Schema of an object with these `fields`.
 pub fn json_schema(title: &str, fields: &[Field]) -> Value {
     let mut schema = object(fields, None);
@@ -16,8 +19,17 @@ pub fn json_schema(title: &str, fields: &[Field]) -> Value {
     if !defined.is_empty() {
         schema.insert("$defs".into(), json!(defined));
     }
-    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    titled(schema, title)
+}
+
+/// A schema with its title; a file may name it for its editor.
+pub(crate) fn titled(mut schema: Map<String, Value>, title: &str) -> Value {
+    let draft = "https://json-schema.org/draft/2020-12/schema";
+    schema.insert(SCHEMA_OF_EDITORS.into(), json!(draft));
     schema.insert("title".into(), json!(title));
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.insert(SCHEMA_OF_EDITORS.into(), json!({ "type": "string" }));
+    }
     Value::Object(schema)
 }
 
