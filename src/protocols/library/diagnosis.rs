@@ -76,7 +76,10 @@ impl Diagnosis<'_> {
                 let wait = |wait: Wait| Wait { operation: "MPI_Finalize", ..wait };
                 WaitSet::All(open.filter_map(|(key, _)| self.wait_on(key)).map(wait).collect())
             }
-            Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
+            Pending::Window
+            | Pending::WindowTest(_)
+            | Pending::WindowPass
+            | Pending::WindowCall(_) => {
                 let origin = self.messages.call_of(thread);
                 WaitSet::All(self.windows.waits(thread, origin)?)
             }
@@ -138,6 +141,7 @@ impl Diagnosis<'_> {
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
+            | Pending::WindowCall(_)
             | Pending::Device(_) => self.waits(thread)?.first(),
         }
     }
