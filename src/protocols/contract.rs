@@ -20,7 +20,7 @@
 //!   matches ([`Machine::adapter_takes`]).
 
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -630,6 +630,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// every poll of a long wait.
     fn awaits(&self, thread: Thread) -> Option<Awaited> {
         self.waits(thread)?.first()
+    }
+
+    /// Writes how far the call of a thread has come: equal where what was handled meanwhile has brought it no
+    /// nearer to its end. Answers whether that is known; a run that is explained asks for it.
+    fn call_so_far<H: Hasher>(&self, thread: Thread, to: &mut H) -> bool {
+        let _ = (thread, to);
+        false
     }
 
     /// Whether an adapter that matches could do for this process what a packet or a completion asks

@@ -256,6 +256,9 @@ pub struct Recorded {
     /// Moments of polls that met something which had come while their thread was outside the library,
     /// and since when.
     pub late: BTreeMap<Moment, Time>,
+    /// Moments of polls that met what their call had waited for, though it came while the thread handled something
+    /// else by the way; and the arrivals of what was waited for.
+    pub awaited: BTreeMap<Moment, Moment>,
     /// The longest waits, the longest first.
     pub waits: Vec<Blocked>,
     /// Messages in the order of their arrivals, where they were asked for.
@@ -294,11 +297,20 @@ impl Recorded {
             path.push((Spent::Ending.tag(self.of_moment(end)), ended.max(from), to));
         }
         let mut late = Time::MAX;
-        for stretch in self.causes.way(end) {
+        // Where the path leaves what a thread did by the way for the way of what its call has waited for.
+        let mut arrival: Option<Moment> = None;
+        let mut way = self.causes.way(end);
+        while let Some(stretch) = way.next() {
             if stretch.to <= from {
                 break;
             }
-            let (begun, ended) = (stretch.from.max(from), stretch.to.min(to));
+            arrival = arrival.or_else(|| self.awaited.get(&stretch.end).copied());
+            let since = arrival.map_or(stretch.from, |arrival| stretch.from.max(arrival.at()));
+            if let Some(came) = arrival.filter(|came| stretch.from <= came.at()) {
+                way = self.causes.way(came);
+                arrival = None;
+            }
+            let (begun, ended) = (since.max(from), stretch.to.min(to));
             if begun >= ended {
                 continue;
             }
@@ -353,6 +365,7 @@ mod tests {
             first_marks: BTreeMap::new(),
             last,
             late: BTreeMap::from([(polled, ns(40))]),
+            awaited: BTreeMap::new(),
             waits: Vec::new(),
             messages: Vec::new(),
         };

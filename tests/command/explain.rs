@@ -527,3 +527,28 @@ fn columns_are_chosen_and_those_without_news_are_one_line() {
     let wrong = [&run[..], &["--metrics", "speed"]].concat();
     scratch.run(&wrong).check(2, &["there is no metric `speed` here", "copy_time"]);
 }
+
+/// Whatever a rank waits for that another one handles only inside MPI, the computation of that one is a wait for
+/// progress: also where other packets come at the same time, which nothing waits for.
+#[test]
+fn a_wait_for_a_rank_that_computes_is_one_for_progress() {
+    let computes = TimeDelta::from_us(500).as_ps();
+    for (program, least) in [
+        ("put_under_lock", 98),
+        ("fetch_and_op", 98),
+        ("message", 98),
+        ("large_message", 98),
+        ("begun_collective", 98),
+    ] {
+        let point = point_of(&format!("tests/explain/{program}.json"), &[]);
+        let explanation = explained(&point).explanation.unwrap();
+        check_sum(program, &explanation);
+        let waits = time_of(&explanation, "rank 0", "waiting for progress");
+        assert!(100 * waits > least * computes, "{program}: {:?}", explanation.parts);
+    }
+    // What came meanwhile is not what rank 1 waits for.
+    let point = point_of("tests/explain/own_computation.json", &[]);
+    let explanation = explained(&point).explanation.unwrap();
+    let outside = time_of(&explanation, "rank 0", "outside MPI");
+    assert_eq!(outside, computes, "{:?}", explanation.parts);
+}

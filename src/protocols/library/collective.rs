@@ -71,6 +71,13 @@ pub(super) enum Place {
     },
 }
 
+impl Running {
+    /// How far it is: its round, and the messages of it that are not complete.
+    pub(super) const fn so_far(&self) -> (At, u32) {
+        (self.at, self.remaining)
+    }
+}
+
 impl Place {
     /// The request of one message of a round.
     fn part(self, index: u16) -> Key {

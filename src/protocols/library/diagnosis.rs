@@ -1,6 +1,7 @@
 //! What a blocked thread waits for, and what is still open at the end: for reports only.
 
 use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
 
 use super::background::Background;
 use super::endpoints::EndpointTable;
@@ -143,6 +144,55 @@ impl Diagnosis<'_> {
             | Pending::WindowPass
             | Pending::WindowCall(_)
             | Pending::Device(_) => self.waits(thread)?.first(),
+        }
+    }
+
+    /// How far the call of a thread has come: what the end of a request, a round or an answer changes in it.
+    pub(super) fn call_so_far<H: Hasher>(&self, thread: Thread, to: &mut H) -> bool {
+        match self.threads.get(thread) {
+            Some(Pending::One(key)) => self.so_far(*key, to),
+            Some(Pending::All { remaining, .. }) => remaining.hash(to),
+            Some(Pending::Collective(running)) => running.so_far().hash(to),
+            Some(Pending::Agree(agreeing)) => {
+                agreeing.hash(to);
+                self.so_far(Key::Inner(thread), to);
+            }
+            Some(Pending::Window) => self.windows.so_far(thread, to),
+            Some(Pending::Probe { flag: false, .. }) => {}
+            // Any of several, or a pass that comes to its end anyway.
+            Some(
+                Pending::Any { .. }
+                | Pending::Test { .. }
+                | Pending::TestSet(..)
+                | Pending::Arrived(..)
+                | Pending::Probe { .. }
+                | Pending::Detach
+                | Pending::Finalize
+                | Pending::WindowTest(_)
+                | Pending::WindowPass
+                | Pending::WindowCall(_)
+                | Pending::Device(_),
+            )
+            | None => return false,
+        }
+        true
+    }
+
+    /// How far a request has come, and the messages of one that has several.
+    fn so_far<H: Hasher>(&self, key: Key, to: &mut H) {
+        let requests = self.messages.requests();
+        let Some(Request { body, .. }) = requests.get(key) else { return };
+        body.hash(to);
+        match body {
+            Body::Background { slot, .. } => requests.later(*slot).for_each(|one| one.hash(to)),
+            Body::Joint { slot, .. } => requests.joint(*slot).for_each(|one| one.hash(to)),
+            Body::Partitioned { .. } => self.partitioned.hash(to),
+            Body::Complete(_)
+            | Body::OneSided
+            | Body::Unmatched { .. }
+            | Body::Sending { .. }
+            | Body::Posted { .. }
+            | Body::Receiving { .. } => {}
         }
     }
 

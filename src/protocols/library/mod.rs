@@ -52,6 +52,7 @@ mod waits;
 mod words;
 mod work;
 
+use std::hash::Hasher;
 use std::num::NonZero;
 
 use super::call::{Call, Outcome, Reply};
@@ -256,6 +257,10 @@ impl Machine for Library {
 
     fn awaits(&self, thread: Thread) -> Option<Awaited> {
         self.diagnosis().first_wait(thread)
+    }
+
+    fn call_so_far<H: Hasher>(&self, thread: Thread, to: &mut H) -> bool {
+        self.diagnosis().call_so_far(thread, to)
     }
 
     fn adapter_takes(&self, brought: Brought<'_, Packet>) -> bool {

@@ -1,5 +1,6 @@
 //! One-sided calls: the way from the library of a process to its windows, and back.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use super::messages::Messages;
@@ -185,6 +186,13 @@ impl OneSided {
     /// The waits of a thread inside a one-sided call, whose call is the `origin`-th.
     pub(super) fn waits(&self, thread: Thread, origin: u32) -> Option<Vec<Wait>> {
         Some(self.rma.as_ref()?.waits(thread, origin).unwrap_or_default())
+    }
+
+    /// How far the one-sided call of a thread has come.
+    pub(super) fn so_far<H: Hasher>(&self, thread: Thread, to: &mut H) {
+        if let Some(rma) = &self.rma {
+            rma.so_far(thread, to);
+        }
     }
 
     /// Windows that the program has not freed.

@@ -10,6 +10,7 @@
 //! one-sided communication. The bugs of a decision inside the library ask for
 //! [`SharedJob::mutant`] where the library decides.
 
+use std::hash::Hasher;
 use std::num::NonZero;
 
 use super::Mutant;
@@ -180,6 +181,10 @@ impl Machine for Flawed {
 
     fn awaits(&self, thread: Thread) -> Option<Awaited> {
         self.library.awaits(thread)
+    }
+
+    fn call_so_far<H: Hasher>(&self, thread: Thread, to: &mut H) -> bool {
+        self.library.call_so_far(thread, to)
     }
 
     fn adapter_takes(&self, brought: Brought<'_, Packet>) -> bool {

@@ -29,6 +29,7 @@ mod token;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 
 use self::call::{Flavor, LockKind, Operation, RmaCall, Win};
@@ -283,6 +284,14 @@ impl Rma {
     pub(crate) fn waits(&self, thread: Thread, origin: u32) -> Option<Vec<Wait>> {
         let goal = self.goals.get(usize::from(thread.0))?.as_ref()?;
         Some(goal.waits(self, origin))
+    }
+
+    /// How far the call of a thread has come.
+    pub(crate) fn so_far<H: Hasher>(&self, thread: Thread, to: &mut H) {
+        self.goals.get(usize::from(thread.0)).hash(to);
+        for window in self.windows.values() {
+            window.so_far(to);
+        }
     }
 
     /// What is still open, in words.

@@ -1,6 +1,7 @@
 //! One process's part of a window: what it exposes, and what it is doing to the parts of others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash as _, Hasher};
 use std::sync::Arc;
 
 use super::call::{At, Flavor, LockKind, Operation, RmaCall, address};
@@ -215,6 +216,13 @@ pub(super) struct Window {
 }
 
 impl Window {
+    /// How far this process is with the parts of others, and they with its epochs: what goals look at. Locks and
+    /// operations of others on its own part are not among it.
+    pub(super) fn so_far<H: Hasher>(&self, to: &mut H) {
+        (&self.targets, self.active.len(), self.counted).hash(to);
+        (&self.posts, &self.exposure, self.silent_come).hash(to);
+    }
+
     /// Number of ranks.
     pub(super) fn size(&self) -> u32 {
         u32::try_from(self.members.len()).expect("ranks are u32")

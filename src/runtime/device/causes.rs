@@ -38,6 +38,7 @@ impl Running {
             first_marks: BTreeMap::new(),
             last,
             late: BTreeMap::new(),
+            awaited: BTreeMap::new(),
             waits: Vec::new(),
             messages: Vec::new(),
         })

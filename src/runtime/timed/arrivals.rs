@@ -26,13 +26,14 @@ use super::ports::{Found, Polled};
 use super::setup::Planted;
 use crate::account::Part;
 use crate::causes::Spent;
+use crate::fingerprint::Fingerprint;
 use crate::monitors::buffers::Lends;
 use crate::untimed::Choice;
 use hardware::fabric::FabricEvent;
 use hardware::gpu::is_gpu_token;
 use protocols::contract::{
-    Action, ActionOf, Brought, Entry, Input, InputOf, Lanes, Machine, Process, Program, Route, Via,
-    WaitSet,
+    Action, ActionOf, Brought, Entry, Input, InputOf, Lanes, Machine, Process, Program, Route,
+    Thread, Via, WaitSet,
 };
 use units::{Time, TimeDelta};
 
@@ -278,7 +279,8 @@ where
         let slice = actor.holds.map(|_| actor.polls.since());
         let library = &self.libraries[process.0 as usize];
         self.cx.observers.trace(|path| {
-            path.polled(thread, entry, slice, now);
+            let so_far = entry.and_then(|_| call_so_far(library, inner));
+            path.polled(thread, (entry, so_far), slice, now);
             if entry.is_some()
                 && path.is_long(thread)
                 && let Some(awaited) = library.awaits(inner)
@@ -292,6 +294,12 @@ where
             }
         });
     }
+}
+
+/// How far the call of a thread has come, where that is known.
+fn call_so_far<M: Machine>(library: &M, thread: Thread) -> Option<u128> {
+    let mut print = Fingerprint::default();
+    library.call_so_far(thread, &mut print).then(|| print.by_place())
 }
 
 /// Passes over lanes that a thread seldom polls.

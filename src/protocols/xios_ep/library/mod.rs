@@ -42,6 +42,7 @@ mod start;
 mod step;
 mod thread;
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use super::comm::{CreateError, Empty, layout};
@@ -357,6 +358,10 @@ impl Machine for EpLibrary {
             Some(operation) => Some(Awaited { operation, peers: vec![self.shared.process()] }),
             None => self.inner.awaits(thread),
         }
+    }
+
+    fn call_so_far<H: Hasher>(&self, thread: Thread, to: &mut H) -> bool {
+        self.shared.waits_for(thread).is_none() && self.inner.call_so_far(thread, to)
     }
 
     fn is_exposed(&self) -> bool {

@@ -54,6 +54,7 @@ pub(crate) struct CriticalPath {
     marks: BTreeMap<u32, (Time, Moment)>,
     first_marks: BTreeMap<u32, Time>,
     late: BTreeMap<Moment, Time>,
+    awaited: BTreeMap<Moment, Moment>,
     /// The longest waits of calls that have ended, those alike as one.
     waits: Vec<Blocked>,
     /// By thread: the wait of its present call, where it may be among the longest.
@@ -84,6 +85,8 @@ struct Strand {
     called: Time,
     waited: TimeDelta,
     marked: bool,
+    /// What came when it had nothing to do, and how far its call was then.
+    idle: Option<(Time, u128)>,
 }
 
 impl CriticalPath {
@@ -111,6 +114,7 @@ impl CriticalPath {
             marks: BTreeMap::new(),
             first_marks: BTreeMap::new(),
             late: BTreeMap::new(),
+            awaited: BTreeMap::new(),
             waits: Vec::new(),
             waiting: vec![None; threads],
             messages,
@@ -319,12 +323,12 @@ impl CriticalPath {
         self.entries[entry] = self.current;
     }
 
-    /// A poll has met an entry, or a pass has ended; the pass began at `since`, under a lock if
-    /// `locked`.
+    /// A poll has met an entry, with the call so far, or a pass has ended; the pass began at `since`, under a lock
+    /// if `locked`.
     pub(crate) fn polled(
         &mut self,
         thread: u32,
-        entry: Option<u32>,
+        (entry, so_far): (Option<u32>, Option<u128>),
         slice: Option<Time>,
         now: Time,
     ) {
@@ -332,6 +336,9 @@ impl CriticalPath {
         let own = last.at();
         let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
         let came = cause.at();
+        let arrival = entry.filter(|_| self.is_awaited(thread, came, so_far)).map(|_| cause);
+        let Strand { last, outside, .. } = self.threads[thread as usize];
+        let own = last.at();
         if let Some(since) = slice.filter(|&since| since > own.max(came)) {
             self.join(thread, cause, Spent::Lock, since);
         }
@@ -345,14 +352,29 @@ impl CriticalPath {
         if entry.is_some() && came < outside && came < own {
             self.late.insert(last, came);
         }
+        if let Some(arrival) = arrival {
+            self.awaited.insert(last, arrival);
+        }
         self.strand(thread).waited += now.since(own);
+    }
+
+    /// Whether what a poll of a thread meets is what its call has waited for, though it came while the thread handled
+    /// something else: the thread had nothing to do, and what it has handled since then has brought its call no nearer
+    /// to its end.
+    fn is_awaited(&mut self, thread: u32, came: Time, so_far: Option<u128>) -> bool {
+        let Strand { last, idle, .. } = self.threads[thread as usize];
+        let was_idle = came >= last.at();
+        let still = idle.filter(|&(since, before)| Some(before) == so_far && came >= since);
+        self.strand(thread).idle =
+            if was_idle { so_far.map(|so_far| (came, so_far)) } else { still };
+        !was_idle && still.is_some()
     }
 
     /// A thread calls the library.
     pub(crate) fn calls(&mut self, thread: u32, at: Time) {
         self.has_waited(thread);
         let strand = self.strand(thread);
-        (strand.called, strand.waited) = (at, TimeDelta::ZERO);
+        (strand.called, strand.waited, strand.idle) = (at, TimeDelta::ZERO, None);
     }
 
     /// Whether the wait of a thread is among the longest.
@@ -467,6 +489,7 @@ impl CriticalPath {
             marks: self.marks,
             first_marks: self.first_marks,
             late: self.late,
+            awaited: self.awaited,
             waits: self.waits,
             messages: self.messages.map_or_else(Vec::new, |(arrived, _)| arrived),
         }
