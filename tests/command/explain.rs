@@ -101,18 +101,33 @@ fn a_ping_pong_over_an_idle_wire_never_queues() {
 }
 
 /// Messages longer than a packet go out one after the other on their queue pair, however idle the memory
-/// is that they begin in.
+/// is that they begin in: one waits for what the one before it uses.
 #[test]
-fn what_waits_for_its_connection_waits_for_a_queue_pair() {
+fn what_waits_for_its_connection_waits_for_what_the_one_before_it_uses() {
     let small = ["mpi.rma.segment=64 KiB", "workload.size=512 KiB", "workload.rounds=2"];
     let explanation = explained(&point_of("rma/ext_segments", &small)).explanation.unwrap();
     check_sum("segments", &explanation);
     let waits = time_of(&explanation, "", "waiting in order");
     assert!(10 * waits > explanation.total.as_ps(), "{waits} of {}", explanation.total);
-    assert_eq!(time_of(&explanation, "node 1 HCA queue pairs", "waiting in order"), waits);
+    let moves = time_of(&explanation, "host 1 to switch", "waiting in order");
+    assert!(10 * moves > 9 * waits, "the link is the slowest: {moves} of {waits}");
     let alone = ["mpi.rma.segment=512 KiB", "workload.size=512 KiB", "workload.rounds=2"];
     let explanation = explained(&point_of("rma/ext_segments", &alone)).explanation.unwrap();
     assert_eq!(time_of(&explanation, "", "waiting in order"), 0, "it has its queue pair alone");
+}
+
+/// Of a slow link the messages of a window wait for the link, of a fast one for the bus before it.
+#[test]
+fn a_window_of_messages_waits_for_the_slowest_part_of_its_way() {
+    let plan = plan_of("tests/explain/faster_link.json", &[]);
+    for (point, slowest) in plan.points.iter().zip(["to switch", "PCIe to HCA"]) {
+        let explanation = explained(point).explanation.unwrap();
+        check_sum(slowest, &explanation);
+        let waits = time_of(&explanation, "", "waiting in order");
+        assert!(2 * waits > explanation.total.as_ps(), "{waits} of {}", explanation.total);
+        let there = time_of(&explanation, slowest, "waiting in order");
+        assert!(10 * there > 9 * waits, "{slowest}: {there} of {waits}");
+    }
 }
 
 /// Two ranks that hand one lock to each other wait for its line.

@@ -81,6 +81,11 @@ impl Connection {
         flights[at].next = id;
     }
 
+    /// Whether others are under way behind the transfer that is delivered next.
+    pub(super) const fn is_followed(&self) -> bool {
+        self.issued.wrapping_sub(self.deliver_next) > 1
+    }
+
     /// The next transfer was delivered; answers the one after it, if that is here already.
     #[inline]
     pub(super) fn delivered(&mut self, flights: &Flights) -> Option<u32> {

@@ -12,14 +12,17 @@ use super::spec::ResourceId;
 use super::watch::{Crossing, Leg, Seen, Stage, Visit};
 use units::TimeDelta;
 
-/// Records the journey of a transfer that is delivered now, in a fabric that is watched.
+/// Records the journey of a transfer that is delivered now, in a fabric that is watched; `followed`, others of its
+/// connection are under way behind it.
 #[cold]
-pub(super) fn record(path: &mut Datapath, id: u32) {
+pub(super) fn record(path: &mut Datapath, id: u32, followed: bool) {
     let mut watch = path.watch.take().expect("it is watched");
     let flight = path.flights[id];
     let crosses = flight.end_hop > flight.first_hop;
     let started = watch.started(id);
-    let crossing = (crosses && flight.bytes <= path.mtu).then(|| Crossing {
+    // What it waits for in order depends on the transfer before it.
+    let waits = flight.tail < path.clock.as_ps() || watch.came(id) > started;
+    let crossing = (crosses && !waits && flight.bytes <= path.mtu).then(|| Crossing {
         first_hop: flight.first_hop,
         bytes: flight.bytes,
         took: path.clock.as_ps() - started,
@@ -30,6 +33,7 @@ pub(super) fn record(path: &mut Datapath, id: u32) {
             work_out(path, id, seen, legs);
         }
     });
+    watch.in_order(flight.conn, followed);
     path.watch = Some(watch);
 }
 

@@ -218,7 +218,7 @@ impl Fabric {
         let mut next = Some(id);
         while let Some(id) = next {
             if self.path.watch.is_some() {
-                journey::record(&mut self.path, id);
+                journey::record(&mut self.path, id, self.conns[conn].is_followed());
             }
             let flight = self.path.flights.remove(id);
             delivered.push(Delivery { token: flight.token });

@@ -5,10 +5,15 @@
 //!   start ─▶ order ─▶ units … ─▶ flow: limited by this resource, then that ─▶ latency ─▶ delivered
 //! ```
 //!
+//! What waits in order waits for the transfer before it on its connection, and so for what that one uses
+//! meanwhile: its wait is charged to the same resources.
+//!
 //! Only a fabric that is watched ([`super::Fabric::watch`]) keeps it; watching changes no event. The
 //! journey of a packet is that of its last byte (journey.rs). Packets of one size cross the same hops in the
 //! same times again and again: a journey that is like an earlier one is not worked out again, and has a
 //! number by which a reader can recognise it.
+
+use std::collections::BTreeMap;
 
 use super::spec::ResourceId;
 use units::{Time, TimeDelta};
@@ -16,7 +21,7 @@ use units::{Time, TimeDelta};
 /// What a transfer does at a resource.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Stage {
-    /// It waits for those before it on its connection.
+    /// It waits for those before it on its connection, which use the resource.
     Order,
     /// It waits for the resource.
     Queue,
@@ -187,10 +192,37 @@ pub(super) struct Seen {
     pub(super) flowed: u64,
 }
 
+/// The transfer of a connection that was delivered last, while others follow it.
+#[derive(Clone, Debug)]
+struct Front {
+    started: u64,
+    legs: Vec<Leg>,
+}
+
+impl Front {
+    /// Where it was from `from` to `to`, and how long: each resource once, in the order in which it came to them.
+    fn used(&self, from: u64, to: u64) -> Vec<(ResourceId, u64)> {
+        let mut used: Vec<(ResourceId, u64)> = Vec::new();
+        let mut begun = self.started;
+        for leg in &self.legs {
+            let ended = self.started + leg.until.as_ps();
+            let time = ended.min(to).saturating_sub(begun.max(from));
+            match used.iter_mut().find(|(resource, _)| *resource == leg.resource) {
+                Some((_, sum)) => *sum += time,
+                None => used.push((leg.resource, time)),
+            }
+            begun = ended;
+        }
+        used
+    }
+}
+
 /// The record of a fabric that is watched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     seen: Vec<Seen>,
+    /// By connection.
+    fronts: BTreeMap<u32, Front>,
     /// The transfers that were delivered last, and the legs of those whose journeys had to be worked
     /// out, one after the other.
     delivered: Vec<Delivered>,
@@ -203,6 +235,7 @@ impl Watch {
     pub(super) fn forget_journeys(&mut self) {
         self.delivered.clear();
         self.journeys.known.clear();
+        self.fronts.clear();
     }
 
     /// The journeys of the transfers that were delivered last.
@@ -271,7 +304,7 @@ impl Watch {
         crossing: Option<Crossing>,
         mut work_out: impl FnMut(&Seen, &mut Vec<Leg>),
     ) {
-        let Self { seen, delivered, legs, journeys } = self;
+        let Self { seen, delivered, legs, journeys, .. } = self;
         let seen = &seen[id as usize];
         let known = crossing.and_then(|crossing| journeys.find(crossing, seen));
         if let Some(place) = known {
@@ -288,6 +321,58 @@ impl Watch {
             }
         }
         delivered.push(Delivered { started: seen.started, known, end: legs.len() });
+    }
+
+    /// The transfer that was delivered just now is one of connection `conn`: what it waited for in order was what the
+    /// one before it used; `followed`, others will wait for this one.
+    pub(super) fn in_order(&mut self, conn: u32, followed: bool) {
+        let [before @ .., last] = self.delivered.as_slice() else { return };
+        let first = before.last().map_or(0, |one| one.end);
+        let Delivered { started, known, .. } = *last;
+        if known.is_none() && self.legs[first..].iter().any(|leg| leg.stage == Stage::Order) {
+            self.charge_order(conn, started, first);
+        }
+        if followed {
+            let legs = match known {
+                Some(place) => self.journeys.known[place].legs.clone(),
+                None => self.legs[first..].to_vec(),
+            };
+            self.fronts.insert(conn, Front { started, legs });
+        } else {
+            self.fronts.remove(&conn);
+        }
+    }
+
+    /// Charges the waits in order among the legs from `first` on to what the transfer in front used.
+    fn charge_order(&mut self, conn: u32, started: u64, first: usize) {
+        let Some(front) = self.fronts.get(&conn) else { return };
+        let mut begun = 0;
+        for leg in self.legs.split_off(first) {
+            let until = leg.until.as_ps();
+            if leg.stage == Stage::Order {
+                let mut at = begun;
+                for (resource, time) in front.used(started + begun, started + until) {
+                    at += time;
+                    if time > 0 {
+                        self.legs.push(Leg { resource, until: TimeDelta::from_ps(at), ..leg });
+                    }
+                }
+                if at < until {
+                    self.legs.push(leg);
+                }
+            } else {
+                self.legs.push(leg);
+            }
+            begun = until;
+        }
+        if let Some(last) = self.delivered.last_mut() {
+            last.end = self.legs.len();
+        }
+    }
+
+    /// When a transfer came to its first hop.
+    pub(super) fn came(&self, id: u32) -> u64 {
+        self.seen[id as usize].visits.first().map_or(0, |visit| visit.came)
     }
 
     /// When a transfer began.

@@ -120,13 +120,9 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         self.threads.iter().map(|actor| actor.since).fold(Time::ZERO, Time::max)
     }
 
-    /// What explanations call the threads, and the queue pairs of their nodes.
+    /// What explanations call the threads.
     pub(super) fn spenders(&self) -> impl Iterator<Item = Spender> {
-        let threads = self.threads.iter().map(|actor| Spender::Thread(actor.process, actor.inner));
-        let nodes = self.threads.iter().map(|actor| actor.placement.place.node + 1).max();
-        let pairs = (0..nodes.unwrap_or(0))
-            .map(|node| Spender::Device(format!("node {node} HCA queue pairs")));
-        threads.chain(pairs)
+        self.threads.iter().map(|actor| Spender::Thread(actor.process, actor.inner))
     }
 
     pub(super) fn into_programs(self) -> Vec<P> {

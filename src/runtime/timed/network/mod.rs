@@ -549,10 +549,7 @@ impl<K> Network<K> {
                 // A packet has no way of its own: see `Spent::Lossy`.
                 (RELIABLE, _) => {}
                 (COPY, thread) => cx.observers.trace(|path| path.copied(thread, &way)),
-                (_, id) => {
-                    let node = cx.layout.node(self.flights.peek(id).from);
-                    cx.observers.trace(|path| path.carried(id, &way, node));
-                }
+                (_, id) => cx.observers.trace(|path| path.carried(id, &way)),
             }
         }
     }

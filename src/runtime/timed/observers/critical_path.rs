@@ -5,9 +5,6 @@
 //!                        └─▶ flight ──leg──leg──▶ arrives ──────────┘ the later of both is the cause
 //! ```
 //!
-//! What waits for others of its connection waits for the queue pairs of an adapter, which are no
-//! resource of the fabric: they come after all threads.
-//!
 //! A thread that runs ahead of the clock leaves its moments ahead of it: they depend on its own past
 //! alone. Time spent waiting for a resource (a lock, a link) is charged to that resource, and the path
 //! does not continue into its holder.
@@ -21,7 +18,7 @@ use crate::causes::{Blocked, Message, Recorded, Spender, Spent};
 use crate::event_text::EventWords;
 use engine::causes::Keep;
 use engine::{Causes, Moment, Run, Tag};
-use hardware::fabric::{Journey, JourneyName, Leg, Stage};
+use hardware::fabric::{Journey, JourneyName, Leg};
 use protocols::contract::{Awaited, Process, Thread};
 use units::{Time, TimeDelta};
 
@@ -68,9 +65,8 @@ pub(crate) struct CriticalPath {
 /// The moments of a way after its first leg.
 #[derive(Clone, Debug, Default)]
 struct NotedWay {
-    /// The number of the way, and the node whose queue pairs it waited for.
+    /// The number of the way.
     number: u64,
-    node: Option<u32>,
     run: Run,
 }
 
@@ -250,30 +246,27 @@ impl CriticalPath {
         self.set_flight(id, self.current);
     }
 
-    /// The way of a copy, or of a flight that leaves this node: what waits for others of its connection
-    /// waits for a queue pair there.
+    /// The way of a copy, or of a flight.
     ///
     /// The first leg follows whatever was noted long ago, the others follow it: of a way that was noted
     /// before, these are noted again.
-    fn along(&mut self, from: Moment, way: &Journey<'_>, node: Option<u32>) -> Moment {
+    fn along(&mut self, from: Moment, way: &Journey<'_>) -> Moment {
         let Some((first, others)) = way.legs.split_first() else { return from };
-        let moment = self.leg(from, way.started, first, node);
+        let moment = self.leg(from, way.started, first);
         let Some(last) = others.last() else { return moment };
         let known = way.name.map(|name| &self.ways[name.place]);
-        let alike = |noted: &&NotedWay| {
-            way.name.is_some_and(|name| name.number == noted.number) && node == noted.node
-        };
+        let alike = |noted: &&NotedWay| way.name.is_some_and(|name| name.number == noted.number);
         if let Some(noted) = known.filter(alike)
             && let Some(end) = self.causes.again(&noted.run, moment, way.started + last.until)
         {
             return end;
         }
-        let each = |moment, leg| self.leg(moment, way.started, leg, node);
+        let each = |moment, leg| self.leg(moment, way.started, leg);
         let end = others.iter().fold(moment, each);
         if let Some(JourneyName { place, number }) = way.name
             && let Some(run) = self.causes.run(moment, others.len())
         {
-            self.ways[place] = NotedWay { number, node, run };
+            self.ways[place] = NotedWay { number, run };
         }
         end
     }
@@ -281,20 +274,17 @@ impl CriticalPath {
     /// The fabric has moved the bytes of a thread's copy.
     pub(crate) fn copied(&mut self, thread: u32, way: &Journey<'_>) {
         let last = self.threads[thread as usize].last;
-        self.strand(thread).last = self.along(last, way, None);
+        self.strand(thread).last = self.along(last, way);
     }
 
-    /// The fabric has delivered a flight that left `node`.
-    pub(crate) fn carried(&mut self, id: u32, way: &Journey<'_>, node: u32) {
+    /// The fabric has delivered a flight.
+    pub(crate) fn carried(&mut self, id: u32, way: &Journey<'_>) {
         let last = self.flights[id as usize];
-        self.flights[id as usize] = self.along(last, way, Some(node));
+        self.flights[id as usize] = self.along(last, way);
     }
 
-    fn leg(&mut self, from: Moment, started: Time, leg: &Leg, node: Option<u32>) -> Moment {
-        let pairs = node.map(|node| self.first_thread + count(self.threads.len()) + node);
-        let waits = pairs.filter(|_| leg.stage == Stage::Order);
-        let resource = waits.unwrap_or(leg.resource.0);
-        self.causes.add(started + leg.until, from, Spent::from(leg.stage).tag(resource))
+    fn leg(&mut self, from: Moment, started: Time, leg: &Leg) -> Moment {
+        self.causes.add(started + leg.until, from, Spent::from(leg.stage).tag(leg.resource.0))
     }
 
     /// A flight is delivered: by these legs, or at once.
@@ -332,8 +322,6 @@ impl CriticalPath {
         slice: Option<Time>,
         now: Time,
     ) {
-        let Strand { last, outside, .. } = self.threads[thread as usize];
-        let own = last.at();
         let cause = entry.map_or(Causes::BEGINNING, |entry| self.entries[entry as usize]);
         let came = cause.at();
         let arrival = entry.filter(|_| self.is_awaited(thread, came, so_far)).map(|_| cause);
