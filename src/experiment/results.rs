@@ -214,6 +214,11 @@ impl ResourceUse {
     /// The line of their time in passes over channels.
     pub const POLLING: &'static str = "cores polling";
 
+    /// Whether it does something while it is busy: a core that polls waits.
+    pub fn serves(&self) -> bool {
+        self.name != Self::POLLING
+    }
+
     /// Whether it is a line of the cores.
     pub fn is_of_cores(&self) -> bool {
         [Self::CORES, Self::POLLING].contains(&self.name.as_str())

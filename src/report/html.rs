@@ -279,7 +279,7 @@ struct Busy {
     detail: String,
 }
 
-/// Per point its busiest resources, the busiest first.
+/// Per point its busiest resources that serve, the busiest first.
 fn resources(points: &[PointResult]) -> ResourceTable {
     let used: Vec<&PointResult> = points.iter().filter(|p| !p.resources.is_empty()).collect();
     ResourceTable {
@@ -289,7 +289,8 @@ fn resources(points: &[PointResult]) -> ResourceTable {
 }
 
 fn resource_row(point: &PointResult) -> ResourceRow {
-    let mut by_use: Vec<&ResourceUse> = point.resources.iter().collect();
+    let mut by_use: Vec<&ResourceUse> =
+        point.resources.iter().filter(|used| used.serves()).collect();
     by_use.sort_by(|left, right| right.share().total_cmp(&left.share()));
     let rest = by_use.split_off(by_use.len().min(BUSIEST));
     ResourceRow {

@@ -224,11 +224,12 @@ impl Grid<'_> {
         })
     }
 
-    /// The resource that was busy for the largest part of the run: the first suspect.
+    /// The resource that served for the largest part of the run: the first suspect.
     fn busiest(&self) -> Table {
         let caption = "busiest resource and its share of the run".to_owned();
         self.table(caption, |group, _| {
             let used = group.points.iter().flat_map(|point| &point.resources);
+            let used = used.filter(|used| used.serves());
             let most = used.max_by(|left, right| left.share().total_cmp(&right.share()));
             most.map_or_else(String::new, |used| {
                 format!("{} {:.0} %", without_node(&used.name), 100.0 * used.share())
@@ -305,13 +306,13 @@ fn replicas_text(groups: &[Group<'_>]) -> String {
     }
 }
 
-/// How busy each resource was: one row per point, one column per resource, at most `columns` of
-/// them, the busiest first.
+/// How busy each resource that serves was: one row per point, one column per resource, at most
+/// `columns` of them, the busiest first.
 ///
 /// Shares are of the whole run; a resource that a point does not have is left empty.
 pub fn utilisation(points: &[&PointResult], columns: usize) -> Table {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
-    for used in points.iter().flat_map(|point| &point.resources) {
+    for used in points.iter().flat_map(|point| &point.resources).filter(|used| used.serves()) {
         let peak = peaks.entry(used.name.as_str()).or_insert(0.0);
         *peak = peak.max(used.share());
     }

@@ -161,9 +161,17 @@ fn each_point_names_its_busiest_resources_first() {
             ..template.clone()
         })
         .collect();
+    let polls = ResourceUse {
+        name: ResourceUse::POLLING.to_owned(),
+        busy: units::TimeDelta::from_ps(950),
+        ..template
+    };
+    result.points[0]
+        .resources
+        .push(ResourceUse { elapsed: units::TimeDelta::from_ps(1000), ..polls });
     let row = resource_row(&result.points[0]);
     let names: Vec<&str> = row.busiest.iter().map(|busy| busy.name.as_str()).collect();
-    assert_eq!(names, ["r900", "r500", "r300", "r200"]);
+    assert_eq!(names, ["r900", "r500", "r300", "r200"], "what polls waits");
     assert_eq!(row.busiest[0].share, "90.0 %");
     assert_eq!((row.more, row.below.as_str()), (2, "10.0 %"));
 }

@@ -64,6 +64,11 @@ fn the_busiest_resource_is_named_without_its_node() {
     };
     result.points[0].resources = vec![used("node 0 PCIe to HCA", 30), used("node 1 link", 60)];
     assert_eq!(tables(&result)[2].rows[0][1], "link 60 %");
+    // A core that polls waits for the others.
+    result.points[0].resources.push(used(ResourceUse::POLLING, 78));
+    assert_eq!(tables(&result)[2].rows[0][1], "link 60 %");
+    let columns = utilisation(&[&result.points[0]], 9).columns;
+    assert!(!columns.contains(&ResourceUse::POLLING.to_owned()), "{columns:?}");
 }
 
 #[test]
