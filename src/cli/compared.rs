@@ -40,7 +40,7 @@ pub(super) fn lines(comparison: &Comparison) -> Vec<String> {
     for ClaimCheck { claim, baseline } in moved_claims(comparison) {
         let was = baseline.map_or("not in the baseline", verdict);
         let now = verdict(claim.status);
-        lines.push(format!("claim {}: {now}, was {was}; measured {}", claim.id, claim.measured));
+        lines.push(format!("claim {}: {now}, was {was}; simulated {}", claim.id, claim.measured));
     }
     for id in &comparison.missing_claims {
         lines.push(format!("claim {id}: gone, was in the baseline"));

@@ -190,7 +190,7 @@ fn claim(claim: &CheckedClaim) -> Case {
         return Case::passed(name);
     }
     let was = claim.baseline_status.map_or("not in the baseline", |status| status.word());
-    let line = format!("{}, was {was}; measured {}", claim.status.word(), claim.measured);
+    let line = format!("{}, was {was}; simulated {}", claim.status.word(), claim.measured);
     Case::not_passed(name, Kind::Failure, &[line])
 }
 

@@ -77,7 +77,7 @@ fn claim_text(claim: &ClaimResult) -> String {
     let measured = claim.measured_in_words();
     let said = if statement.is_empty() { String::new() } else { format!("{statement} ") };
     let mut text = format!(
-        "  {verdict}  {id}: measured {measured}, expected {expected}\n            {said}({source})\n"
+        "  {verdict}  {id}: simulated {measured}, expected {expected}\n            {said}({source})\n"
     );
     for line in claim.worth() {
         let _ = writeln!(text, "            {line}");

@@ -95,13 +95,13 @@ fn a_point_that_failed_is_named_with_its_reason() {
 fn claims_are_shown_apart_and_deviations_with_their_number() {
     insta::assert_snapshot!(claims_text(&sample::message_rate().claims).trim_start(), @r#"
     claims, predictions: 1 of 2 hold
-      pass      ep-fig3-monotone: measured rises 4 of 4 times, expected rises
+      pass      ep-fig3-monotone: simulated rises 4 of 4 times, expected rises
                 The rate rises with every doubling (endpoints Fig. 3)
-      DEVIATES  ep-fig3-dip64: measured 0.998, expected below 0.968
+      DEVIATES  ep-fig3-dip64: simulated 0.998, expected below 0.968
                 The rate dips at 64 B (endpoints Fig. 3)
 
     claims, inputs (the model was calibrated on them): 1 of 1 hold
-      pass      ep-fig3-13x: measured 13.06, expected 13 +-10 %
+      pass      ep-fig3-13x: simulated 13.06, expected 13 +-10 %
                 16 senders reach 13 times the rate of one (endpoints Fig. 3)
     "#);
 }
