@@ -2,6 +2,7 @@
 
 use experiment::claim::figures::{Curves, Overlay};
 use experiment::claim::{Along, Claim, ClaimKind, Replicas, Trend};
+use experiment::measured::Measurement;
 use experiment::plan::Plan;
 use experiment::results::RunResult;
 use form::shape::read::Tolerance;
@@ -38,12 +39,16 @@ pub(super) fn references(plan: &Plan, result: &RunResult, drawn: &Drawn<'_>) -> 
 
 /// A table, where its points have a place on the axes.
 fn measured(figure: &Curves, overlay: &Overlay) -> Reference {
-    let shown = |(size, y): &&(u64, f64)| {
-        (*size > 0 || !(figure.log_x || figure.far_x)) && (*y > 0.0 || !figure.log_y)
+    let shown = |one: &&Measurement| {
+        (one.size > 0 || !(figure.log_x || figure.far_x)) && (one.value > 0.0 || !figure.log_y)
     };
-    let points = overlay.points.iter().filter(shown);
-    let points = points.map(|(size, y)| Point { x: to_f64(*size), y: *y, range: None });
-    let marks: Vec<Mark> = points.map(|point| Mark { point, series: None }).collect();
+    let points = overlay.points.iter().filter(shown).map(|one| Point {
+        x: to_f64(one.size),
+        y: one.value,
+        range: one.spread.filter(|(low, _)| *low > 0.0 || !figure.log_y),
+    });
+    let marks: Vec<Mark> =
+        points.map(|point| Mark { point, tolerated: None, series: None }).collect();
     let label = match overlay.points.len() - marks.len() {
         0 => overlay.label.clone(),
         // A logarithmic axis has no place for zero.
@@ -74,10 +79,11 @@ fn shape(
     let markers = |marks: Vec<Mark>| (!marks.is_empty()).then_some(ReferenceShape::Markers(marks));
     let words = words(result, &figure.x);
     let mark = |at: &Replicas, y, tolerance| {
-        let point = mark(plan, figure, &words, at, y, tolerance)?;
+        let point = mark(plan, figure, &words, at, y)?;
+        let tolerated = Some(range(y, tolerance));
         let judged = at.first().and_then(|index| result.points.get(*index));
         let series = judged.and_then(|one| drawn.figure.series_of(result, drawn.spec, one));
-        Some(Mark { point, series })
+        Some(Mark { point, tolerated, series })
     };
     match &claim.kind {
         ClaimKind::Value { cases, value, tolerance } => {
@@ -132,21 +138,14 @@ fn is_drawn(plan: &Plan, figure: &Curves, points: &Replicas) -> bool {
 }
 
 /// An expected value at the place of its points on the x axis.
-fn mark(
-    plan: &Plan,
-    figure: &Curves,
-    words: &[&str],
-    points: &Replicas,
-    y: f64,
-    tolerance: Tolerance,
-) -> Option<Point> {
+fn mark(plan: &Plan, figure: &Curves, words: &[&str], points: &Replicas, y: f64) -> Option<Point> {
     if !is_drawn(plan, figure, points) {
         return None;
     }
     let point = &plan.points[*points.first()?];
     let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
     let x = place_on_x(words, x)?.value;
-    (y.is_finite() && y > 0.0).then(|| Point { x, y, range: Some(range(y, tolerance)) })
+    (y.is_finite() && y > 0.0).then(|| Point { x, y, range: None })
 }
 
 fn mean(result: &RunResult, points: &Replicas, metric: &str) -> Option<f64> {

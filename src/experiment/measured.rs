@@ -55,6 +55,17 @@ pub struct Row {
     pub span: Span,
 }
 
+/// What was measured at a size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurement {
+    /// The size in bytes.
+    pub size: u64,
+    /// Its value.
+    pub value: f64,
+    /// The tenth and the ninetieth percentile, where the table has them.
+    pub spread: Option<(f64, f64)>,
+}
+
 /// The first column of a line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Key {
@@ -70,14 +81,20 @@ impl Measured {
         self.columns.iter().position(|column| column.holds(metric))
     }
 
-    /// Each size with its value in a column; `None` where the first column holds words or the
-    /// entries of a queue.
-    pub fn points(&self, column: usize) -> Option<Vec<(u64, f64)>> {
+    /// Each size with its value in a column, and its percentiles where they have columns; `None` where the first
+    /// column holds words or the entries of a queue.
+    pub fn points(&self, column: usize) -> Option<Vec<Measurement>> {
         if self.key.eq_ignore_ascii_case("entries") {
             return None;
         }
+        let named = |name| self.columns.iter().position(|one| one.name.eq_ignore_ascii_case(name));
+        let percentiles = named("p10").zip(named("p90"));
         let point = |row: &Row| match row.key {
-            Key::Number(size) => Some((size, row.values[column])),
+            Key::Number(size) => Some(Measurement {
+                size,
+                value: row.values[column],
+                spread: percentiles.map(|(low, high)| (row.values[low], row.values[high])),
+            }),
             Key::Word(_) => None,
         };
         self.rows.iter().map(point).collect()

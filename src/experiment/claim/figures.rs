@@ -1,7 +1,7 @@
 //! Figures: what is drawn from the points.
 
 use super::super::library;
-use super::super::measured::{self, Measured, Program};
+use super::super::measured::{self, Measured, Measurement, Program};
 use super::super::sweep::{Axis, Sweep};
 use super::{Binder, Choice};
 use form::codes;
@@ -53,8 +53,8 @@ impl Width {
 pub struct Overlay {
     /// Its entry in the legend.
     pub label: String,
-    /// Places on both axes, in the units of the figure.
-    pub points: Vec<(u64, f64)>,
+    /// Its sizes with their values, in the units of the figure.
+    pub points: Vec<Measurement>,
 }
 
 /// A figure with the messages of one point.

@@ -45,7 +45,7 @@ pub struct Point {
     pub x: f64,
     /// Position on the y axis.
     pub y: f64,
-    /// Smallest and largest value over the replicas, or the tolerance of a reference.
+    /// Smallest and largest value over the replicas, or the tenth and ninetieth percentile of what was measured.
     pub range: Option<(f64, f64)>,
 }
 
@@ -83,7 +83,7 @@ pub enum ReferenceShape {
     },
     /// One value of y for every x.
     Level(f64),
-    /// Expected values, drawn as hollow markers with their tolerance.
+    /// Expected values, drawn as hollow markers before the pale band of their tolerance.
     Markers(Vec<Mark>),
     /// A curve.
     Line(Vec<Point>),
@@ -94,8 +94,10 @@ pub enum ReferenceShape {
 /// An expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Its place, with its tolerance.
+    /// Its place, with the spread of the measurement, where that is known.
     pub point: Point,
+    /// The lowest and the highest value that is tolerated.
+    pub tolerated: Option<(f64, f64)>,
     /// The number of the curve that should go through it, where it is drawn: it gives the colour.
     pub series: Option<usize>,
 }
@@ -107,7 +109,12 @@ impl ReferenceShape {
             Self::Band { low, high } => (vec![], vec![*low, *high]),
             Self::Onset { low, high } => (vec![*low, *high], vec![]),
             Self::Level(value) => (vec![], vec![*value]),
-            Self::Markers(marks) => extent_of(marks.iter().map(|mark| &mark.point)),
+            Self::Markers(marks) => {
+                let (xs, mut ys) = extent_of(marks.iter().map(|mark| &mark.point));
+                let tolerated = marks.iter().filter_map(|mark| mark.tolerated);
+                ys.extend(tolerated.flat_map(|(low, high)| [low, high]));
+                (xs, ys)
+            }
             Self::Line(points) | Self::Other(_, points) => extent_of(points),
         }
     }

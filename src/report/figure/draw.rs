@@ -10,7 +10,7 @@ use super::frame::{MARGIN, Ruler, clean, heading};
 use super::legend::{self, FONT, LETTER, LINE, TEXT};
 use super::marks::{
     Canvas, DrawError, GRID, INK, LIGHT_GRID, Looks, PAPER, Pixel, REFERENCE, SOFT_INK, band,
-    curve, darker, hollow, line, markers, spread, tie,
+    curve, darker, hollow, line, markers, spread, tie, tolerance,
 };
 use super::page::{BELOW, Page, RIGHT};
 use super::scale::{Axis, Layout, Scale, layout};
@@ -292,15 +292,24 @@ impl Pen<'_, '_> {
             ReferenceShape::Other(series, points) => {
                 return band(self.canvas, &self.path(points), self.looks.of(*series).colour);
             }
-            ReferenceShape::Level(_) | ReferenceShape::Markers(_) | ReferenceShape::Line(_) => {
-                return Ok(());
+            ReferenceShape::Markers(marks) => {
+                return marks.iter().try_for_each(|mark| self.tolerated(mark));
             }
+            ReferenceShape::Level(_) | ReferenceShape::Line(_) => return Ok(()),
         };
         let mut corners = [self.at_place(from.0, from.1), self.at_place(to.0, to.1)];
         if corners[0].1 == corners[1].1 {
             corners = [(corners[0].0, corners[0].1 - 1), (corners[1].0, corners[1].1 + 1)];
         }
         self.canvas.draw(&Rectangle::new(corners, REFERENCE.mix(0.18).filled()))
+    }
+
+    /// The values that are tolerated around an expected one.
+    fn tolerated(&self, mark: &Mark) -> Result<(), DrawError> {
+        let Some((low, high)) = mark.tolerated else { return Ok(()) };
+        let aside = mark.series.map_or(0, |series| self.aside(series));
+        let ((x, low), (_, high)) = (self.at(mark.point.x, low), self.at(mark.point.x, high));
+        tolerance(self.canvas, x + aside, (low, high), self.looks.colour_of(mark.series))
     }
 
     /// The part of a reference that lies before the curves.

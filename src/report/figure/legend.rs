@@ -9,7 +9,7 @@ use super::curves::{Figure, MEASURED, Reference, ReferenceShape};
 use super::hatch::Filling;
 use super::marks::{
     Canvas, DrawError, INK, Looks, REFERENCE, SOFT_INK, THIN, band, curve, darker, hollow, line,
-    spread,
+    spread, tolerance,
 };
 
 /// Font of all text; the document names the fonts that it stands for.
@@ -274,6 +274,9 @@ fn sample(
         }
         ReferenceShape::Other(..) => band(canvas, &[(x, y), (x + 30, y)], REFERENCE),
         ReferenceShape::Markers(marks) => {
+            if marks.iter().any(|mark| mark.tolerated.is_some()) {
+                tolerance(canvas, x + 15, (y + 9, y - 9), colour)?;
+            }
             if marks.iter().any(|mark| mark.point.range.is_some()) {
                 spread(canvas, x + 15, (y + 9, y - 9), darker(colour))?;
             }
@@ -344,7 +347,7 @@ mod tests {
 
     fn marker(id: String, series: Option<usize>) -> Reference {
         let point = Point { x: 8.0, y: 1e6, range: None };
-        let shape = ReferenceShape::Markers(vec![Mark { point, series }]);
+        let shape = ReferenceShape::Markers(vec![Mark { point, tolerated: None, series }]);
         let (heading, label) = (EXPECTED.to_owned(), "1 us".to_owned());
         Reference { heading, id, label, source: "Fig. 3".into(), shape }
     }

@@ -211,7 +211,18 @@ pub(super) fn tie(
     canvas.draw(&DashedPathElement::new(ends, 1, 3, style))
 }
 
-/// A bar from `low` to `high` with caps.
+/// What is tolerated: a pale band from `low` to `high`, which does not look like the spread of a measurement.
+pub(super) fn tolerance(
+    canvas: &Canvas<'_>,
+    x: i32,
+    (low, high): (i32, i32),
+    colour: RGBColor,
+) -> Result<(), DrawError> {
+    let corners = [(x - 5, high), (x + 5, low)];
+    canvas.draw(&Rectangle::new(corners, colour.mix(0.18).filled()))
+}
+
+/// A bar from `low` to `high` with caps: how far values spread.
 pub(super) fn spread(
     canvas: &Canvas<'_>,
     x: i32,

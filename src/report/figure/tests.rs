@@ -14,14 +14,15 @@ pub(super) fn rate_spec() -> FigureSpec {
 }
 
 fn claim_references() -> Vec<Reference> {
-    let marker = Point { x: 8.0, y: 13.0 * 322_000.0, range: Some((3_767_400.0, 4_604_600.0)) };
+    let point = Point { x: 8.0, y: 13.0 * 322_000.0, range: None };
+    let marker = Mark { point, tolerated: Some((3_767_400.0, 4_604_600.0)), series: Some(4) };
     vec![
         Reference {
             heading: EXPECTED.into(),
             id: "ep-fig3-13x".into(),
             label: "13 times one sender, +-10 %".into(),
             source: "endpoints Fig. 3".into(),
-            shape: ReferenceShape::Markers(vec![Mark { point: marker, series: Some(4) }]),
+            shape: ReferenceShape::Markers(vec![marker]),
         },
         Reference {
             heading: EXPECTED.into(),
@@ -159,6 +160,29 @@ fn hollow_circles(svg: &str) -> Vec<(f64, f64, String)> {
     all.map(|line| (coordinates(line, "cx")[0], coordinates(line, "cy")[0], colour(line))).collect()
 }
 
+/// A tolerance is a pale band, and the spread of a measurement a bar with caps.
+#[test]
+fn a_tolerance_does_not_look_like_the_spread_of_a_measurement() {
+    let drawn = |range, tolerated| {
+        let mut references = claim_references();
+        references.truncate(1);
+        let point = Point { x: 8.0, y: 4.0e6, range };
+        let mark = Mark { point, tolerated, series: Some(4) };
+        references[0].shape = ReferenceShape::Markers(vec![mark]);
+        let result = sample::message_rate();
+        let figure = Figure::from_result(&result, &rate_spec(), references).unwrap();
+        let svg = figure.to_svg().unwrap();
+        let bands = svg.matches("opacity=\"0.18\" fill=\"#E69F00\"").count();
+        let bars = svg.matches("stroke=\"#734F00\" stroke-width=\"1\"").count();
+        (bands, bars)
+    };
+    let about = Some((3.8e6, 4.2e6));
+    // In the plot and in the legend; a bar has two caps.
+    assert_eq!(drawn(None, about), (2, 0));
+    assert_eq!(drawn(about, None), (0, 6));
+    assert_eq!(drawn(about, about), (2, 6));
+}
+
 /// Of two circles above one size the reader must see which curve each is about.
 #[test]
 fn an_expected_value_has_the_colour_of_the_curve_that_it_judges() {
@@ -191,7 +215,8 @@ fn over_words_an_expected_value_stands_beside_its_word_as_its_curve_does() {
     let series =
         |y: f64| Series { label: y.to_string(), points: vec![Point { x: 0.0, y, range: None }] };
     let axis = |scale| Axis { label: "A".into(), unit: String::new(), scale };
-    let mark = Mark { point: Point { x: 0.0, y: 3.0, range: None }, series: Some(0) };
+    let mark =
+        Mark { point: Point { x: 0.0, y: 3.0, range: None }, tolerated: None, series: Some(0) };
     let figure = Figure {
         title: "t".into(),
         x: axis(Scale::Words(vec!["serial".into(), "other".into()])),

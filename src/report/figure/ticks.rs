@@ -226,7 +226,10 @@ pub(super) fn in_fitting_units(figure: &Figure) -> Figure {
             ReferenceShape::Onset { low, high } => (*low, *high) = (*low / by_x, *high / by_x),
             ReferenceShape::Level(value) => *value /= by_y,
             ReferenceShape::Markers(marks) => {
-                marks.iter_mut().map(|mark| &mut mark.point).for_each(divide);
+                for mark in marks {
+                    divide(&mut mark.point);
+                    mark.tolerated = mark.tolerated.map(|(low, high)| (low / by_y, high / by_y));
+                }
             }
             ReferenceShape::Line(points) | ReferenceShape::Other(_, points) => {
                 points.iter_mut().for_each(divide);
