@@ -17,6 +17,7 @@ use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
 use super::ranks::{Image, Rank, RankError, Request, ending};
 use super::supervisor::Supervisor;
+use super::vain::Vain;
 use super::watch::note_once;
 use super::wire::UNREACHABLE;
 use ::mpi::operator::Side;
@@ -40,6 +41,7 @@ pub struct Job {
     is_heard: bool,
     /// The parent of all processes; `None` where none was started.
     supervisor: Option<Supervisor>,
+    vain: Mutex<Vain>,
     /// The core of the simulator and the processes, where they run by turns.
     _core: Option<OneCore>,
 }
@@ -184,7 +186,7 @@ impl Job {
             }
             Compute::Measured(_, None) | Compute::None | Compute::Recorded(..) => None,
         };
-        let open = AtomicU32::new(size);
+        let (open, vain) = (AtomicU32::new(size), Mutex::default());
         let (failure, reports) = (Mutex::new(failure), image.reports.clone());
         let is_heard = !matches!(image.output, Output::Nothing);
         Arc::new(Self {
@@ -196,6 +198,7 @@ impl Job {
             open,
             is_heard,
             supervisor,
+            vain,
             _core: core,
         })
     }
@@ -264,6 +267,11 @@ impl Job {
             "rank {first} reads clocks of this host{more}, which know nothing of simulated time: MPI_Wtime tells it, and \
              with `--clock simulated` they do, too"
         ));
+    }
+
+    /// Calls in vain of the rank that called last.
+    pub fn vain(&self) -> MutexGuard<'_, Vain> {
+        self.vain.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// How many ranks there are.
@@ -374,6 +382,7 @@ pub struct JobMemory(pub Arc<Job>);
 
 impl JobMemory {
     fn noted(&self, process: Process, result: Result<(), RankError>) {
+        self.0.vain().ends();
         if let Err(error) = result {
             self.0.lost(&mut self.0.member(process.0), process.0, &error);
         }

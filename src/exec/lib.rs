@@ -32,6 +32,7 @@ pub mod source;
 pub mod stat;
 pub mod supervise;
 pub mod supervisor;
+pub mod vain;
 pub mod watch;
 pub mod wire;
 

@@ -10,7 +10,7 @@ use super::job::{Failure, Inside, Job, JobMemory, Member};
 use super::mpi::{Asked, Fault, Step};
 use super::ranks::Request;
 use super::watch::note_once;
-use super::wire;
+use super::{vain, wire};
 use protocols::call::{Call, Reply};
 use protocols::contract::{CallSite, Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
@@ -137,6 +137,10 @@ impl RealProgram {
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
         let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
+        let others = self.job.size() > 1;
+        if self.job.vain().calls(self.rank, function, &step) && others {
+            note_once(&vain::in_words(self.rank, &within(member)));
+        }
         self.stepped(member, step)
     }
 
