@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::exposed::Exposed;
 use super::functions::Function;
 use super::host::OneCore;
+use super::live::Live;
 use super::loans::Lent;
 use super::mpi::{Back, Client, Fault, Then};
 use super::output::{Output, Reports};
@@ -42,6 +43,7 @@ pub struct Job {
     /// The parent of all processes; `None` where none was started.
     supervisor: Option<Supervisor>,
     vain: Mutex<Vain>,
+    live: Arc<Live>,
     /// The core of the simulator and the processes, where they run by turns.
     _core: Option<OneCore>,
 }
@@ -186,7 +188,7 @@ impl Job {
             }
             Compute::Measured(_, None) | Compute::None | Compute::Recorded(..) => None,
         };
-        let (open, vain) = (AtomicU32::new(size), Mutex::default());
+        let (open, vain, live) = (AtomicU32::new(size), Mutex::default(), Live::begin(size));
         let (failure, reports) = (Mutex::new(failure), image.reports.clone());
         let is_heard = !matches!(image.output, Output::Nothing);
         Arc::new(Self {
@@ -199,6 +201,7 @@ impl Job {
             is_heard,
             supervisor,
             vain,
+            live,
             _core: core,
         })
     }
@@ -267,6 +270,11 @@ impl Job {
             "rank {first} reads clocks of this host{more}, which know nothing of simulated time: MPI_Wtime tells it, and \
              with `--clock simulated` they do, too"
         ));
+    }
+
+    /// How far the job is, for those who watch it.
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
     /// Calls in vain of the rank that called last.

@@ -21,6 +21,7 @@ pub mod exposed;
 mod files;
 pub mod host;
 pub mod job;
+pub mod live;
 pub mod loans;
 pub mod mpi;
 mod orders;

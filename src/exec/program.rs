@@ -134,6 +134,7 @@ impl RealProgram {
         // Now the computation before the call is over, too.
         member.place.process.shows()?;
         member.progress.calls(function);
+        self.job.live().calls(self.rank);
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
         let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
@@ -242,6 +243,10 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for RealProgram {
             self.job.one_is_over();
         }
         next
+    }
+
+    fn goes_on_at(&self, ps: u64) {
+        self.job.live().goes_on_at(ps);
     }
 
     fn loaded(&mut self, value: u64) {

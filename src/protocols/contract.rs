@@ -758,6 +758,11 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
     /// everything that is no call.
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call>;
 
+    /// The program is about to go on at this time, in picoseconds: for those who watch it, and no state of its own.
+    fn goes_on_at(&self, ps: u64) {
+        let _ = ps;
+    }
+
     /// The value that the last [`Next::Load`] or [`Next::Take`] read, little endian, or the time of
     /// [`Next::Clock`]; [`Self::next`] is called then.
     fn loaded(&mut self, value: u64) {
@@ -817,6 +822,10 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
 
 /// A large program behind a pointer, so that an enum of programs stays small.
 impl<M: Machine, P: Program<M>> Program<M> for Box<P> {
+    fn goes_on_at(&self, ps: u64) {
+        (**self).goes_on_at(ps);
+    }
+
     fn next(&mut self, reply: Option<M::Reply>) -> Next<M::Call> {
         (**self).next(reply)
     }

@@ -16,6 +16,12 @@ macro_rules! programs {
                 }
             }
 
+            fn goes_on_at(&self, ps: u64) {
+                match self {
+                    $(Self::$name(program) => Program::<M>::goes_on_at(program, ps),)+
+                }
+            }
+
             fn loaded(&mut self, value: u64) {
                 match self {
                     $(Self::$name(program) => Program::<M>::loaded(program, value),)+

@@ -35,6 +35,7 @@ where
         loop {
             let actor = self.cores.of_mut(thread);
             actor.state = State::Program;
+            actor.program.goes_on_at(at.as_ps());
             let next = actor.program.next(reply.take());
             if let Next::Call(call) = next {
                 if self.livelock.looks() && self.ends_at_call(thread, at) {
