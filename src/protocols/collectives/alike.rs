@@ -135,18 +135,18 @@ fn sums(
     let number = |from: u32, to: u32, value: u64| {
         if value == 0 { 0 } else { mixed([from.into(), to.into(), value]) }
     };
-    let (gives, takes) = (|at| value(sends, at, 0), |at| value(receives, at, 1));
+    let (sent, received) = (|at| value(sends, at, 0), |at| value(receives, at, 1));
     if let Some(neighbours) = neighbours {
         // An allgather gives the same block to each.
-        let gives = |at| if *kind == Kind::Allgather { call.input.len } else { gives(at) };
+        let sent = |at| if *kind == Kind::Allgather { call.input.len } else { sent(at) };
         let given = (0..).zip(neighbours.destinations.iter());
-        let given = given.filter_map(|(at, to)| Some(number(me, (*to)?.0, gives(at))));
+        let given = given.filter_map(|(at, to)| Some(number(me, (*to)?.0, sent(at))));
         let taken = (0..).zip(neighbours.sources.iter());
-        let taken = taken.filter_map(|(at, from)| Some(number((*from)?.0, me, takes(at))));
+        let taken = taken.filter_map(|(at, from)| Some(number((*from)?.0, me, received(at))));
         return (sum(given), sum(taken));
     }
-    let given = (0..ranks).map(|to| number(me, to, gives(to)));
-    let taken = (0..ranks).map(|from| number(from, me, takes(from)));
+    let given = (0..ranks).map(|to| number(me, to, sent(to)));
+    let taken = (0..ranks).map(|from| number(from, me, received(from)));
     let is_root = root.0 == me;
     if *kind == Kind::Scatter {
         (sum(given.filter(|_| is_root)), number(root.0, me, call.output.len))

@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     MPI_Op_create(compose, 0, &op);
-    int of[] = {1, 30, 1000, 3000, 9000}, *counts = malloc(size * sizeof *counts), *places = malloc(size * sizeof *places);
+    int of[] = {1, 30, 1000, 3000}, *counts = malloc(size * sizeof *counts), *places = malloc(size * sizeof *places);
     for (int which = 0; which < (int)(sizeof of / sizeof *of); which++) {
         int count = of[which];
         for (int i = 0, end = 0; i < size; end += counts[i++])

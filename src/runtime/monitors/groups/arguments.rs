@@ -96,9 +96,9 @@ impl Arguments {
         };
         let Some(first) = first else {
             if follows {
-                self.followed.push((argument, Note(own)))
+                self.followed.push((argument, Note(own)));
             } else {
-                self.given.push(own)
+                self.given.push(own);
             }
             return None;
         };

@@ -18,9 +18,9 @@ pub(super) fn is_given_twice(call: &Collective, place: &Place) -> bool {
     let gives = blocks(gives, Some(&call.sends).filter(|sends| is_list(sends)));
     let takes = blocks(takes, Some(&call.receives).filter(|receives| is_list(receives)));
     let mut takes = takes.iter().peekable();
-    gives.iter().any(|given| {
-        while takes.next_if(|taken| taken.end <= given.start).is_some() {}
-        takes.peek().is_some_and(|taken| meet(given, taken))
+    gives.iter().any(|block| {
+        while takes.next_if(|room| room.end <= block.start).is_some() {}
+        takes.peek().is_some_and(|room| meet(block, room))
     })
 }
 
