@@ -17,7 +17,7 @@ use workloads::exec::places;
 
 /// Runs a program on a machine, as the scenario that says the same.
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
-    let command = words(&arguments.command)?;
+    let command = in_utf8(&arguments.command)?;
     check_program(&command[0])?;
     check_room(arguments)?;
     let nodes = arguments.nodes;
@@ -56,7 +56,7 @@ pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     let program = ProgramGiven {
         text: format!("{scenario:#}\n"),
         printed: arguments.output.clone(),
-        words: words(arguments),
+        words: words(arguments, &command),
         repeats: repeats(arguments, &out.join(RECORDING)),
     };
     let run = RunArguments {
@@ -88,8 +88,8 @@ const NAME: &str = "exec";
 const RECORDING: &str = "compute.json";
 
 /// The command in words, without the options that `run` has, too: before those, and behind them.
-fn words(arguments: &ExecArguments) -> [Vec<String>; 2] {
-    let ExecArguments { processes, machine, nodes, compute, clock, command, .. } = arguments;
+fn words(arguments: &ExecArguments, command: &[String]) -> [Vec<String>; 2] {
+    let ExecArguments { processes, machine, nodes, compute, clock, .. } = arguments;
     let mut words = vec![NAME.to_owned(), "-n".to_owned(), processes.to_string()];
     words.extend(["--machine".to_owned(), machine.clone()]);
     if *nodes != 1 {
@@ -103,7 +103,7 @@ fn words(arguments: &ExecArguments) -> [Vec<String>; 2] {
     for (option, value) in [("--compute", compute), ("--clock", clock)] {
         words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
     }
-    [words, [&["--".to_owned()], &command[..]].concat()]
+    [words, [&["--".to_owned()], command].concat()]
 }
 
 /// The options that repeat a measured run, and the recording that it keeps.
@@ -180,7 +180,7 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The words of the command as a scenario has them.
-fn words(command: &[OsString]) -> Result<Vec<String>, Failure> {
+fn in_utf8(command: &[OsString]) -> Result<Vec<String>, Failure> {
     let word = |(at, word): (usize, &OsString)| {
         word.to_str().map(str::to_owned).ok_or_else(|| {
             let shown = word.to_string_lossy();

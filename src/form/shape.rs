@@ -282,6 +282,7 @@ impl Shape {
             | Self::Integer { .. }
             | Self::Ratio { .. }
             | Self::Text(_)
+            | Self::Verbatim(_)
             | Self::Name
             | Self::Path
             | Self::Tolerance

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use mpisim::experiment::baseline::{self, Baseline};
 use mpisim::experiment::check::{Comparison, Rules, compare, fits};
-use mpisim::experiment::plan::{Plan, Point, Request, load};
+use mpisim::experiment::plan::{Plan, Point, Request, load, runs};
 use mpisim::experiment::results::{PointResult, RunResult};
 use mpisim::experiment::run::{RunOptions, run_points};
 use mpisim::form::diagnostic::Diagnostics;
@@ -114,8 +114,7 @@ fn compared(plan: &Plan, baseline: &Baseline) -> Comparison {
     let points = spread(plan);
     let open: Vec<&Point> = points.iter().collect();
     let options = RunOptions { jobs: 2, explain: false, stop: &AtomicBool::new(false) };
-    let mut points: Vec<PointResult> =
-        run_points(&plan::runs(&open), options, &mut |_| Ok(())).unwrap();
+    let mut points: Vec<PointResult> = run_points(&runs(&open), options, &mut |_| Ok(())).unwrap();
     points.retain(|point| !point.limited);
     let scenario = &plan.name;
     assert!(!points.is_empty(), "{scenario}: no point of it is short");

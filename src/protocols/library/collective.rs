@@ -508,10 +508,11 @@ fn apart(
     {
         Arc::make_mut(&mut call).reduction =
             Reduction::new(reduction.operator(), reduction.datatype());
-    } else if job.has(Mutant::ChoosesAlone)
-        && let Some(other) = call.algorithms().find(|other| *other != call.algorithm)
-    {
-        Arc::make_mut(&mut call).algorithm = other;
+    } else if job.has(Mutant::ChoosesAlone) {
+        let other = call.algorithms().find(|other| *other != call.algorithm);
+        if let Some(other) = other {
+            Arc::make_mut(&mut call).algorithm = other;
+        }
     }
     Ok(call)
 }
