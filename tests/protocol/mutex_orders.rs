@@ -162,8 +162,8 @@ fn a_search_counts_what_it_meets_itself() {
 fn three_ranks_with_three_cycles_and_four_with_one_end_well_in_every_order() {
     check_states(3, 1, false, 102_117, 13);
     check_states(3, 2, true, 147_546, 16);
-    check_states(3, 3, true, 298_540, 16);
-    check_states(4, 1, true, 224_060, 52);
+    check_states(3, 3, true, 470_587, 16);
+    check_states(4, 1, true, 599_475, 73);
 }
 
 /// `cargo test --release --test protocol mutex_orders::four -- --ignored --nocapture`
