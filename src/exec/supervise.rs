@@ -18,7 +18,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, PipeReader, Read as _, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -100,7 +100,7 @@ impl Supervised {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             pipe::register(signal, of_users.try_clone()?)?;
         }
-        let orders = OwnedFd::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let orders = io::stdin().as_fd().try_clone_to_owned()?;
         let words = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let orders = BufReader::new(PipeReader::from(orders));
         let supervised =

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -100,7 +100,7 @@ impl Supervisor {
             environment,
             from: from.as_raw_fd(),
             to: to.as_raw_fd(),
-            output: output.map(|end| end.as_raw_fd()),
+            output: output.map(AsRawFd::as_raw_fd),
         };
         self.lock().starts(&order)
     }

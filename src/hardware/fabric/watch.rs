@@ -308,11 +308,11 @@ impl Watch {
         let seen = &seen[id as usize];
         let known = crossing.and_then(|crossing| journeys.find(crossing, seen));
         if let Some(place) = known {
-            debug_assert!({
+            if cfg!(debug_assertions) {
                 let mut again = Vec::new();
                 work_out(seen, &mut again);
-                again == journeys.known[place].legs
-            });
+                assert!(again == journeys.known[place].legs, "a crossing has the same legs again");
+            }
         } else {
             let first = legs.len();
             work_out(seen, legs);
