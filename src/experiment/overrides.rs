@@ -145,12 +145,13 @@ fn takes_json(target: Target) -> bool {
 }
 
 fn has_parts(shape: &Shape) -> bool {
-    match shape {
-        Shape::Either(shapes) => shapes.iter().any(has_parts),
-        Shape::Expression(shape) | Shape::Defined { shape, .. } => has_parts(shape),
-        Shape::Machine(_) => true,
-        other => !other.is_single(),
+    if let Shape::Either(shapes) = shape {
+        return shapes.iter().any(has_parts);
     }
+    if let Shape::Expression(inner) | Shape::Defined { shape: inner, .. } = shape {
+        return has_parts(inner);
+    }
+    matches!(shape, Shape::Machine(_)) || !shape.is_single()
 }
 
 /// Puts `node` at `path`, and into the axis of that path; says whether there is such an axis.

@@ -92,7 +92,11 @@ impl Between {
         match self {
             Self::Cores => Some(Processes { count: 2, per_node: 2, together: true }),
             Self::Nodes => {
-                reading.need_nodes(reading.nodes >= 2, "at least 2")?;
+                let mark = reading.diagnostics.mark();
+                let there = reading.need_nodes(reading.nodes >= 2, "at least 2");
+                let hint = "`workload.between` `cores` pairs those of one node";
+                reading.diagnostics.explain(mark, hint);
+                there?;
                 Some(Processes::new(2, 1))
             }
         }

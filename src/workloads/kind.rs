@@ -141,11 +141,7 @@ impl Reading<'_> {
         let found = format!("the number of nodes is {}", self.nodes);
         let allowed =
             format!("the workload pairs processes of different nodes: {needed} is needed");
-        let mut one = self.error(&codes::ONE_NODE, "nodes", found, allowed);
-        let named = kind.and_then(Node::text).and_then(super::kind_named);
-        if named.is_some_and(|kind| kind.fields.iter().any(|field| field.key == "between")) {
-            one = one.help("`workload.between` `cores` pairs those of one node");
-        }
+        let one = self.error(&codes::ONE_NODE, "nodes", found, allowed);
         self.diagnostics.push(match kind {
             Some(kind) => one.related(kind.span, "the workload is here"),
             None => one,

@@ -18,7 +18,7 @@ const CHAKRA: Trace = Trace { name: "Chakra (execution traces of machine learnin
 /// Lines that are looked at.
 const LINES: usize = 50;
 
-/// What an operation of SimGrid's form is called.
+/// The names of operations in the form of `SimGrid`.
 const OPERATIONS: [&str; 20] = [
     "init",
     "finalize",
