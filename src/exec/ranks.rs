@@ -315,13 +315,11 @@ impl Rank {
     /// When the pipe breaks, or what comes is no request.
     pub fn request(&mut self) -> Result<Option<Request>, RankError> {
         let mut bytes = [0_u8; wire::REQUEST_MOST + 2 * wire::REQUEST_HEAD];
-        let mut watch = None;
+        let (began, mut watch) = (now(), None);
         // What a rank prints before it computes for long is seen meanwhile; nothing else is printed until its next call.
         while self.is_busy(PATIENCE)? {
             let now = now();
-            let watch = watch.get_or_insert_with(|| {
-                Watch::begin(self.process, now - now.min(u64::from(PATIENCE)))
-            });
+            let watch = watch.get_or_insert_with(|| Watch::begin(self.process, began));
             if !watch.is_due(now) {
                 continue;
             }
