@@ -462,6 +462,7 @@ pub(super) enum Where {
 
 /// Options of `check`.
 #[derive(Args, Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct CheckArguments {
     /// Files and directories [default: scenarios/, else those that ship]
     #[arg(value_name = "SCENARIO|DIR")]
@@ -840,11 +841,6 @@ fn hold_out(text: &str) -> Result<usize, String> {
 fn parameter(text: &str) -> Result<&'static str, String> {
     let found = Parameter::find(text).map(|parameter| parameter.path);
     found.ok_or_else(|| "no number of a machine is called so; see `mpisim show`".to_owned())
-}
-
-fn at_least_one(text: &str) -> Result<u32, String> {
-    let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| format!("a whole number from 1 to {} is needed", u32::MAX))
 }
 
 fn chunk(text: &str) -> Result<usize, String> {

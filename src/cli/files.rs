@@ -90,7 +90,9 @@ pub(super) fn files(
     }
     drawn.extend(sequence);
     let guesses = guesses(plan);
-    drawn.iter_mut().for_each(|figure| figure.caption.push_str(&guesses));
+    for figure in &mut drawn {
+        figure.caption.push_str(&guesses);
+    }
     let page = html::page(&Page {
         result,
         source: plan.source.as_deref().unwrap_or_default(),

@@ -179,10 +179,10 @@ fn provide_link(path: &Path, to: &str) -> io::Result<()> {
 /// Makes what comes to a place beside it; nothing stays of what fails.
 fn replace(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let draft = path.with_added_extension(format!("{}.draft", std::process::id()));
-    let made = make(&draft).and_then(|()| fs::rename(&draft, path));
-    if made.is_err() {
+    let done = make(&draft).and_then(|()| fs::rename(&draft, path));
+    if done.is_err() {
         // Where it cannot be removed, either, the error says enough.
         let _ = fs::remove_file(&draft);
     }
-    made
+    done
 }

@@ -145,7 +145,7 @@ fn mark(plan: &Plan, figure: &Curves, words: &[&str], points: &Replicas, y: f64)
     let point = &plan.points[*points.first()?];
     let (_, x) = point.params.iter().find(|(path, _)| *path == figure.x)?;
     let x = place_on_x(words, x)?.value;
-    (y.is_finite() && y > 0.0).then(|| Point { x, y, range: None })
+    (y.is_finite() && y > 0.0).then_some(Point { x, y, range: None })
 }
 
 fn mean(result: &RunResult, points: &Replicas, metric: &str) -> Option<f64> {

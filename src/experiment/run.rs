@@ -136,7 +136,7 @@ pub fn run_points(
         let keep_causes = if options.explain { Keep::Causes } else { Keep::Nothing };
         let results = results(points, keep_causes)?;
         let mut keep = keep.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        results.iter().try_for_each(|result| keep(result))?;
+        results.iter().try_for_each(&mut **keep)?;
         Ok(results)
     };
     let results: Result<Vec<Vec<PointResult>>, RunError> = match pool {

@@ -383,8 +383,7 @@ fn program(first: &Kind, second: &Kind, is_open: bool) -> Program {
     let split = |text: &'static str| text.split("; ").filter(|one| !one.is_empty());
     let (mut ranks, mut lines) = ([Vec::new(), Vec::new()], [0; 2]);
     let both = [(1, first), (2, second)];
-    for rank in 0..2 {
-        let list = &mut ranks[rank];
+    for (rank, list) in ranks.iter_mut().enumerate() {
         let attaches = first.setup == second.setup && first.setup[0].starts_with("buffer_attach");
         let many = if attaches { 1 } else { 2 };
         for (number, kind) in &both[..many] {
