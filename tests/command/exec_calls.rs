@@ -26,9 +26,7 @@ no part of an array: lower bound 0, extent 8, size 0
 #[test]
 fn a_structure_has_the_bounds_that_c_gives_it() {
     let scratch = Scratch::new("exec-datatypes");
-    if compiled(&scratch, DATATYPES).is_none() {
-        return;
-    }
+    compiled(&scratch, DATATYPES);
     let ran = exec(&scratch, "1", &[]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.starts_with(BOUNDS), "{}", ran.out);
@@ -49,9 +47,7 @@ const RANDOM: [&str; 8] = [
 #[test]
 fn nested_types_are_those_of_mpich_and_open_mpi() {
     let scratch = Scratch::new("exec-random-types");
-    if compiled(&scratch, RANDOM_TYPES).is_none() {
-        return;
-    }
+    compiled(&scratch, RANDOM_TYPES);
     let seeds = RANDOM.map(|line| line.split(' ').next().expect("a line begins with its seed"));
     let ran = exec(&scratch, "1", &seeds);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
@@ -79,9 +75,7 @@ CXX_LONG_DOUBLE_COMPLEX COMPLEX DOUBLE_COMPLEX COMPLEX8 COMPLEX16
 #[test]
 fn each_operator_takes_the_types_of_mpis_table() {
     let scratch = Scratch::new("exec-operators");
-    if compiled(&scratch, include_str!("../programs/c/operators.c")).is_none() {
-        return;
-    }
+    compiled(&scratch, include_str!("../programs/c/operators.c"));
     let ran = exec(&scratch, "3", &[]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.starts_with(OPERATORS), "{}", ran.out);
@@ -110,9 +104,7 @@ int main(int argc, char **argv) {
 #[test]
 fn an_operator_that_is_not_defined_is_said_with_the_name_of_the_type() {
     let scratch = Scratch::new("exec-wrong-operator");
-    if compiled(&scratch, WRONG_OPERATOR).is_none() {
-        return;
-    }
+    compiled(&scratch, WRONG_OPERATOR);
     for (words, said) in [
         (&["byte"][..], "MPI does not define MPI_SUM on MPI_BYTE"),
         (&["pair"], "MPI does not define MPI_SUM on a datatype that the program has made"),
@@ -154,9 +146,7 @@ int main(int argc, char **argv) {
 #[test]
 fn an_eager_message_has_the_bytes_of_its_call_and_a_large_one_may_not_change() {
     let scratch = Scratch::new("exec-changed");
-    if compiled(&scratch, CHANGED).is_none() {
-        return;
-    }
+    compiled(&scratch, CHANGED);
     let eager = exec(&scratch, "2", &[]);
     assert_eq!(eager.exit, 0, "{}{}", eager.out, eager.err);
     assert!(eager.out.starts_with("wrong: 0\n"), "{}", eager.out);
@@ -172,9 +162,7 @@ fn an_eager_message_has_the_bytes_of_its_call_and_a_large_one_may_not_change() {
 #[test]
 fn files_are_refused_by_an_error_that_returns() {
     let scratch = Scratch::new("exec-files");
-    if compiled(&scratch, include_str!("../programs/c/files.c")).is_none() {
-        return;
-    }
+    compiled(&scratch, include_str!("../programs/c/files.c"));
     let ran = exec(&scratch, "2", &[]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
     let printed = "open 1, delete 1: 55; no file 1; without one: 1, 1\nerrors return: 1\n";
@@ -190,9 +178,7 @@ fn files_are_refused_by_an_error_that_returns() {
 #[test]
 fn what_takes_no_simulated_time_is_said_once() {
     let scratch = Scratch::new("exec-untimed");
-    if compiled(&scratch, include_str!("../programs/c/untimed.c")).is_none() {
-        return;
-    }
+    compiled(&scratch, include_str!("../programs/c/untimed.c"));
     let note = "note: packing, unpacking and combining took no simulated time in MPI_Bcast (4 times, 32000 bytes in \
                 all), MPI_Pack (1 times, 8000 bytes in all), MPI_Reduce_local (1 times, 8000 bytes in all), MPI_Unpack \
                 (1 times, 8000 bytes in all)\n";
@@ -217,9 +203,7 @@ fn what_takes_no_simulated_time_is_said_once() {
 #[test]
 fn counts_that_no_program_means_end_in_a_sentence() {
     let scratch = Scratch::new("exec-absurd");
-    if compiled(&scratch, include_str!("../programs/c/absurd.c")).is_none() {
-        return;
-    }
+    compiled(&scratch, include_str!("../programs/c/absurd.c"));
     let returned = exec(&scratch, "1", &["returned"]);
     assert_eq!(returned.exit, 0, "{}{}", returned.out, returned.err);
     let classes = returned.out.lines().filter(|line| line.contains(": "));
@@ -259,9 +243,7 @@ int main(int argc, char **argv) {
 #[test]
 fn requests_left_over_are_counted_by_the_name_of_their_call() {
     let scratch = Scratch::new("exec-left-over");
-    if compiled(&scratch, LEFT_OVER).is_none() {
-        return;
-    }
+    compiled(&scratch, LEFT_OVER);
     let note =
         "note: rank 0 calls MPI_Finalize with requests that it has not completed, 3 in all: ";
     let lines = "1 of MPI_Ibarrier (program.c:8), 1 of MPI_Irecv (program.c:6), 1 of MPI_Irecv (program.c:7)\n";
@@ -277,9 +259,7 @@ fn requests_left_over_are_counted_by_the_name_of_their_call() {
 #[test]
 fn a_rank_is_one_program_that_calls_mpi() {
     let scratch = Scratch::new("exec-second");
-    if compiled(&scratch, LEFT_OVER).is_none() {
-        return;
-    }
+    compiled(&scratch, LEFT_OVER);
     let words = ["exec", "-n", "1", "--machine", "broadwell-edr", "--", "sh", "-c"];
     let one = run(&scratch, &[&words[..], &["true; ./program; true"]].concat());
     assert_eq!(one.exit, 0, "{}{}", one.out, one.err);

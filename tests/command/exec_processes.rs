@@ -1,5 +1,5 @@
 //! The processes that `mpisim exec` starts: how long they live, who they are, what they print and are given. Tests of C
-//! programs say so where there is no C compiler, and check nothing.
+//! programs need a C compiler.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,22 +26,14 @@ fn exec(scratch: &Scratch, words: &[&str]) -> Answer {
     Answer::from(command(scratch, words).output().unwrap())
 }
 
-/// A program of this text, compiled; `None` where there is no C compiler.
-fn compiled(scratch: &Scratch, text: &str) -> Option<()> {
-    if Command::new("cc").arg("--version").output().is_err() {
-        #[allow(clippy::print_stdout, reason = "a reader of the log is to know")]
-        {
-            println!("there is no C compiler: nothing is checked");
-        }
-        return None;
-    }
+/// A program of this text, compiled: these tests need a C compiler.
+fn compiled(scratch: &Scratch, text: &str) {
     scratch.write("program.c", text);
     let words = ["cc", "--", "-O1", "-g", "-Wall", "program.c", "-o", "program", "-lpthread"];
     let mut command = scratch.command(&words);
     command.env("XDG_CACHE_HOME", scratch.path("cache"));
     let answer = Answer::from(command.output().unwrap());
     assert_eq!(answer.exit, 0, "{}", answer.err);
-    Some(())
 }
 
 /// The processes of a test that run: their environment names its folder.
@@ -127,9 +119,7 @@ fn ranks_end_with_the_simulator_where_their_supervisor_was_killed() {
 #[test]
 fn a_daemon_does_not_outlive_a_run_that_ends_well() {
     let scratch = Scratch::new("exec-daemon");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     let starts = "(setsid sleep 1001 &) ; exec ./program nothing";
     let ran = exec(&scratch, &["-n", "2", "--", "sh", "-c", starts]);
     assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
@@ -160,9 +150,7 @@ fn a_rank_is_believed_to_be_itself_only() {
 #[test]
 fn no_line_is_lost_where_a_program_opens_its_output_anew() {
     let scratch = Scratch::new("exec-reopened");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     let prints = "echo one; echo two > /dev/stdout; ./program nothing; echo three >> /dev/stdout; \
                   : > /dev/stdout; echo four";
     let words = ["--output", "plain", "--", "sh", "-c", prints];
@@ -178,9 +166,7 @@ fn no_line_is_lost_where_a_program_opens_its_output_anew() {
 #[test]
 fn long_lines_and_much_output_arrive_whole() {
     let scratch = Scratch::new("exec-output");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     for (lines, pieces) in [("400000", "3"), ("2", "600000"), ("1", "1048576")] {
         let ran = exec(&scratch, &["-n", "2", "--", "./program", "prints", lines, pieces]);
         assert_eq!(ran.exit, 0, "{}", ran.err);
@@ -215,9 +201,7 @@ const ENDS: [(&str, &str); 4] = [
 #[test]
 fn the_end_of_a_process_is_told_by_its_cause() {
     let scratch = Scratch::new("exec-ends");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     for (how, said) in ENDS {
         let ran = exec(&scratch, &["-n", "2", "--nodes", "2", "--", "./program", how]);
         assert_eq!(ran.exit, 1, "{how}: {}{}", ran.out, ran.err);
@@ -229,9 +213,7 @@ fn the_end_of_a_process_is_told_by_its_cause() {
 #[test]
 fn ranks_sleep_side_by_side_and_in_simulated_time() {
     let scratch = Scratch::new("exec-sleeps");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     // A thousand seconds of the simulated clock, and none here.
     let words = ["-n", "4", "--clock", "simulated", "--output", "plain", "--"];
     // A script may start the rank.
@@ -255,9 +237,7 @@ fn ranks_sleep_side_by_side_and_in_simulated_time() {
 #[test]
 fn open_files_are_as_many_as_the_system_lets_the_simulator_have() {
     let scratch = Scratch::new("exec-files");
-    if compiled(&scratch, PROCESSES).is_none() {
-        return;
-    }
+    compiled(&scratch, PROCESSES);
     let limited = |limit: &str, command: &str| {
         let binary = env!("CARGO_BIN_EXE_mpisim");
         let line =

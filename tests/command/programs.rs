@@ -103,9 +103,7 @@ fn exec(scratch: &Scratch, out: &str, more: &[&str]) -> Answer {
 #[test]
 fn kept_results_are_compared_without_their_program() {
     let scratch = Scratch::new("programs-kept");
-    if compiled(&scratch, PING_PONG).is_none() {
-        return;
-    }
+    compiled(&scratch, PING_PONG);
     exec(&scratch, "a", &["--set", "mpi.rendezvous=rput"]).check(0, &[]);
     exec(&scratch, "b", &["--set", "mpi.rendezvous=rget"]).check(0, &[]);
     fs::rename(scratch.path("program"), scratch.path("elsewhere")).unwrap();
@@ -156,9 +154,7 @@ fn check_made_again(scratch: &Scratch, out: &str, first: &Answer) {
 #[test]
 fn the_report_of_a_program_names_the_command_that_makes_it_again() {
     let scratch = Scratch::new("programs-again");
-    if compiled(&scratch, PING_PONG).is_none() {
-        return;
-    }
+    compiled(&scratch, PING_PONG);
     let set = ["--set", "mpi.eager_threshold=4 KiB", "--seed", "3", "--clock", "simulated"];
     let more = [&set[..], &["--explain", "--what-if", "library=0.5"]].concat();
     let first = exec(&scratch, "first", &more);
@@ -179,9 +175,7 @@ fn the_report_of_a_program_names_the_command_that_makes_it_again() {
 #[test]
 fn each_program_has_a_folder_of_its_own_for_its_results() {
     let scratch = Scratch::new("programs-folders");
-    if compiled(&scratch, PING_PONG).is_none() {
-        return;
-    }
+    compiled(&scratch, PING_PONG);
     fs::copy(scratch.path("program"), scratch.path("other")).unwrap();
     let permissions = fs::metadata(scratch.path("other")).unwrap().permissions();
     assert_eq!(permissions.mode() & 0o100, 0o100);
@@ -198,9 +192,7 @@ fn each_program_has_a_folder_of_its_own_for_its_results() {
 #[test]
 fn a_recording_of_computation_beyond_the_clock_ends_the_run_at_its_limit() {
     let scratch = Scratch::new("programs-clock");
-    if compiled(&scratch, PING_PONG).is_none() {
-        return;
-    }
+    compiled(&scratch, PING_PONG);
     exec(&scratch, "measured", &["--compute", "measured"]).check(0, &[]);
     let text = fs::read_to_string(scratch.path("measured/compute.json")).unwrap();
     let mut recording: serde_json::Value = serde_json::from_str(&text).unwrap();
