@@ -2,8 +2,7 @@
 //!
 //! Marks 0 and 1 of an origin bracket its timed epochs; one epoch is made before them, so that a lock
 //! of all has touched its target. Rank 0 waits inside the library, or computes in stretches and looks
-//! into the library between them; it may work on its own window meanwhile, under a lock that it takes
-//! for the stretch and the look before it, so that who waits for the lock has it once between two stretches.
+//! into the library between them; it may work on its own window meanwhile.
 //!
 //! Source: `rma` Sec. 5.1 (Fig. 4), 5.3 (Fig. 7), 5.4.2 (Fig. 11), 7.1.
 
@@ -352,7 +351,6 @@ enum Stage {
     Unlock,
     Look,
     Looked,
-    LastUnlock,
     Closing,
     Free,
     Over,
@@ -397,22 +395,15 @@ impl Host {
             }
             Stage::Lock => {
                 let lock = rma(RmaCall::Lock { win, target, kind, no_check: false });
-                (if locks { Stage::Look } else { Stage::Work }, locks.then_some(lock))
+                (Stage::Work, locks.then_some(lock))
             }
             Stage::Work => (Stage::Unlock, Some(Next::Compute(self.busy))),
-            Stage::Unlock if locks => (Stage::Lock, Some(rma(RmaCall::Unlock { win, target }))),
-            Stage::Unlock => (Stage::Look, None),
+            Stage::Unlock => (Stage::Look, locks.then(|| rma(RmaCall::Unlock { win, target }))),
             Stage::Look => {
                 let call = Call::TestAll { requests: self.requests() };
                 (Stage::Looked, Some(Next::Call(call)))
             }
-            Stage::Looked => {
-                let goes_on = if locks { Stage::Work } else { Stage::Lock };
-                (if over { Stage::LastUnlock } else { goes_on }, None)
-            }
-            Stage::LastUnlock => {
-                (Stage::Closing, locks.then(|| rma(RmaCall::Unlock { win, target })))
-            }
+            Stage::Looked => (if over { Stage::Closing } else { Stage::Lock }, None),
             Stage::Closing => (Stage::Free, Some(barrier())),
             Stage::Free => (Stage::Over, Some(rma(RmaCall::Free { win }))),
             Stage::Over => (Stage::Over, Some(Next::End)),

@@ -191,8 +191,7 @@ impl Library {
                 | Pending::Finalize
                 | Pending::Window
                 | Pending::WindowTest(_)
-                | Pending::WindowPass
-                | Pending::WindowCall(_),
+                | Pending::WindowPass,
             )
             | None) => unreachable!("{pending:?} registers no waiter"),
         }
