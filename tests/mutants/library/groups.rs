@@ -94,7 +94,7 @@ fn a_graph_of_one_edge() -> Case {
         vec![arranged(by), Call::Collective(Arc::new(call))]
     };
     Case {
-        found: &[(Mutant::SendsToSources, "deadlock"), (Mutant::ForgetsLast, "S4")],
+        found: &[(Mutant::SendsToSources, "MPI_ERR_COUNT"), (Mutant::ForgetsLast, "MPI_ERR_COUNT")],
         harmless: &[Mutant::NoDirection],
         ..Case::new(Small::new(vec![call([None, Some(1)]), call([Some(0), None])]))
     }
