@@ -108,8 +108,8 @@ mutants! {
     OwnSum, "own-sum", "C1", "An allreduce between two groups gives each group what it has combined itself.";
     RootInOwn, "root-in-own", "MPI_ERR_ROOT", "The root of an operation between two groups is looked up in the own group.";
     NoDirection, "no-direction", "C1", "Neighbours of a grid do not tell the rank before from the rank behind.";
-    SendsToSources, "sends-to-sources", "deadlock", "A rank sends to the neighbours from which it receives.";
-    ForgetsLast, "forgets-last", "S4", "A rank does not receive from its last neighbour.";
+    SendsToSources, "sends-to-sources", "MPI_ERR_COUNT", "A rank sends to the neighbours from which it receives.";
+    ForgetsLast, "forgets-last", "MPI_ERR_COUNT", "A rank does not receive from its last neighbour.";
     CreatesInOrder, "creates-in-order", "deadlock", "A communicator of some ranks has them in the order of its parent.";
     NodesTogether, "nodes-together", "deadlock", "A split by memory leaves the node out.";
     OldOrderAcross, "old-order-across", "deadlock", "A split of two groups has the ranks of the other side in their old order.";
