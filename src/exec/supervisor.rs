@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Write as _};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -59,8 +60,7 @@ impl Supervisor {
         let files = BEFORE.get_or_init(files::raise);
         let (its_orders, orders) = io::pipe()?;
         let (words, its_words) = io::pipe()?;
-        // The program may have been replaced since, or be of another name.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(own_program());
         command.arg0(supervise::NAME).arg(std::process::id().to_string()).arg(files.to_string());
         // A signal from the terminal is for the simulator.
         command.stdin(its_orders).stdout(its_words).process_group(0);
@@ -130,6 +130,13 @@ impl Supervisor {
     pub fn end(&self) {
         self.lock().end();
     }
+}
+
+/// The file of this program. Its name where it still has one: under a tool that runs programs in itself, as valgrind
+/// does, `/proc/self/exe` is the tool. Where the file was replaced or deleted since, only that link leads to it.
+fn own_program() -> PathBuf {
+    let named = std::env::current_exe().ok().filter(|path| path.is_file());
+    named.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// The processes of all jobs end, and no job goes on: what it finds out about its processes from now on would be the
