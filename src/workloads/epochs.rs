@@ -2,7 +2,8 @@
 //!
 //! Marks 0 and 1 of an origin bracket its timed epochs; one epoch is made before them, so that a lock
 //! of all has touched its target. Rank 0 waits inside the library, or computes in stretches and looks
-//! into the library between them; it may work on its own window meanwhile.
+//! into the library between them; it may work on its own window meanwhile, under a lock that it takes
+//! for the stretch and the look before it, so that who waits for the lock has it once between two stretches.
 //!
 //! Source: `rma` Sec. 5.1 (Fig. 4), 5.3 (Fig. 7), 5.4.2 (Fig. 11), 7.1.
 
@@ -351,6 +352,7 @@ enum Stage {
     Unlock,
     Look,
     Looked,
+    LastUnlock,
     Closing,
     Free,
     Over,
@@ -395,15 +397,22 @@ impl Host {
             }
             Stage::Lock => {
                 let lock = rma(RmaCall::Lock { win, target, kind, no_check: false });
-                (Stage::Work, locks.then_some(lock))
+                (if locks { Stage::Look } else { Stage::Work }, locks.then_some(lock))
             }
             Stage::Work => (Stage::Unlock, Some(Next::Compute(self.busy))),
-            Stage::Unlock => (Stage::Look, locks.then(|| rma(RmaCall::Unlock { win, target }))),
+            Stage::Unlock if locks => (Stage::Lock, Some(rma(RmaCall::Unlock { win, target }))),
+            Stage::Unlock => (Stage::Look, None),
             Stage::Look => {
                 let call = Call::TestAll { requests: self.requests() };
                 (Stage::Looked, Some(Next::Call(call)))
             }
-            Stage::Looked => (if over { Stage::Closing } else { Stage::Lock }, None),
+            Stage::Looked => {
+                let goes_on = if locks { Stage::Work } else { Stage::Lock };
+                (if over { Stage::LastUnlock } else { goes_on }, None)
+            }
+            Stage::LastUnlock => {
+                (Stage::Closing, locks.then(|| rma(RmaCall::Unlock { win, target })))
+            }
             Stage::Closing => (Stage::Free, Some(barrier())),
             Stage::Free => (Stage::Over, Some(rma(RmaCall::Free { win }))),
             Stage::Over => (Stage::Over, Some(Next::End)),

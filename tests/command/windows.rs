@@ -675,3 +675,76 @@ fn windows_go_over_the_endpoint_library_as_far_as_it_has_them() {
     let words = "line 5 calls `MPI_Win_allocate`, which that library does not offer";
     is_refused("endpoints-allocate", &body("win_allocate"), &["E0503", words]);
 }
+
+/// A program in which rank 0 asks its own part again and again, by these calls, for what rank 1 puts there.
+fn asks_its_own_part(before: &str, calls: &str, after: &str) -> String {
+    format!(
+        r#"{{ "schema": 1, "title": "W", "machine": "broadwell-edr", "nodes": 2, "mpi": {{ "payload": "real" }},
+"workload": {{ "kind": "program", "processes": 2,
+"buffers": [ {{ "name": "one", "size": "4 B" }}, {{ "name": "seen", "size": "4 B" }} ], "body": [
+{{ "op": "win_allocate", "new": "w", "size": "4 B", "unit": 4 }},
+{{ "op": "store", "buf": "one", "type": "int32", "values": [ 1 ] }},
+{{ "op": "barrier" }},
+{{ "op": "if", "condition": "= rank == 0", "then": [
+  {before}
+  {{ "op": "set", "name": "flag", "to": "= 0" }},
+  {{ "op": "until", "condition": "= flag == 1", "at_most": 2000, "do": [ {calls} ] }}{after} ], "else": [
+  {{ "op": "win_lock", "win": "w", "target": 0, "kind": "shared" }},
+  {{ "op": "accumulate", "win": "w", "target": 0, "type": "int32", "operator": "replace", "origin": "one" }},
+  {{ "op": "win_unlock", "win": "w", "target": 0 }} ] }},
+{{ "op": "barrier" }},
+{{ "op": "win_free", "win": "w" }} ] }} }}"#
+    )
+}
+
+/// Operations on a part must complete whatever its rank does, and certainly while that calls.
+#[test]
+fn a_rank_that_asks_its_own_part_lets_others_in() {
+    let load = r#"{ "op": "load", "win": "w", "type": "int32", "into": { "value": "flag" } }"#;
+    let fetch = r#"{ "op": "fetch_and_op", "win": "w", "target": 0, "type": "int32", "operator": "no_op", "result": "seen" }"#;
+    let loaded = r#"{ "op": "load", "buf": "seen", "type": "int32", "into": { "value": "flag" } }"#;
+    let unlock = r#"{ "op": "win_unlock", "win": "w", "target": 0 }"#;
+    for kind in ["shared", "exclusive"] {
+        let lock = format!(r#"{{ "op": "win_lock", "win": "w", "target": 0, "kind": "{kind}" }}"#);
+        let fetches = format!("{lock}, {fetch}, {unlock}, {loaded}");
+        ends_well(&format!("own-{kind}-fetch"), &asks_its_own_part("", &fetches, ""));
+        let loads = format!("{lock}, {load}, {unlock}");
+        ends_well(&format!("own-{kind}-load"), &asks_its_own_part("", &loads, ""));
+    }
+    let [lock_all, unlock_all, sync] = ["lock_all", "unlock_all", "sync"]
+        .map(|call| format!(r#"{{ "op": "win_{call}", "win": "w" }}"#));
+    let calls = format!("{lock_all}, {fetch}, {unlock_all}, {loaded}");
+    ends_well("own-lock-all", &asks_its_own_part("", &calls, ""));
+    let (before, after) = (format!("{lock_all},"), format!(", {unlock_all}"));
+    let calls = format!("{sync}, {load}");
+    ends_well("own-sync", &asks_its_own_part(&before, &calls, &after));
+}
+
+/// Rank 0 changes its own part twice, under a lock each time: rank 1 may come in between, whatever it expects.
+#[test]
+fn another_rank_may_come_between_two_locks_of_the_own_part() {
+    let change = |value: u32| {
+        format!(
+            r#"
+{{ "op": "win_lock", "win": "w", "target": 0, "kind": "exclusive" }},
+{{ "op": "store", "win": "w", "type": "int64", "values": [ {value} ] }},
+{{ "op": "win_unlock", "win": "w", "target": 0 }}"#
+        )
+    };
+    let body = format!(
+        r#"
+{{ "op": "barrier" }},
+{{ "op": "if", "condition": "= rank == 0", "then": [ {}, {} ], "else": [
+  {{ "op": "win_lock", "win": "w", "target": 0, "kind": "shared" }},
+  {{ "op": "get", "win": "w", "target": 0, "type": "int64", "origin": "x" }},
+  {{ "op": "win_unlock", "win": "w", "target": 0 }},
+  {{ "op": "load", "buf": "x", "type": "int64", "into": {{ "value": "seen" }} }},
+  {{ "op": "if", "condition": "= seen == 1", "then": [
+    {{ "op": "load", "buf": "x", "type": "int64", "expect": {{ "values": [ 2 ] }} }} ] }} ] }}"#,
+        change(1),
+        change(2)
+    );
+    let [_, (exit, said)] = both("own-between", &scenario(2, &within(&body)));
+    assert_eq!(exit, 1, "{said}");
+    assert!(said.contains("number 0 is 1, expected is 2"), "{said}");
+}

@@ -191,7 +191,8 @@ impl Library {
                 | Pending::Finalize
                 | Pending::Window
                 | Pending::WindowTest(_)
-                | Pending::WindowPass,
+                | Pending::WindowPass
+                | Pending::WindowCall(_),
             )
             | None) => unreachable!("{pending:?} registers no waiter"),
         }

@@ -222,7 +222,7 @@ impl Library {
                 Ok(())
             }
             Call::Typed(call) => self.call_typed(thread, &call, out),
-            Call::Rma(call) => self.one_sided(thread, &call, out),
+            Call::Rma(call) => self.one_sided(thread, call, out),
         }
     }
 
@@ -518,6 +518,21 @@ impl Library {
 
     /// A one-sided call.
     fn one_sided(
+        &mut self,
+        thread: Thread,
+        call: Arc<RmaCall>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        if !self.windows.polls_first(&call) {
+            return self.take_one_sided(thread, &call, out);
+        }
+        self.threads.wait(thread, Pending::WindowCall(call));
+        out.push(Action::Poll(Token(u64::from(thread.0))));
+        Ok(())
+    }
+
+    /// Does what a one-sided call asks for.
+    pub(super) fn take_one_sided(
         &mut self,
         thread: Thread,
         call: &RmaCall,

@@ -77,7 +77,10 @@ impl Diagnosis<'_> {
                 let wait = |wait: Wait| Wait { operation: "MPI_Finalize", ..wait };
                 WaitSet::All(open.filter_map(|(key, _)| self.wait_on(key)).map(wait).collect())
             }
-            Pending::Window | Pending::WindowTest(_) | Pending::WindowPass => {
+            Pending::Window
+            | Pending::WindowTest(_)
+            | Pending::WindowPass
+            | Pending::WindowCall(_) => {
                 let origin = self.messages.call_of(thread);
                 WaitSet::All(self.windows.waits(thread, origin)?)
             }
@@ -139,6 +142,7 @@ impl Diagnosis<'_> {
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
+            | Pending::WindowCall(_)
             | Pending::Device(_) => self.waits(thread)?.first(),
         }
     }
@@ -166,6 +170,7 @@ impl Diagnosis<'_> {
                 | Pending::Finalize
                 | Pending::WindowTest(_)
                 | Pending::WindowPass
+                | Pending::WindowCall(_)
                 | Pending::Device(_),
             )
             | None => return false,

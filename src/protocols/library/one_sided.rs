@@ -36,6 +36,11 @@ impl OneSided {
         self.rma.as_ref()?.number(win)
     }
 
+    /// Whether a call polls before it is taken.
+    pub(super) fn polls_first(&self, call: &RmaCall) -> bool {
+        self.rma.as_ref().is_some_and(|rma| rma.polls_first(call))
+    }
+
     /// A call of the program; `Err` inside says in words why it is refused.
     pub(super) fn call(
         &mut self,

@@ -1,11 +1,13 @@
 //! What the call of each thread waits for.
 
+use std::sync::Arc;
+
 use super::agreeing::Agreeing;
 use super::collective::Running;
 use super::device::Exchanging;
 use super::{Handle, Key, Selection, Thread};
 use crate::call::{Comm, Requests};
-use crate::rma::call::Win;
+use crate::rma::call::{RmaCall, Win};
 use mpi::envelope::Rank;
 
 /// What a thread's call waits for.
@@ -33,8 +35,10 @@ pub(super) enum Pending {
     Window,
     /// `MPI_Win_test`, during its pass.
     WindowTest(Win),
-    /// A flush with nothing to do, during its pass.
+    /// A blocking one-sided call with nothing to wait for, during its pass.
     WindowPass,
+    /// A one-sided call that polls before it is taken, during its pass.
+    WindowCall(Arc<RmaCall>),
     /// `MPI_Buffer_detach`.
     Detach,
     /// `MPI_Finalize`, for the requests that the program has freed.
@@ -111,6 +115,7 @@ impl Threads {
                     | Pending::Probe { flag: true, .. }
                     | Pending::WindowTest(_)
                     | Pending::WindowPass
+                    | Pending::WindowCall(_)
             )
         )
     }
@@ -131,6 +136,7 @@ impl Threads {
             | Pending::Window
             | Pending::WindowTest(_)
             | Pending::WindowPass
+            | Pending::WindowCall(_)
             | Pending::Detach
             | Pending::Finalize
             | Pending::Agree(_) => None,

@@ -237,6 +237,7 @@ impl Library {
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
+            Some(Pending::WindowCall(call)) => self.take_one_sided(thread, &call, out),
             Some(Pending::WindowTest(win)) => {
                 let flag = self.windows.test_again(&self.messages, thread, win, out)?;
                 push_return(thread, Reply::Flag(flag), out);

@@ -180,10 +180,16 @@ impl Rma {
             | RmaCall::FlushAll { .. } => Some(Goal::of(window, call, port)),
         };
         let called = goal.map_or(Called::Returns, |goal| self.aim(goal, port));
-        // A flush makes progress even where it finds nothing to do: a program may ask for its own
-        // memory again and again until somebody else has changed it.
-        let flushes = matches!(call, RmaCall::Flush { .. } | RmaCall::FlushAll { .. });
-        Ok(if flushes && called == Called::Returns { Called::Passes } else { called })
+        let passes = makes_progress(call) && !self.polls_first(call);
+        Ok(if passes && called == Called::Returns { Called::Passes } else { called })
+    }
+
+    /// Whether a call polls before it is taken: a process that gives back the lock of its own part first looks who waits
+    /// for it.
+    pub(crate) fn polls_first(&self, call: &RmaCall) -> bool {
+        let RmaCall::Unlock { win, target } = call else { return false };
+        let window = self.handles.get(win).and_then(|id| self.windows.get(id));
+        window.is_some_and(|window| window.rank == *target)
     }
 
     /// The thread waits for a goal, if it is not reached already.
@@ -347,6 +353,35 @@ impl Rma {
     /// Bytes that this process keeps for a window; see the table of what all ranks expose.
     pub fn state_bytes(&self, win: Win) -> Option<usize> {
         Some(self.windows[self.handles.get(&win)?].state_bytes())
+    }
+}
+
+/// Whether a call polls even where it has nothing to wait for, as the blocking calls of MPI libraries
+/// do: a program may lock and read its own part of a window until another process has changed it. So
+/// does whatever completes operations or ends an epoch. A lock or a start that need not wait begins one,
+/// and its end follows. An unlock of the own part polls before it gives the lock back, see
+/// [`Rma::polls_first`].
+const fn makes_progress(call: &RmaCall) -> bool {
+    match call {
+        RmaCall::Free { .. }
+        | RmaCall::Fence { .. }
+        | RmaCall::Complete { .. }
+        | RmaCall::Wait { .. }
+        | RmaCall::Unlock { .. }
+        | RmaCall::UnlockAll { .. }
+        | RmaCall::Flush { .. }
+        | RmaCall::FlushAll { .. }
+        | RmaCall::Sync { .. } => true,
+        RmaCall::Create { .. }
+        | RmaCall::Attach { .. }
+        | RmaCall::Detach { .. }
+        | RmaCall::Operate { .. }
+        | RmaCall::Post { .. }
+        | RmaCall::Start { .. }
+        | RmaCall::Lock { .. }
+        | RmaCall::LockAll { .. }
+        | RmaCall::Test { .. }
+        | RmaCall::Query { .. } => false,
     }
 }
 
