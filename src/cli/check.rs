@@ -20,7 +20,7 @@ use experiment::baseline::{self, Baseline};
 use experiment::check::{CheckError, Comparison, Rules, compare, fits};
 use experiment::inputs::{self, Change, Numbers};
 use experiment::library::embedded;
-use experiment::plan::{Plan, Request};
+use experiment::plan::{Plan, Request, Simulated};
 use experiment::results::{PointResult, RunResult};
 use experiment::run::{self, RunError, RunOptions};
 use experiment::store;
@@ -87,8 +87,12 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     let points = jobs.iter().map(|job| job.plan.points.len()).sum();
     let bar = progress(terminal, points);
     let (mut checked, mut timings) = (Vec::new(), Timings::begin());
+    let mut simulated = Simulated::default();
     for job in &jobs {
-        let result = simulate(arguments, &job.plan, &interrupt, &|| bar.inc(1))?;
+        let done = simulated.of(&job.plan);
+        bar.inc(done.len() as u64);
+        let result = simulate(arguments, (&job.plan, &done), &interrupt, &|| bar.inc(1))?;
+        simulated.keep(&job.plan, &result);
         timings.took(&job.plan.name);
         checked.push(judge(job, result, &rules, baseline_name(arguments)));
     }
@@ -299,15 +303,15 @@ fn refusal(error: &CheckError, name: &str) -> Problem {
     Problem::new(code, error.to_string()).help(help)
 }
 
-/// Runs one scenario.
+/// Runs the points of a scenario that are not done.
 fn simulate(
     arguments: &CheckArguments,
-    plan: &Plan,
+    (plan, done): (&Plan, &[PointResult]),
     interrupt: &Interrupt,
     tick: &(dyn Fn() + Sync),
 ) -> Result<RunResult, Failure> {
     let options = RunOptions { jobs: jobs(arguments.jobs), stop: &interrupt.stop, explain: false };
-    let result = run::run(plan, options, &[], &mut |_| {
+    let result = run::run(plan, options, done, &mut |_| {
         tick();
         Ok(())
     });

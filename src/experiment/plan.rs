@@ -20,7 +20,8 @@ use form::json::{Node, Value};
 use form::shape::check::check;
 use form::shape::{Shape, path};
 
-pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology, runs};
+pub use identity::{Simulated, runs};
+pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology};
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 
@@ -30,6 +31,7 @@ pub mod collectives;
 pub mod connections;
 mod cooperation;
 mod goal;
+mod identity;
 mod noise;
 mod one_sided;
 mod point;

@@ -2,7 +2,6 @@
 //!
 //! Runs, claims and reports read them; [`super::load`] makes them.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -111,29 +110,6 @@ impl Point {
     pub fn kind(&self) -> &'static str {
         self.workload.kind().name
     }
-
-    /// Its swept values without those that choose what is measured.
-    fn run_params(&self) -> impl Iterator<Item = &(String, String)> {
-        let observed = self.workload.observed();
-        self.params.iter().filter(|(path, _)| !observed.contains(&path.as_str()))
-    }
-}
-
-/// Points of one sweep by the run that they share, in the order of the first of each: those that differ only in what
-/// is measured are one simulation.
-pub fn runs<'a>(points: &[&'a Point]) -> Vec<Vec<&'a Point>> {
-    let mut runs: Vec<Vec<&Point>> = Vec::new();
-    // Where nothing is only measured, no two points are alike.
-    let mut alike: BTreeMap<Vec<&(String, String)>, usize> = BTreeMap::new();
-    for point in points {
-        let params = point.run_params().collect();
-        let run = *alike.entry(params).or_insert(runs.len());
-        if run == runs.len() {
-            runs.push(Vec::new());
-        }
-        runs[run].push(point);
-    }
-    runs
 }
 
 /// The network.
