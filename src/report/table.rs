@@ -155,6 +155,13 @@ struct Group<'a> {
     points: Vec<&'a PointResult>,
 }
 
+impl Group<'_> {
+    /// Whether all its points have the same metrics.
+    fn is_one_value(&self) -> bool {
+        self.points.iter().all(|point| point.metrics == self.points[0].metrics)
+    }
+}
+
 /// The swept paths; without the seed, where there is another axis.
 fn axes(result: &RunResult) -> Vec<&str> {
     let swept = result.points.first().map_or(&[][..], |point| &point.params);
@@ -298,9 +305,12 @@ fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
     }
 }
 
-/// The quantity of the cells if there are replicas.
+/// The quantity of the cells if there are replicas; where all replicas are the same their range says nothing.
 fn replicas_text(groups: &[Group<'_>]) -> String {
     match groups.iter().map(|group| group.points.len()).max() {
+        Some(most) if most > 1 && groups.iter().all(Group::is_one_value) => {
+            format!("; {most} seeds, all the same: nothing of it is random")
+        }
         Some(most) if most > 1 => format!("; mean of {most} seeds ±half the range"),
         Some(_) | None => String::new(),
     }
@@ -357,6 +367,9 @@ fn value_text(points: &[&PointResult], name: &str) -> String {
         (values, _) => {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if low.total_cmp(&high).is_eq() {
+                return engineering(mean);
+            }
             format!("{} ±{}", engineering(mean), percent((high - low) / 2.0, mean.abs()))
         }
     }

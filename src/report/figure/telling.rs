@@ -81,6 +81,8 @@ fn lower(label: &str) -> String {
 
 /// Two places nearer than this part of the axis are one for the eye.
 const NEAR: f64 = 0.006;
+/// Values that differ by no more than this part are called equal.
+const EQUAL: f64 = 0.01;
 /// The fewest points of a common end of all curves.
 const TAIL: usize = 3;
 
@@ -102,6 +104,17 @@ impl Coinciding {
         });
         super::marks::THIN + 3 * u32::try_from(above.unwrap_or(0).min(3)).unwrap_or(0)
     }
+}
+
+/// Whether the values of two curves differ by next to nothing.
+fn are_equal(one: &[Point], other: &[Point]) -> bool {
+    let near = |one: f64, other: f64| (one - other).abs() <= EQUAL * one.abs().max(other.abs());
+    one.iter().zip(other).all(|(one, other)| near(one.y, other.y))
+}
+
+/// What curves do that no eye could tell apart: on a linear axis the values may differ all the same.
+const fn lie(are_equal: bool) -> &'static str {
+    if are_equal { "coincide" } else { "lie on each other at this scale" }
 }
 
 /// Finds the curves that no eye could tell apart; over words markers stand beside each other.
@@ -130,8 +143,10 @@ pub(super) fn coinciding(figure: &Figure, x: &Layout, y: &Layout) -> Coinciding 
     }
     groups.retain(|group| group.len() > 1);
     let label = |index: &usize| figure.series[*index].label.clone();
+    let points = |index: &usize| figure.series[*index].points.as_slice();
     let named = |group: &Vec<usize>| -> String {
-        format!("{} coincide", listed(&group.iter().map(label).collect::<Vec<_>>()))
+        let alike = group.iter().all(|other| are_equal(points(&group[0]), points(other)));
+        format!("{} {}", listed(&group.iter().map(label).collect::<Vec<_>>()), lie(alike))
     };
     let mut notes: Vec<String> = groups.iter().map(named).collect();
     let first = &figure.series[0].points;
@@ -143,7 +158,9 @@ pub(super) fn coinciding(figure: &Figure, x: &Layout, y: &Layout) -> Coinciding 
     let tail = tail.min().unwrap_or(0);
     if (TAIL..first.len()).contains(&tail) {
         let from = in_words(&figure.x, first[first.len() - tail].x);
-        notes.push(format!("all coincide from {from} on"));
+        let ends = |points: &[Point]| points[points.len() - tail..].to_vec();
+        let alike = others.iter().all(|other| are_equal(&ends(first), &ends(&other.points)));
+        notes.push(format!("all {} from {from} on", lie(alike)));
     }
     Coinciding { groups, notes }
 }
@@ -228,6 +245,8 @@ mod tests {
         assert_eq!([0, 1, 2].map(|index| alike.thickness(index)), [2, 5, 2]);
         let tails: [(&str, &[f64]); 2] =
             [("1", &[1.0, 5.0, 6.0, 7.0]), ("2", &[2.0, 5.0, 6.0, 7.0])];
+        let far: [(&str, &[f64]); 2] = [("1", &[1.0, 500.0]), ("2", &[1.5, 500.0])];
+        assert_eq!(found(&far).notes, ["1 and 2 lie on each other at this scale"]);
         let tails = found(&tails);
         assert_eq!(tails.notes, ["all coincide from 2 KiB on"]);
         assert_eq!(tails.thickness(0), 2);

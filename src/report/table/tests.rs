@@ -130,6 +130,21 @@ fn utilisation_shows_the_busiest_resources_first() {
 }
 
 #[test]
+fn seeds_that_change_nothing_have_no_spread() {
+    let base = sample::message_rate();
+    let mut result = RunResult { points: vec![], ..base.clone() };
+    for seed in ["1", "2"] {
+        result.points.extend(base.points.iter().cloned().map(|mut point| {
+            point.params.insert(0, ("seed".into(), seed.into()));
+            point
+        }));
+    }
+    let (plain, same) = (&tables(&base)[0], &tables(&result)[0]);
+    assert!(same.caption.ends_with("; 2 seeds, all the same: nothing of it is random"));
+    assert_eq!(same.rows, plain.rows);
+}
+
+#[test]
 fn seeds_are_shown_as_mean_and_spread() {
     let base = sample::message_rate();
     let mut result = RunResult { points: vec![], ..base.clone() };
