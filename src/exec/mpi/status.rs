@@ -28,7 +28,10 @@ pub(super) const fn error(outcome: Option<Outcome>) -> i32 {
 /// The error of an operation that has ended with one.
 pub(super) fn truncated(outcome: Outcome) -> Result<(), Fault> {
     if let Outcome::Truncated(status) = outcome {
-        let why = format!("the message is longer than the {} bytes of its buffer", status.count);
+        let Status { source, tag, count } = status;
+        let of = source.map_or_else(String::new, |rank| format!(" of rank {}", rank.0));
+        let with = tag.map_or_else(String::new, |tag| format!(" with tag {tag}"));
+        let why = format!("the message{of}{with} is longer than the {count} bytes of its buffer");
         return Err(Fault::new(mpi5::ERR_TRUNCATE, why));
     }
     Ok(())

@@ -193,9 +193,7 @@ fn all_over(
     let (mut blamed, mut ended) = (None, Ok(()));
     for ((at, request), outcome) in active.entries.iter().zip(outcomes) {
         of_place[*at] = Some(*outcome);
-        if status::error(Some(*outcome)) != mpi5::SUCCESS {
-            blamed.get_or_insert(client.requests.of(*request).comm);
-        }
+        blamed = blamed.or_else(|| Blamed::of(client, asked, *request, *outcome));
         let over = client.requests.end(asked.place, active.variable(*at), *request, *outcome);
         ended = ended.and(over);
     }
@@ -262,13 +260,10 @@ fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
         let Reply::Some(ended) = reply else { return done() };
         let statuses = asked.word(4);
         asked.put_int(2, place(ended.len()));
-        let mut blamed = None;
-        for (index, outcome) in &ended {
-            if status::error(Some(*outcome)) != mpi5::SUCCESS {
-                let request = active.entries[*index as usize].1;
-                blamed.get_or_insert(client.requests.of(request).comm);
-            }
-        }
+        let of = |(index, outcome): &(u32, Outcome)| {
+            Blamed::of(client, asked, active.entries[*index as usize].1, *outcome)
+        };
+        let blamed = ended.iter().find_map(of);
         let (mut places, mut all_ended) = (Vec::new(), Ok(()));
         for (number, (index, outcome)) in ended.iter().enumerate() {
             let (at, request) = active.entries[*index as usize];
@@ -353,9 +348,26 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize
     }))
 }
 
+/// The operation of several that has ended with an error.
+struct Blamed {
+    comm: u64,
+    why: String,
+}
+
+impl Blamed {
+    /// `None` where the operation has ended without an error.
+    fn of(client: &Client, asked: &Asked<'_>, request: Handle, outcome: Outcome) -> Option<Self> {
+        let why = status::truncated(outcome).err()?.why;
+        let open = client.requests.of(request);
+        let made = open.made.map(|(function, caller)| asked.place.process.called(function, caller));
+        let why = made.map_or_else(|| why.clone(), |made| format!("{made}: {why}"));
+        Some(Self { comm: open.comm, why })
+    }
+}
+
 /// The error of a call about several operations of which some have ended with one.
-fn in_status(client: &mut Client, blamed: Option<u64>) -> Answer {
-    let Some(comm) = blamed else { return done() };
+fn in_status(client: &mut Client, blamed: Option<Blamed>) -> Answer {
+    let Some(Blamed { comm, why }) = blamed else { return done() };
     client.errors.about(comm);
-    Err(Fault::new(mpi5::ERR_IN_STATUS, "a message is longer than its buffer"))
+    Err(Fault::new(mpi5::ERR_IN_STATUS, why))
 }

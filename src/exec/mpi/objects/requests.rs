@@ -39,7 +39,7 @@ pub(crate) struct Open {
     is_known: bool,
     pub(crate) held: Vec<Held>,
     /// The function that has made it or begun it last, and where that returns to.
-    made: Option<(mpi5::Function, u64)>,
+    pub(crate) made: Option<(mpi5::Function, u64)>,
     /// The number of the library's call by which its operation begins.
     call: u32,
     /// What a send reads; `None` of other operations.
