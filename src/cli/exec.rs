@@ -19,6 +19,7 @@ use workloads::exec::places;
 pub(super) fn exec(terminal: Terminal, arguments: &ExecArguments) -> Outcome {
     let command = in_utf8(&arguments.command)?;
     check_program(&command[0])?;
+    check_machine(&arguments.machine)?;
     check_room(arguments)?;
     let nodes = arguments.nodes;
     let per_node = arguments.processes.div_ceil(nodes.max(1));
@@ -125,6 +126,20 @@ fn file_name(program: &str) -> String {
 /// A number as a scenario has it; what is none is a text, which the scenario's form refuses.
 fn number(text: &str) -> Value {
     serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| json!(text))
+}
+
+/// Refuses a file in place of a machine's name: machines lie in folders.
+fn check_machine(machine: &str) -> Result<(), Failure> {
+    let file = Path::new(machine);
+    if file.extension().is_none_or(|extension| extension != "json") {
+        return Ok(());
+    }
+    let what = format!("`--machine` takes a machine's name, and `{}` is a file", quote(machine));
+    let name = file.file_stem().unwrap_or_default().display();
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new(".")).display();
+    let help = format!("take it by its name: `--machine {name} --models {folder}`");
+    Err(Problem::new(&codes::USAGE, what).help(help).into())
 }
 
 /// Refuses more ranks than the nodes have cores, in words of the command: the scenario is none of the user's.
