@@ -46,7 +46,8 @@ pub(super) fn up<C: Iterator<Item = u32>>(
 ) -> bool {
     let Task { rank, size, root, input, output, .. } = *task;
     let width = task.reduction.map_or(1, Reduction::width);
-    let each = (task.segment / width).max(1) * width;
+    // Each child has room for a segment, and no segment is longer than the input.
+    let each = ((task.segment / width).max(1) * width).min(input.len.max(width));
     let segments = input.len.div_ceil(each);
     let Place { parent, children } = place(turned(rank, root, size));
     let mut children = children.filter(|child| *child < size).peekable();
