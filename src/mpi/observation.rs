@@ -400,9 +400,9 @@ pub enum Argument {
     /// blocks with other ends, or of another length, have by chance only.
     Traffic {
         /// Over the blocks that it gives.
-        gives: u64,
+        gives: Sums,
         /// Over those that it takes.
-        takes: u64,
+        takes: Sums,
     },
     /// The same of blocks with a datatype, by their named types.
     Types {
@@ -438,6 +438,38 @@ impl Argument {
             | Self::Types { .. } => false,
         }
     }
+}
+
+/// Sums over blocks that ranks send each other. All are kept modulo 2^64.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Sums {
+    /// Of numbers that blocks with other ends, or of another length, have by chance only: whether two sides agree.
+    pub print: u64,
+    /// Of their bytes: by how much one side has more.
+    pub bytes: u64,
+    /// Of their bytes, each times the [weight](pair_weight) of its ends: where one pair of ranks differs, which.
+    pub weighted: u64,
+}
+
+impl Sums {
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            print: self.print.wrapping_add(other.print),
+            bytes: self.bytes.wrapping_add(other.bytes),
+            weighted: self.weighted.wrapping_add(other.weighted),
+        }
+    }
+}
+
+/// An odd number that two other ends have by chance only.
+pub const fn pair_weight(from: Rank, to: Rank) -> u64 {
+    // The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+    let mut mixed = ((from.0 as u64) << 32 | to.0 as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ mixed >> 31) | 1
 }
 
 /// What a rank gives of the group of a communicator that it makes.

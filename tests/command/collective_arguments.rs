@@ -64,25 +64,22 @@ fn what_a_rank_sends_is_what_the_other_receives() {
         )
     };
     let good = lists(["4 B", "4 B"], ["4 B", "4 B"]);
-    for (name, sends, receives) in [
-        ("gives-more", ["4 B", "8 B"], ["4 B", "4 B"]),
-        ("gives-nothing", ["4 B", "0 B"], ["4 B", "4 B"]),
-        ("wants-nothing", ["4 B", "4 B"], ["4 B", "0 B"]),
-        ("wants-more", ["4 B", "4 B"], ["4 B", "8 B"]),
+    for (name, sends, receives, what) in [
+        ("gives-more", ["4 B", "8 B"], ["4 B", "4 B"], "rank 0 sends 4 B more than rank 1"),
+        ("gives-nothing", ["4 B", "0 B"], ["4 B", "4 B"], "rank 0 sends 4 B less than rank 1"),
+        ("wants-nothing", ["4 B", "4 B"], ["4 B", "0 B"], "rank 1 sends 4 B more than rank 0"),
+        ("wants-more", ["4 B", "4 B"], ["4 B", "8 B"], "rank 1 sends 4 B less than rank 0"),
     ] {
-        let words = [
-            "MPI_ERR_COUNT",
-            "MPI_Alltoallv of rank ",
-            "what a rank sends to another and what that receives of it are not of one length",
-        ];
+        let both = ["MPI_Alltoallv of rank 0 in line ", "MPI_Alltoallv of rank 1 in line "];
+        let words = ["MPI_ERR_COUNT", both[0], both[1], what, "receives of it"];
         fails(&format!("pairs-{name}"), &two([&lists(sends, receives), &good]), &words);
     }
     let gather = |sizes: &str| format!(r#"{{ "op": "gatherv", "sizes": [ {sizes} ] }}"#);
-    let words = ["MPI_ERR_COUNT", "MPI_Gatherv of rank "];
+    let words = ["MPI_ERR_COUNT", "rank 1 sends 4 B more than rank 0 receives of it"];
     let [root, other] = [r#""4 B", "0 B""#, r#""4 B", "4 B""#].map(gather);
     fails("pairs-gatherv", &two([&root, &other]), &words);
     let scatter = |sizes: &str| format!(r#"{{ "op": "scatterv", "sizes": [ {sizes} ] }}"#);
-    let words = ["MPI_ERR_COUNT", "MPI_Scatterv of rank "];
+    let words = ["MPI_ERR_COUNT", "rank 0 sends 4 B more than rank 1 receives of it"];
     let [root, other] = [r#""4 B", "8 B""#, r#""4 B", "4 B""#].map(scatter);
     fails("pairs-scatterv", &two([&root, &other]), &words);
     // Of lists that all ranks have, all entries are compared, and not their sum alone.

@@ -2,12 +2,13 @@
 //!
 //! Where each rank knows its own blocks only, no two ranks have the same list to be compared. So each block that a rank
 //! gives is a number, made of who gives it, who takes it and how long it is, and so is each that a rank takes. If what
-//! the ranks give is what they take, the two sums over all ranks are equal; if not, they are equal by chance only.
+//! the ranks give is what they take, the two sums over all ranks are equal; if not, they are equal by chance only. Where
+//! one pair of ranks differs, two further sums say which and by how much.
 
 use super::task::mixed;
 use super::{Algorithm, Between, Blocks, Collective, Kind};
 use mpi::envelope::Rank;
-use mpi::observation::Argument;
+use mpi::observation::{Argument, Sums, pair_weight};
 
 impl Collective {
     /// What rank `me` gives and what the library has chosen for it, which all ranks must have alike. A rule looks at
@@ -111,52 +112,76 @@ impl Collective {
                 | Kind::Exscan => false,
             };
         let lengths = is_told.then(|| {
-            let (gives, takes) = sums(call, (me, ranks), |blocks, at, _| blocks.at(at).len);
+            let value = |blocks: &Blocks, at, _| blocks.at(at).len;
+            let [mut gives, mut takes] = [Sums::default(); 2];
+            each_block(call, (me, ranks), value, |side, (from, to), bytes| {
+                let weighted = pair_weight(Rank(from), Rank(to)).wrapping_mul(bytes);
+                let block = Sums { print: print(from, to, bytes), bytes, weighted };
+                let sum = if side == GIVEN { &mut gives } else { &mut takes };
+                *sum = sum.plus(block);
+            });
             Argument::Traffic { gives, takes }
         });
         let types = call.typed.as_ref().filter(|_| is_told).map(|typed| {
-            let (gives, takes) = sums(call, (me, ranks), |blocks, at, side| {
+            let value = |blocks: &Blocks, at, side| {
                 if blocks.at(at).len == 0 { 0 } else { typed.print(side, at) }
+            };
+            let mut sums = [0_u64; 2];
+            each_block(call, (me, ranks), value, |side, (from, to), types| {
+                sums[side] = sums[side].wrapping_add(print(from, to, types));
             });
-            Argument::Types { gives, takes }
+            Argument::Types { gives: sums[GIVEN], takes: sums[TAKEN] }
         });
         lengths.into_iter().chain(types)
     }
 }
 
-/// The sums over the blocks that a rank gives and takes; `value` is that of a block at a place of the given side, 0
-/// of one that does not count.
-fn sums(
+/// The side of a block that a rank gives.
+const GIVEN: usize = 0;
+/// The side of a block that it takes.
+const TAKEN: usize = 1;
+
+/// A number that a block with other ends or another value has by chance only; 0 of one that does not count.
+fn print(from: u32, to: u32, value: u64) -> u64 {
+    if value == 0 { 0 } else { mixed([from.into(), to.into(), value]) }
+}
+
+/// Goes through the blocks that a rank gives and takes: side, ends, and `value`, which is that of a block at a place of
+/// the given side, 0 of one that does not count.
+fn each_block(
     call: &Collective,
     (me, ranks): (u32, u32),
     value: impl Fn(&Blocks, u32, usize) -> u64,
-) -> (u64, u64) {
+    mut sees: impl FnMut(usize, (u32, u32), u64),
+) {
     let Collective { sends, receives, neighbours, root, kind, .. } = call;
-    let number = |from: u32, to: u32, value: u64| {
-        if value == 0 { 0 } else { mixed([from.into(), to.into(), value]) }
-    };
-    let (sent, received) = (|at| value(sends, at, 0), |at| value(receives, at, 1));
+    let (sent, received) = (|at| value(sends, at, GIVEN), |at| value(receives, at, TAKEN));
     if let Some(neighbours) = neighbours {
         // An allgather gives the same block to each.
         let sent = |at| if *kind == Kind::Allgather { call.input.len } else { sent(at) };
-        let given = (0..).zip(neighbours.destinations.iter());
-        let given = given.filter_map(|(at, to)| Some(number(me, (*to)?.0, sent(at))));
-        let taken = (0..).zip(neighbours.sources.iter());
-        let taken = taken.filter_map(|(at, from)| Some(number((*from)?.0, me, received(at))));
-        return (sum(given), sum(taken));
+        for (at, to) in (0..).zip(neighbours.destinations.iter()) {
+            to.iter().for_each(|to| sees(GIVEN, (me, to.0), sent(at)));
+        }
+        for (at, from) in (0..).zip(neighbours.sources.iter()) {
+            from.iter().for_each(|from| sees(TAKEN, (from.0, me), received(at)));
+        }
+        return;
     }
-    let given = (0..ranks).map(|to| number(me, to, sent(to)));
-    let taken = (0..ranks).map(|from| number(from, me, received(from)));
     let is_root = root.0 == me;
+    let (gives_to_all, takes_from_all) = match kind {
+        Kind::Scatter => (is_root, false),
+        Kind::Gather => (false, is_root),
+        _ => (true, true),
+    };
     if *kind == Kind::Scatter {
-        (sum(given.filter(|_| is_root)), number(root.0, me, call.output.len))
+        sees(TAKEN, (root.0, me), call.output.len);
     } else if *kind == Kind::Gather {
-        (number(me, root.0, call.input.len), sum(taken.filter(|_| is_root)))
-    } else {
-        (sum(given), sum(taken))
+        sees(GIVEN, (me, root.0), call.input.len);
     }
-}
-
-fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
-    numbers.fold(0, u64::wrapping_add)
+    if gives_to_all {
+        (0..ranks).for_each(|to| sees(GIVEN, (me, to), sent(to)));
+    }
+    if takes_from_all {
+        (0..ranks).for_each(|from| sees(TAKEN, (from, me), received(from)));
+    }
 }

@@ -11,7 +11,7 @@
 
 use crate::monitors::law::Violation;
 use mpi::envelope::Rank;
-use mpi::observation::Argument;
+use mpi::observation::{Argument, Sums, pair_weight};
 use mpi::operator::{Operator, Reduction};
 use protocols::note::Note;
 
@@ -34,14 +34,16 @@ pub(super) struct Arguments {
     followed: Vec<(Argument, Note<Given>)>,
     /// What the ranks that are in it send each other, by length and by type.
     traffic: [Traffic; 2],
+    /// Who has given such sums.
+    givers: Note<Vec<Given>>,
 }
 
 /// Sums over the blocks of some ranks.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 struct Traffic {
     ranks: u32,
-    gives: u64,
-    takes: u64,
+    gives: Sums,
+    takes: Sums,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -75,15 +77,14 @@ impl Arguments {
         let function = self.function.filter(|_| !self.mixed)?;
         let own = Given { argument, rank, line };
         if let Argument::Traffic { gives, takes } = argument {
-            return self.sums(0, (gives, takes), size).then(|| {
-                let what = "what a rank sends to another and what that receives of it are not of one length";
-                self.parted("MPI_ERR_COUNT", own, what)
-            });
+            self.givers.0.push(own);
+            return self.sums(0, (gives, takes), size).then(|| self.lengths_part(size));
         }
         if let Argument::Types { gives, takes } = argument {
+            let [gives, takes] = [gives, takes].map(|print| Sums { print, ..Sums::default() });
             return self.sums(1, (gives, takes), size).then(|| {
                 let what = "what a rank sends to another and what that receives of it are not of the same named types";
-                self.parted("MPI_ERR_TYPE", own, what)
+                self.parted("MPI_ERR_TYPE", None, what.to_owned())
             });
         }
         let kind = std::mem::discriminant(&argument);
@@ -115,21 +116,54 @@ impl Arguments {
 
 impl Arguments {
     /// Adds what a rank gives and takes; true where it is the last one, the sums differ, and nothing else has.
-    fn sums(&mut self, which: usize, (gives, takes): (u64, u64), size: u32) -> bool {
+    fn sums(&mut self, which: usize, (gives, takes): (Sums, Sums), size: u32) -> bool {
         let all = &mut self.traffic[which];
         all.ranks += 1;
-        all.gives = all.gives.wrapping_add(gives);
-        all.takes = all.takes.wrapping_add(takes);
+        all.gives = all.gives.plus(gives);
+        all.takes = all.takes.plus(takes);
         let parted = all.ranks == size && all.gives != all.takes && !self.differ;
         self.differ |= parted;
         parted
     }
 
+    /// The lengths of what ranks send each other do not agree; which, where it is one pair of them.
+    fn lengths_part(&self, size: u32) -> Violation {
+        let Traffic { gives, takes, .. } = self.traffic[0];
+        let bytes = gives.bytes.wrapping_sub(takes.bytes);
+        let weighted = gives.weighted.wrapping_sub(takes.weighted);
+        let differs = |&(from, to): &(Rank, Rank)| {
+            bytes != 0 && pair_weight(from, to).wrapping_mul(bytes) == weighted
+        };
+        let all = (0..size).flat_map(|from| (0..size).map(move |to| (Rank(from), Rank(to))));
+        let Some((from, to)) = all.into_iter().find(differs) else {
+            let what =
+                "what several ranks send and what others receive of them are not of one length";
+            return self.parted("MPI_ERR_COUNT", None, what.to_owned());
+        };
+        // Sums are kept modulo 2^64: a difference has a sign.
+        let more = bytes.cast_signed();
+        let (least, how) = (more.unsigned_abs(), if more > 0 { "more" } else { "less" });
+        let what =
+            format!("rank {} sends {least} B {how} than rank {} receives of it", from.0, to.0);
+        self.parted("MPI_ERR_COUNT", Some([from, to]), what)
+    }
+
     /// What ranks send each other does not agree; this is known when the last one enters.
-    fn parted(&self, id: &'static str, last: Given, what: &str) -> Violation {
+    fn parted(&self, id: &'static str, pair: Option<[Rank; 2]>, detail: String) -> Violation {
         let function = self.function.unwrap_or_default();
-        let objects = vec![last.giver(function), "that of another rank".to_owned()];
-        Violation { id, statement: SAME, objects, detail: what.to_owned() }
+        let giver = |rank: Rank| {
+            let given = self.givers.iter().find(|given| given.rank == rank);
+            given.map_or_else(
+                || format!("{function} of rank {}", rank.0),
+                |given| given.giver(function),
+            )
+        };
+        let objects = match pair {
+            Some([from, to]) if from == to => vec![giver(from)],
+            Some(pair) => pair.map(giver).to_vec(),
+            None => vec![format!("{function} of several ranks")],
+        };
+        Violation { id, statement: SAME, objects, detail }
     }
 }
 
