@@ -118,9 +118,10 @@ impl<P: Copy> Loans<P> {
         };
         let [first, second] = uses.map(|one| located(one?, &locate));
         let both = first.as_ref().zip(second.as_ref());
-        let of_its_own = both.filter(|(one, other)| one.clashes(other));
-        let of_its_own = of_its_own.map(|(one, other)| one.writes || other.writes);
-        let of_its_own = of_its_own.map(|writes| Clash { place, writes });
+        let twice = [&first, &second].into_iter().flatten().any(Use::writes_twice);
+        // Two uses clash where one of them writes.
+        let of_its_own = twice || both.is_some_and(|(one, other)| one.clashes(other));
+        let of_its_own = of_its_own.then_some(Clash { place, writes: true });
         let clash_of = |one: &Option<Use>| one.as_ref().and_then(|one| self.clash(one));
         let clash = clash_of(&first).or_else(|| clash_of(&second)).or(of_its_own);
         let ends = match until {

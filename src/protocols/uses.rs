@@ -260,6 +260,13 @@ impl Use {
                 || meet(&self.runs(), &other.runs()))
     }
 
+    /// Whether blocks of a list that it writes have a byte in common.
+    pub fn writes_twice(&self) -> bool {
+        self.writes
+            && matches!(self.pieces, Pieces::Blocks(_) | Pieces::Typed(_))
+            && self.runs().windows(2).any(|two| two[1].0 < two[0].1)
+    }
+
     /// The bytes: where runs begin and end, by their beginnings.
     fn runs(&self) -> Vec<(u64, u64)> {
         let of = |elements: &Elements| -> Vec<(u64, u64)> {
@@ -434,6 +441,19 @@ mod tests {
         for (places, clashes) in [([4, 6], false), ([6, 7], true), ([1, 4], true), ([4, 9], true)] {
             let other = Use { pieces: made(&[1, 2], &places), ..write((0, 11)) };
             assert_eq!(ends.clashes(&other), clashes, "{places:?}");
+        }
+        let list = |blocks: &[(u64, u64)]| {
+            let block = |&(offset, len): &(u64, u64)| Block { offset, len };
+            Use { pieces: Pieces::Blocks(blocks.iter().map(block).collect()), ..write((0, 12)) }
+        };
+        for (blocks, twice) in [
+            (&[(4, 4), (0, 4)][..], false),
+            (&[(4, 4), (2, 4)], true),
+            (&[(0, 8), (2, 0)], false),
+            (&[(0, 8), (2, 2)], true),
+        ] {
+            assert_eq!(list(blocks).writes_twice(), twice, "{blocks:?}");
+            assert!(!Use { writes: false, ..list(blocks) }.writes_twice());
         }
         let read = Use { writes: false, ..write((0, 2)) };
         assert!(!read.clashes(&read));
