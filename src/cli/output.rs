@@ -58,9 +58,22 @@ impl Output {
             return Err(Problem::new(&codes::USAGE, what).help("name another file").into());
         }
         if output.is_file() {
+            output.keeps_programs(option)?;
             check_writable(&output.target)?;
         }
         Ok(output)
+    }
+
+    /// Refuses to replace a program: a shell or another program that this command runs may be about to start it.
+    fn keeps_programs(&self, option: &str) -> Result<(), Failure> {
+        let found = fs::metadata(&self.target).ok().filter(fs::Metadata::is_file);
+        if !found.is_some_and(|found| is_executable(&found)) {
+            return Ok(());
+        }
+        let path = quote(&self.path.display().to_string());
+        let what = format!("`{option} {path}` would replace a program: that file is executable");
+        let help = "name another file, or remove that one first";
+        Err(Problem::new(&codes::USAGE, what).help(help).into())
     }
 
     /// Refuses a second option that names the same file.
@@ -114,6 +127,19 @@ fn followed(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(to);
     }
     path
+}
+
+/// Whether somebody may execute a file.
+#[cfg(unix)]
+fn is_executable(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    found.permissions().mode() & 0o111 != 0
+}
+
+/// Whether somebody may execute a file: where files have no such right, nobody knows.
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
 }
 
 /// Whether two names are hard links to one file.

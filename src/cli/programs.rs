@@ -8,7 +8,7 @@ use super::show::counted;
 use super::terminal::{Failure, Problem, Terminal};
 use experiment::plan::{Plan, Point};
 use form::codes;
-use form::diagnostic::quote;
+use form::diagnostic::{escaped, quote};
 
 /// The option that lets them run where a command has found their scenario by itself.
 pub(super) const ALLOW: &str = "--allow-exec";
@@ -56,10 +56,12 @@ pub(super) fn may_run(plan: &Plan, allowed: bool) -> Result<(), Failure> {
     Err(Problem::new(&codes::NOT_ALLOWED, what).help(help).into())
 }
 
-/// The program of a point as a shell would read it, if the point has one.
+/// The program of a point as a shell would read it, if the point has one: whole, since its end decides as much as its
+/// begin, and with the variables that may decide which program it is.
 pub(super) fn command(point: &Point) -> Option<String> {
-    let words = point.workload.command()?.iter().map(|word| quoted(word));
-    Some(quote(&words.collect::<Vec<_>>().join(" ")))
+    let command = point.workload.command()?.iter();
+    let words = point.workload.variables().iter().chain(command).map(|word| quoted(word));
+    Some(escaped(&words.collect::<Vec<_>>().join(" ")))
 }
 
 /// The commands of all points, each once, in their order.

@@ -316,6 +316,10 @@ impl Workload for Exec {
         Some(&self.form.command)
     }
 
+    fn variables(&self) -> &[String] {
+        &self.form.environment
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         self.form.files()
     }

@@ -334,6 +334,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         None
     }
 
+    /// Variables of their environment that the scenario sets, as `NAME=value`.
+    fn variables(&self) -> &[String] {
+        &[]
+    }
+
     /// Whether its ranks are processes of the host.
     fn runs_real_processes(&self) -> bool {
         self.command().is_some()
