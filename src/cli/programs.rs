@@ -61,7 +61,7 @@ pub(super) fn may_run(plan: &Plan, allowed: bool) -> Result<(), Failure> {
 pub(super) fn command(point: &Point) -> Option<String> {
     let command = point.workload.command()?.iter();
     let words = point.workload.variables().iter().chain(command).map(|word| quoted(word));
-    Some(escaped(&words.collect::<Vec<_>>().join(" ")))
+    Some(escaped(&words.collect::<Vec<_>>().join(" ")).into_owned())
 }
 
 /// The commands of all points, each once, in their order.

@@ -34,16 +34,19 @@ pub fn kinds() -> Vec<&'static Variant> {
 }
 
 /// The text of a scenario of this kind: the least it needs where the checker accepts that, else the
-/// settings of the first shipped scenario of its kind that it accepts.
+/// settings of the first shipped scenario of its kind that it accepts, without its choices of the library where it
+/// accepts them so.
 pub fn scenario(kind: &Variant, machine: Option<&str>) -> String {
     let least = Settings::least(kind, machine);
     let shipped = || embedded::SCENARIOS.iter().filter_map(|(_, text)| like(kind, text));
-    let candidates = std::iter::once(least.clone()).chain(shipped().map(|mut settings| {
-        if let Some(machine) = machine {
-            machine.clone_into(&mut settings.machine);
-        }
-        settings
-    }));
+    let plain = shipped().map(Settings::without_choices);
+    let candidates =
+        std::iter::once(least.clone()).chain(plain.chain(shipped()).map(|mut settings| {
+            if let Some(machine) = machine {
+                machine.clone_into(&mut settings.machine);
+            }
+            settings
+        }));
     let mut texts = candidates.map(|settings| text(kind, &settings));
     texts.find(|text| accepted(text)).unwrap_or_else(|| text(kind, &least))
 }
@@ -66,14 +69,26 @@ impl Settings {
             }
             Need::Default(_) | Need::Optional => None,
         });
-        // Without one the first registration of each buffer would be in the measured time.
-        let warm_up = kind.fields.iter().filter(|field| field.key == "warmup");
-        let warm_up = warm_up.map(|field| (field.key.to_owned(), WARM_UP.to_owned()));
+        let warm_up = warm_up(kind);
         let machine = machine.unwrap_or(USUAL).to_owned();
         let beside = BESIDE.iter().filter(|(name, ..)| *name == kind.name);
         let beside = beside.map(|(_, key, value)| (*key, (*value).to_owned())).collect();
         Self { machine, beside, workload: needed.chain(warm_up).collect() }
     }
+}
+
+impl Settings {
+    fn without_choices(mut self) -> Self {
+        self.beside.retain(|(key, _)| *key != "mpi");
+        self
+    }
+}
+
+/// Rounds or steps before the measured ones, where a kind has them: without one the first registration of each buffer
+/// would be in the measured time.
+fn warm_up(kind: &Variant) -> Option<(String, String)> {
+    let has_one = kind.fields.iter().any(|field| field.key == "warmup");
+    has_one.then(|| ("warmup".to_owned(), WARM_UP.to_owned()))
 }
 
 /// The settings of a scenario, if it is of this kind; what it sweeps has one value here.
@@ -82,13 +97,17 @@ fn like(kind: &Variant, text: &str) -> Option<Settings> {
     let workload = json.get("workload").filter(|workload| workload["kind"] == kind.name)?;
     let keys = workload.as_object()?.iter().filter(|(key, _)| *key != "kind" && *key != "note");
     let beside = ["nodes", "ranks", "mpi"];
+    let warms_up = workload.get("warmup").is_some();
     Some(Settings {
         machine: json.get("machine")?.as_str()?.to_owned(),
         beside: beside
             .into_iter()
             .filter_map(|key| Some((key, json.get(key)?.to_string())))
             .collect(),
-        workload: keys.map(|(key, value)| (key.clone(), value.to_string())).collect(),
+        workload: keys
+            .map(|(key, value)| (key.clone(), value.to_string()))
+            .chain(warm_up(kind).filter(|_| !warms_up))
+            .collect(),
     })
 }
 

@@ -32,6 +32,9 @@ fn every_kind_can_be_validated_and_unknown_ones_are_named() {
         scratch.run(&["new", &file, "--workload", kind]).check(0, &[]);
         scratch.run(&["validate", &file]).check(0, &[]);
     }
+    // Its settings are those of a study of the library, without what that is about.
+    let stencil = std::fs::read_to_string(scratch.path("stencil.json")).unwrap();
+    assert!(stencil.contains("\"warmup\": 10") && !stencil.contains("\"mpi\""), "{stencil}");
     scratch.run(&["new", "b.json", "--machine", "knc"]).check(2, &["there is no machine"]);
     assert!(!scratch.path("b.json").exists());
 }

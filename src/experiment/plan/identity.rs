@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use super::super::results::{PointResult, RunResult};
 use super::{Plan, Point};
+use form::machine::Machine;
 
 /// A hash over everything that a run of a point depends on: points of one identity are one simulation, whatever plan
 /// and whatever swept values they came from.
@@ -20,8 +22,12 @@ impl Point {
         if is_own || !workload.observed().is_empty() {
             return None;
         }
-        // Where it stands in a sweep is no part of what happens.
-        let point = Self { index: 0, params: Vec::new(), ..self.clone() };
+        // Where it stands in a sweep is no part of what happens, and neither is where its numbers are from.
+        let Machine { name, profile, .. } = &*self.machine;
+        let (name, title) = (name.clone(), String::new());
+        let machine = Machine { name, title, profile: profile.clone(), numbers: Vec::new() };
+        let machine = Arc::new(machine);
+        let point = Self { index: 0, params: Vec::new(), machine, ..self.clone() };
         let mut hasher = Hasher(blake3::Hasher::new());
         write!(hasher, "{point:?}").ok()?;
         Some(Identity(hasher.0.finalize()))
@@ -129,8 +135,9 @@ mod tests {
         ] {
             assert_ne!(identity(&one, 1), identity(&plan(r#""8 B", "16 B""#, more), 1), "{more}");
         }
-        let machine = plan(r#""16 B" ], "machine.mpi.step_match": [ "1 us""#, "");
-        assert_ne!(identity(&one, 1), identity(&machine, 0), "a number of the machine");
+        let machine = |mtu: &str| plan(&format!(r#""16 B" ], "machine.hca.mtu": [ "{mtu}""#), "");
+        assert_ne!(identity(&one, 1), identity(&machine("1 KiB"), 0), "a number of the machine");
+        assert_eq!(identity(&one, 1), identity(&machine("4 KiB"), 0), "the same number");
     }
 
     #[test]
