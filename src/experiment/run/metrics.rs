@@ -62,10 +62,11 @@ fn failure(point: &Point, outcome: &Outcome, programs: &[AnyProgram]) -> Option<
     // One of each law says enough.
     remarked.dedup_by_key(|one| one.statement);
     remarked.into_iter().for_each(remark);
-    // A statement that went wrong ended its rank: for that the other ranks wait.
-    let words = |of_statements: bool| {
-        let chosen =
-            move |one: &&Violation| (one.id == STATEMENT) == of_statements && !allowed(one);
+    // A statement that went wrong ended its rank, and arguments that do not agree keep ranks apart: for that the others
+    // wait.
+    let words = |of_causes: bool| {
+        let is_cause = |one: &Violation| one.id == STATEMENT || one.id.starts_with("MPI_ERR");
+        let chosen = move |one: &&Violation| is_cause(one) == of_causes && !allowed(one);
         outcome.violations.iter().filter(chosen).map(ToString::to_string)
     };
     let all: Vec<String> = words(true).chain(failure).chain(words(false)).collect();
