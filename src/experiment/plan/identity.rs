@@ -108,7 +108,7 @@ mod tests {
     fn plan(sizes: &str, more: &str) -> Plan {
         let text = format!(
             r#"{{ "schema": 1, "title": "T", "machine": "broadwell-edr", "nodes": 2,
-"workload": {{ "kind": "latency", "size": "8 B" }}, "sweep": {{ "workload.size": [ {sizes} ] }}{more} }}"#
+"workload": {{ "kind": "ping_pong", "size": "8 B", "rounds": 4 }}, "sweep": {{ "workload.size": [ {sizes} ] }}{more} }}"#
         );
         let request =
             Request { scenario: "t.json".to_owned(), text: Some(text), ..Request::default() };
@@ -142,8 +142,9 @@ mod tests {
 
     #[test]
     fn equal_points_of_a_sweep_are_one_run_and_all_have_its_result() {
-        let equal = plan(r#""8 B" ], "mpi.eager_threshold": [ "1 KiB", "1024 B", "2 KiB""#, "");
-        let points: Vec<&Point> = equal.points.iter().collect();
+        let mut plan = plan(r#""8 B", "16 B", "32 B""#, "");
+        plan.points[1] = Point { index: 1, params: Vec::new(), ..plan.points[0].clone() };
+        let points: Vec<&Point> = plan.points.iter().collect();
         let of = |runs: Vec<Vec<&Point>>| -> Vec<Vec<usize>> {
             runs.iter().map(|run| run.iter().map(|point| point.index).collect()).collect()
         };
