@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::architecture::sources;
 
 /// Files that show values so outside of panics, with the number of lines and the reason.
-const SHOWN: [(&str, usize, &str); 16] = [
+const SHOWN: [(&str, usize, &str); 17] = [
     ("experiment/conform/matching.rs", 1, "bytes in the answer to a case, as a list of numbers"),
     ("experiment/explore/registry.rs", 1, "a setting that is hashed, never shown"),
     ("experiment/explore/registry/gpu.rs", 1, "bytes, as lists of numbers"),
