@@ -357,7 +357,7 @@ struct Blamed {
 impl Blamed {
     /// `None` where the operation has ended without an error.
     fn of(client: &Client, asked: &Asked<'_>, request: Handle, outcome: Outcome) -> Option<Self> {
-        let why = status::truncated(outcome).err()?.why;
+        let Err(Fault::Error { why, .. }) = status::truncated(outcome) else { return None };
         let open = client.requests.of(request);
         let made = open.made.map(|(function, caller)| asked.place.process.called(function, caller));
         let why = made.map_or_else(|| why.clone(), |made| format!("{made}: {why}"));
