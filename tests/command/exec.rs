@@ -725,7 +725,7 @@ const SAID: [(&str, u8, &str); 18] = [
     (
         "truncated",
         1,
-        "rank 1, MPI_Recv ({if (rank) MPI_Recv(&number}): the message is longer than the 4 bytes of its buffer",
+        "rank 1, MPI_Recv ({if (rank) MPI_Recv(&number}): the message of rank 0 with tag 0 is longer than the 4 bytes of its buffer",
     ),
     (
         "changed",

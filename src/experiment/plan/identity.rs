@@ -57,9 +57,8 @@ pub fn runs<'a>(points: &[&'a Point]) -> Vec<Vec<&'a Point>> {
     let mut runs: Vec<Vec<&Point>> = Vec::new();
     let mut alike: HashMap<Alike<'_>, usize> = HashMap::new();
     for point in points {
-        let key = point
-            .identity()
-            .map_or_else(|| Alike::Params(point.run_params()), Alike::Identity);
+        let key =
+            point.identity().map_or_else(|| Alike::Params(point.run_params()), Alike::Identity);
         let run = *alike.entry(key).or_insert(runs.len());
         if run == runs.len() {
             runs.push(Vec::new());
@@ -86,7 +85,9 @@ impl Simulated {
     /// Keeps the results of a plan's points. What failed is explained in the words of its scenario, and kept out.
     pub fn keep(&mut self, plan: &Plan, result: &RunResult) {
         for (point, result) in plan.points.iter().zip(&result.points) {
-            if result.failure.is_none() && let Some(identity) = point.identity() {
+            if result.failure.is_none()
+                && let Some(identity) = point.identity()
+            {
                 self.0.entry(identity).or_insert_with(|| result.clone());
             }
         }
