@@ -55,6 +55,40 @@ fn nested_types_are_those_of_mpich_and_open_mpi() {
     assert_eq!(lines, RANDOM);
 }
 
+/// Basic elements: a complex number and a `long double` are one, a pair is two.
+const ELEMENTS: &str = "\
+INT: 3
+LONG_DOUBLE: 3
+C_FLOAT_COMPLEX: 3
+C_DOUBLE_COMPLEX: 3
+C_LONG_DOUBLE_COMPLEX: 3
+INTEGER16: 3
+LOGICAL16: 3
+REAL16: 3
+COMPLEX32: 3
+2INT: 6
+2REAL: 6
+2DOUBLE_PRECISION: 6
+SHORT_INT: 6
+LONG_DOUBLE_INT: 6
+two long doubles: 4
+one of two: 3, in part
+two pairs: 8
+half of a pair: 1, in part
+structures: 6
+the first member: 1, in part
+inside: 1 1
+";
+
+#[test]
+fn elements_of_a_message_are_those_of_named_types() {
+    let scratch = Scratch::new("exec-elements");
+    compiled(&scratch, include_str!("../programs/c/elements.c"));
+    let ran = exec(&scratch, "1", &[]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with(ELEMENTS), "{}", ran.out);
+}
+
 /// MPI's table of operators, one letter each: greatest, least, sum, product, logical and, or, exclusive or, bits of the
 /// three, place of the least and of the greatest; a point where MPI defines none. Beyond it characters are numbers, and
 /// numbers of several languages truth values, as in MPICH.
