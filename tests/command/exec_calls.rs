@@ -89,6 +89,32 @@ fn elements_of_a_message_are_those_of_named_types() {
     assert!(ran.out.starts_with(ELEMENTS), "{}", ran.out);
 }
 
+/// What the sends in buffered mode return where no buffer is attached, and where one is.
+const BUFFERED: &str = "\
+MPI_Bsend: no buffer
+MPI_Ibsend: no buffer
+to no process: done
+MPI_Bsend_init: done
+MPI_Start: no buffer
+MPI_Startall: no buffer
+with a buffer: done
+detached: no buffer
+";
+
+#[test]
+fn a_send_in_buffered_mode_without_a_buffer_is_an_error_that_returns() {
+    let scratch = Scratch::new("exec-buffered");
+    compiled(&scratch, include_str!("../programs/c/buffered.c"));
+    let ran = exec(&scratch, "1", &[]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with(BUFFERED), "{}", ran.out);
+    let fatal = exec(&scratch, "1", &["fatal"]);
+    assert_eq!(fatal.exit, 1, "{}{}", fatal.out, fatal.err);
+    let said =
+        "rank 0, MPI_Bsend (program.c:18): no buffer is attached for a send in buffered mode";
+    assert!(fatal.out.contains(said), "{}", fatal.out);
+}
+
 /// MPI's table of operators, one letter each: greatest, least, sum, product, logical and, or, exclusive or, bits of the
 /// three, place of the least and of the greatest; a point where MPI defines none. Beyond it characters are numbers, and
 /// numbers of several languages truth values, as in MPICH.
