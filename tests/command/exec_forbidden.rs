@@ -47,3 +47,29 @@ fn memory_in_two_operations_of_an_epoch_is_a_note() {
         assert_eq!(notes.iter().filter(is_said).count(), 2, "{how}: {notes:?}");
     }
 }
+
+#[test]
+fn local_functions_keep_off_the_memory_of_open_operations() {
+    let scratch = Scratch::new("exec-local");
+    compiled(&scratch, FORBIDDEN);
+    for (how, call) in [
+        ("reduce", "MPI_Reduce_local"),
+        ("reduce out of", "MPI_Reduce_local"),
+        ("pack", "MPI_Pack"),
+        ("pack out of", "MPI_Pack"),
+        ("unpack", "MPI_Unpack"),
+        ("unpack out of", "MPI_Unpack"),
+    ] {
+        let ran = exec(&scratch, &["local", how]);
+        let said =
+            format!("rank 0: {call} {} touches bytes that MPI_Irecv (program.c:", place(how));
+        let notes = notes(how, &ran);
+        let is_said = |note: &&&str| {
+            note.starts_with(&said) && note.ends_with(" still writes, which MPI forbids")
+        };
+        assert_eq!(notes.iter().filter(is_said).count(), 1, "{how}: {notes:?}");
+    }
+    let ran = exec(&scratch, &["local", "beside"]);
+    let notes = notes("beside", &ran);
+    assert!(notes.iter().all(|note| !note.contains("forbids")), "{notes:?}");
+}

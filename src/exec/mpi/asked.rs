@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
-use crate::ranks::Request;
+use crate::ranks::{RankError, Request};
 
 /// A function that a process has called.
 #[derive(Debug)]
