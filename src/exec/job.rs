@@ -389,6 +389,19 @@ impl Drop for Job {
 pub struct JobMemory(pub Arc<Job>);
 
 impl JobMemory {
+    /// Whether the memory is gone with its process, which has ended well: then notes that something `does` it.
+    fn is_gone(&self, member: &Member, (space, offset): (Space, u64), does: &str) -> bool {
+        let is_gone = member.is_over && member.place.located(space, offset).is_some();
+        if is_gone && self.0.failure().is_none() {
+            let rank = member.place.process.number();
+            note_once(&format!(
+                "an operation {does} memory of rank {rank}, which has ended without completing it: the bytes have no \
+                 defined value"
+            ));
+        }
+        is_gone
+    }
+
     fn noted(&self, process: Process, result: Result<(), RankError>) {
         self.0.vain().ends();
         if let Err(error) = result {
@@ -405,6 +418,9 @@ impl ProcessMemory for JobMemory {
     fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
         let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, offset), "reads") {
+            return;
+        }
         let result = member.place.read(space, offset, into);
         member.digest.sends(offset, into);
         drop(member);
@@ -413,13 +429,21 @@ impl ProcessMemory for JobMemory {
 
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.write(space, offset, bytes);
+        let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, offset), "writes") {
+            return;
+        }
+        let result = member.place.write(space, offset, bytes);
+        drop(member);
         self.noted(process, result);
     }
 
     fn gather(&self, process: Process, space: Space, pieces: &[(u64, u64)], into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
         let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, 0), "reads") {
+            return;
+        }
         let result = member.place.gather(space, pieces, into);
         member.digest.sends(0, into);
         drop(member);
@@ -428,7 +452,12 @@ impl ProcessMemory for JobMemory {
 
     fn scatter(&self, process: Process, space: Space, pieces: &[(u64, u64)], bytes: &[u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.scatter(space, pieces, bytes);
+        let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, 0), "writes") {
+            return;
+        }
+        let result = member.place.scatter(space, pieces, bytes);
+        drop(member);
         self.noted(process, result);
     }
 

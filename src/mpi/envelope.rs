@@ -78,6 +78,17 @@ impl Selection {
 }
 
 impl Envelope {
+    /// How [`Self::never_received`] ends.
+    pub const NEVER_RECEIVED: &str = "was never received";
+
+    /// That a message of so many bytes was never received.
+    pub fn never_received(&self, bytes: u64) -> String {
+        let Self { source, dest, tag, .. } = self;
+        let (from, to) = (source.0, dest.0);
+        let end = Self::NEVER_RECEIVED;
+        format!("a message of {bytes} B from rank {from} to rank {to} with tag {tag} {end}")
+    }
+
     /// Whether a receive with this selection may take the message. Pure.
     pub fn matches(&self, selection: &Selection) -> bool {
         self.context == selection.context

@@ -360,16 +360,11 @@ impl Diagnosis<'_> {
         });
         let unexpected = self.messages.queues().unexpected().map(|message| {
             let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
-            let source = envelope.source.0;
-            match self.collective_of(envelope) {
-                None => {
-                    let tag = envelope.tag;
-                    format!("a message of {bytes} B from rank {source} with tag {tag} was never received")
-                }
-                Some(function) => {
-                    format!("a message of {function} of {bytes} B from rank {source} was never received")
-                }
-            }
+            let (source, end) = (envelope.source.0, Envelope::NEVER_RECEIVED);
+            self.collective_of(envelope).map_or_else(
+                || envelope.never_received(bytes),
+                |function| format!("a message of {function} of {bytes} B from rank {source} {end}"),
+            )
         });
         let probed = self
             .messages
