@@ -16,7 +16,7 @@ use super::loans::Lent;
 use super::mpi::{Back, Client, Fault, Then};
 use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
-use super::ranks::{Image, Rank, RankError, Request, ending};
+use super::ranks::{Image, Rank, RankError, Request, ending, signal_name};
 use super::supervisor::Supervisor;
 use super::vain::Vain;
 use super::watch::note_once;
@@ -307,8 +307,21 @@ impl Job {
         self.noted().get_or_insert(failure);
     }
 
+    /// Whether a signal has ended the supervisor, and all ranks with it: then notes that.
+    fn has_no_supervisor(&self) -> bool {
+        let Some(signal) = self.supervisor.as_ref().and_then(Supervisor::signal) else {
+            return false;
+        };
+        let what = format!("the supervisor of the ranks was ended by {}", signal_name(signal));
+        self.fail(Failure { rank: 0, what, status: None });
+        true
+    }
+
     /// Notes that a rank's process cannot be asked or answered any more, or its memory not reached.
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
+        if self.has_no_supervisor() {
+            return;
+        }
         let process = &mut member.place.process;
         let last = process.last_call();
         // What the process has said itself explains more than how it has ended, and that more than what came of it.
@@ -339,7 +352,7 @@ impl Job {
         let last = member.place.process.last_call();
         let is_final = member.inside.is_some() && member.client.may_end();
         let status = member.place.process.wait_a_moment();
-        if is_final && status.is_none_or(|status| status.success()) {
+        if is_final && status.is_none_or(|status| status.success()) || self.has_no_supervisor() {
             return;
         }
         let process = &member.place.process;

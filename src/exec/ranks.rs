@@ -773,14 +773,19 @@ fn index(number: u64) -> usize {
     usize::try_from(number).expect("an address has 64 bits")
 }
 
+/// A signal, in words.
+pub fn signal_name(signal: i32) -> String {
+    match Signal::try_from(signal) {
+        Ok(name) => name.as_str().to_owned(),
+        Err(_) => format!("signal {signal}"),
+    }
+}
+
 /// How a process ended, in words.
 pub fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => match Signal::try_from(signal) {
-            Ok(name) => name.as_str().to_owned(),
-            Err(_) => format!("signal {signal}"),
-        },
+        (None, Some(signal)) => signal_name(signal),
         (None, None) => "an end that the system does not explain".to_owned(),
     }
 }
