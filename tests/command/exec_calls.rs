@@ -272,8 +272,16 @@ fn counts_that_no_program_means_end_in_a_sentence() {
     assert!(classes.iter().all(|line| line.contains(": MPI_ERR_")), "{}", returned.out);
     // What the program has no memory for ends the run, by the call; the others find an error, or nothing to do.
     for (how, exit, said) in [
-        ("testany", 1, "its last call was MPI_Testany (program.c:"),
-        ("waitall", 1, "its last call was MPI_Waitall (program.c:"),
+        (
+            "testany",
+            1,
+            " is longer than the memory of rank 0 from there on; its last call was MPI_Testany (program.c:",
+        ),
+        (
+            "waitall",
+            1,
+            " is longer than the memory of rank 0 from there on; its last call was MPI_Waitall (program.c:",
+        ),
         ("startall", 0, "digest "),
         ("send", 1, "its last call was MPI_Send_c (program.c:"),
         ("bcast", 1, "its last call was MPI_Bcast_c (program.c:"),

@@ -165,6 +165,9 @@ fn a_rank_is_believed_to_be_itself_only() {
         let said = format!("rank 0 says that it is process {other}, which is neither");
         assert!(ran.out.contains(&said), "{who:?}: {}", ran.out);
     }
+    let ran = exec(&scratch, &["--", "./other", "1", "2", "3"]);
+    assert_eq!(ran.exit, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("rank 0 sent an invalid request to the simulator"), "{}", ran.out);
 }
 
 #[test]
