@@ -98,7 +98,7 @@ fn operations_that_are_open_at_the_end_are_a_note() {
     }
 }
 
-/// Both ranks end while a large message of each is under way, whoever moves it.
+/// Both ranks end while a large message of each is under way, and either of them may move it.
 #[test]
 fn a_transfer_that_is_open_at_the_end_is_a_note_under_each_protocol() {
     let scratch = Scratch::new("exec-under-way");
@@ -129,7 +129,9 @@ fn messages_that_are_never_received_are_a_note_in_words_of_mpi() {
     for (how, said) in [
         ("one", one),
         ("late", one),
-        ("split", "a message of 8 B from rank 0 to rank 1 with tag 5 was never received"),
+        ("probed", one),
+        ("collective", "a message of MPI_Bcast of 8 B from rank 0 to rank 1 was never received"),
+        ("split", one),
         (
             "several",
             "4 messages of 8 B from rank 0 to rank 1 with tag 5 were never received; a message of 16 B from rank 0 to rank 1 \

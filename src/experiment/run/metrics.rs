@@ -1,5 +1,7 @@
 //! Metrics of a scenario from the marks of its run.
 
+use std::collections::BTreeMap;
+
 use super::job::Noted;
 use super::{account, explain, transient};
 use crate::host;
@@ -77,9 +79,10 @@ fn failure(point: &Point, outcome: &Outcome, programs: &[AnyProgram]) -> Option<
 /// again and do not look at them, and many programs leave to the end of their process what they have made.
 fn goes_on(one: &Violation, all: &[Violation]) -> bool {
     // An operation is open at the end where a library still has it.
-    let is_open = || all.iter().any(|other| other.statement == LEFT_OPEN);
+    let left = [LEFT_OPEN, NEVER_RECEIVED];
+    let is_open = || all.iter().any(|other| left.contains(&other.statement));
     one.id == UNDEFINED_VALUE
-        || [LEFT_OPEN, NEVER_RECEIVED].contains(&one.statement)
+        || left.contains(&one.statement)
         || UNFINISHED.contains(&one.statement) && is_open()
 }
 
@@ -103,12 +106,13 @@ const NAMED: usize = 4;
 
 /// Sentences about messages that were never received, equal ones counted.
 fn counted<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
-    let mut kinds: Vec<(&str, u64)> = Vec::new();
+    let (mut kinds, mut places) = (Vec::<(&str, u64)>::new(), BTreeMap::new());
     for sentence in sentences {
-        match kinds.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((sentence, 1)),
+        let place = *places.entry(sentence).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push((sentence, 0));
         }
+        kinds[place].1 += 1;
     }
     let (named, others) = kinds.split_at(kinds.len().min(NAMED));
     let in_words = |(sentence, count): &(&str, u64)| {

@@ -17,6 +17,7 @@ use lanes::Lanes;
 use messages::{Message, Ring, Stage};
 use mpi::envelope::Selection;
 use mpi::observation::{MessageId, Observation, ReceiveId};
+use protocols::collectives::Kind;
 use protocols::contract::Process;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
@@ -340,7 +341,8 @@ impl Monitor for Matching {
             return found.push(broken("M4", M4, &lost, detail));
         }
         found.extend(lost.into_iter().map(|(id, message)| {
-            let detail = message.envelope.never_received(message.bytes);
+            let Message { envelope, bytes, .. } = *message;
+            let detail = envelope.never_received(bytes, Kind::function_of(envelope));
             broken("S4", NEVER_RECEIVED, &[name(id)], detail)
         }));
     }

@@ -106,12 +106,11 @@ impl Monitor for Conservation {
 
 /// S4, as the library, the wires and the memory tell it at the end of a run.
 pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mut Vec<Violation>) {
-    let statement_of = |words: &str| match words.ends_with(Envelope::NEVER_RECEIVED) {
-        true => NEVER_RECEIVED,
-        false => LEFT_OPEN,
+    let open = |words: String| {
+        let is_message = words.ends_with(Envelope::NEVER_RECEIVED);
+        let statement = if is_message { NEVER_RECEIVED } else { LEFT_OPEN };
+        Violation { statement, ..left_over(process, words) }
     };
-    let open =
-        |words: String| Violation { statement: statement_of(&words), ..left_over(process, words) };
     found.extend(words.into_iter().map(open));
     if landings > 0 {
         let detail = format!("{landings} landing buffers were never given back");

@@ -94,12 +94,18 @@ static void open(const char *how) {
     }
     if (!strcmp(how, "tags") && rank == 0)
         for (int tag = 0; tag < 9; tag++) MPI_Send(a, 1, MPI_LONG, 1, tag, MPI_COMM_WORLD);
+    if (!strcmp(how, "probed")) {
+        MPI_Message message;
+        if (rank == 0) MPI_Send(a, 1, MPI_LONG, 1, 5, MPI_COMM_WORLD);
+        if (rank == 1) MPI_Mprobe(0, 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "split")) {
         MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &halves);
         if (rank == 1) MPI_Send(a, 1, MPI_LONG, 1, 5, halves);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     /* A message that does not arrive. */
+    if (!strcmp(how, "collective") && rank == 0) MPI_Bcast(a, 1, MPI_LONG, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "late") && rank == 0) MPI_Send(a, 1, MPI_LONG, 1, 5, MPI_COMM_WORLD);
 }
 
