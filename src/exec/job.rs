@@ -16,7 +16,7 @@ use super::loans::Lent;
 use super::mpi::{Back, Client, Fault, Then};
 use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
-use super::ranks::{Image, Rank, RankError, Request, ending};
+use super::ranks::{Image, Rank, RankError, Request, ending, signal_name};
 use super::supervisor::Supervisor;
 use super::vain::Vain;
 use super::watch::note_once;
@@ -307,8 +307,21 @@ impl Job {
         self.noted().get_or_insert(failure);
     }
 
+    /// Whether a signal has ended the supervisor, and all ranks with it: then notes that.
+    fn has_no_supervisor(&self) -> bool {
+        let Some(signal) = self.supervisor.as_ref().and_then(Supervisor::signal) else {
+            return false;
+        };
+        let what = format!("the supervisor of the ranks was ended by {}", signal_name(signal));
+        self.fail(Failure { rank: 0, what, status: None });
+        true
+    }
+
     /// Notes that a rank's process cannot be asked or answered any more, or its memory not reached.
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
+        if self.has_no_supervisor() {
+            return;
+        }
         let process = &mut member.place.process;
         let last = process.last_call();
         // What the process has said itself explains more than how it has ended, and that more than what came of it.
@@ -339,7 +352,7 @@ impl Job {
         let last = member.place.process.last_call();
         let is_final = member.inside.is_some() && member.client.may_end();
         let status = member.place.process.wait_a_moment();
-        if is_final && status.is_none_or(|status| status.success()) {
+        if is_final && status.is_none_or(|status| status.success()) || self.has_no_supervisor() {
             return;
         }
         let process = &member.place.process;
@@ -389,6 +402,19 @@ impl Drop for Job {
 pub struct JobMemory(pub Arc<Job>);
 
 impl JobMemory {
+    /// Whether the memory is gone with its process, which has ended well: then notes that something `does` it.
+    fn is_gone(&self, member: &Member, (space, offset): (Space, u64), does: &str) -> bool {
+        let is_gone = member.is_over && member.place.located(space, offset).is_some();
+        if is_gone && self.0.failure().is_none() {
+            let rank = member.place.process.number();
+            note_once(&format!(
+                "an operation {does} memory of rank {rank}, which has ended without completing it: the bytes have no \
+                 defined value"
+            ));
+        }
+        is_gone
+    }
+
     fn noted(&self, process: Process, result: Result<(), RankError>) {
         self.0.vain().ends();
         if let Err(error) = result {
@@ -405,6 +431,9 @@ impl ProcessMemory for JobMemory {
     fn read(&self, process: Process, space: Space, offset: u64, into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
         let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, offset), "reads") {
+            return;
+        }
         let result = member.place.read(space, offset, into);
         member.digest.sends(offset, into);
         drop(member);
@@ -413,13 +442,21 @@ impl ProcessMemory for JobMemory {
 
     fn write(&self, process: Process, space: Space, offset: u64, bytes: &[u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.write(space, offset, bytes);
+        let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, offset), "writes") {
+            return;
+        }
+        let result = member.place.write(space, offset, bytes);
+        drop(member);
         self.noted(process, result);
     }
 
     fn gather(&self, process: Process, space: Space, pieces: &[(u64, u64)], into: &mut [u8]) {
         let process = space.root().unwrap_or(process);
         let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, 0), "reads") {
+            return;
+        }
         let result = member.place.gather(space, pieces, into);
         member.digest.sends(0, into);
         drop(member);
@@ -428,7 +465,12 @@ impl ProcessMemory for JobMemory {
 
     fn scatter(&self, process: Process, space: Space, pieces: &[(u64, u64)], bytes: &[u8]) {
         let process = space.root().unwrap_or(process);
-        let result = self.0.member(process.0).place.scatter(space, pieces, bytes);
+        let mut member = self.0.member(process.0);
+        if self.is_gone(&member, (space, 0), "writes") {
+            return;
+        }
+        let result = member.place.scatter(space, pieces, bytes);
+        drop(member);
         self.noted(process, result);
     }
 

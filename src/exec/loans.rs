@@ -9,7 +9,7 @@
 //! [`Sent`]: super::mpi
 
 use super::functions::Function;
-use super::place::Place;
+use super::place::{Place, Touched};
 use protocols::call::{Call, Reply};
 use protocols::loans::{Clash, Loans};
 use protocols::space::{Region, Space};
@@ -38,22 +38,42 @@ impl Lent {
             Some(Region { space: Space::PROCESS, offset, len: region.len })
         };
         let clash = self.0.calls(call, is_root, (function, caller), locate)?;
-        let Clash { place: (other, from), writes } = clash;
-        let own = place.process.called(function, caller);
-        if (other, from) == (function, caller) && call.begins().is_none() {
+        if clash.place == (function, caller) && call.begins().is_none() {
             // The blocks of a collective may interleave: it looks at them itself.
-            if is_root.is_some() {
-                return None;
-            }
-            return Some(format!("the buffers of {own} overlap, which MPI forbids"));
+            return is_root.is_none().then(|| overlap((function, caller), place));
         }
-        let other = place.process.called(other, from);
-        let still = if writes { "writes" } else { "reads" };
-        Some(format!("{own} touches bytes that {other} still {still}, which MPI forbids"))
+        Some(touches((function, caller), clash, place))
+    }
+
+    /// A function that needs no other rank has read and written: what is wrong with it, in words.
+    pub fn touched(&self, touched: &Touched, place: &Place) -> Option<String> {
+        let Touched { by, reads, writes } = touched;
+        let clash = self.0.meets(writes).or_else(|| self.0.meets(reads));
+        match clash {
+            Some(clash) => Some(touches(*by, clash, place)),
+            None => reads.clashes(writes).then(|| overlap(*by, place)),
+        }
     }
 
     /// The library has answered.
     pub fn returns(&mut self, reply: &Reply) {
         self.0.returns(reply);
     }
+}
+
+fn overlap((function, caller): (Function, u64), place: &Place) -> String {
+    let own = place.process.called(function, caller);
+    format!("the buffers of {own} overlap, which MPI forbids")
+}
+
+fn touches(
+    (function, caller): (Function, u64),
+    clash: Clash<(Function, u64)>,
+    place: &Place,
+) -> String {
+    let Clash { place: (other, from), writes } = clash;
+    let own = place.process.called(function, caller);
+    let other = place.process.called(other, from);
+    let still = if writes { "writes" } else { "reads" };
+    format!("{own} touches bytes that {other} still {still}, which MPI forbids")
 }

@@ -28,4 +28,6 @@ pub(super) enum Word {
     Refused(i32),
     /// The process has ended; its status in the form of `wait`.
     Ended(u32, i32),
+    /// The supervisor ends by this signal, and all processes with it.
+    Signalled(i32),
 }

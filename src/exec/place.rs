@@ -6,6 +6,7 @@ use super::functions::Function;
 use super::ranks::{Rank, RankError};
 use protocols::arguments::Buffer;
 use protocols::space::{Region, Space};
+use protocols::uses::Use;
 
 /// One rank's process and its buffers.
 #[derive(Debug)]
@@ -26,10 +27,23 @@ pub struct Place {
     pub(crate) now: Option<Function>,
     /// What functions have packed, unpacked and combined in no simulated time.
     pub(crate) untimed: Untimed,
+    /// What functions that need no other rank have read and written, and where they return to.
+    pub(crate) touched: Vec<Touched>,
     /// Whether the program has read clocks of the system, by the time of `MPI_Finalize`.
     pub(crate) reads_clocks: bool,
     /// A buffer of the process, and how many of its bytes were read since it is watched.
     watched: Option<(u32, u64)>,
+}
+
+/// What a function that needs no other rank reads and writes.
+#[derive(Debug)]
+pub struct Touched {
+    /// The function, and where it returns to.
+    pub(crate) by: (Function, u64),
+    /// What it reads.
+    pub(crate) reads: Use,
+    /// What it writes.
+    pub(crate) writes: Use,
 }
 
 /// What functions did that takes no simulated time: how often, and with how many bytes.
@@ -50,6 +64,7 @@ impl Place {
             mapped: BTreeMap::new(),
             now: None,
             untimed: Untimed::new(),
+            touched: Vec::new(),
             reads_clocks: false,
             watched: None,
         }

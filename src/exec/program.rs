@@ -137,7 +137,13 @@ impl RealProgram {
         self.job.live().calls(self.rank);
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
-        let step = member.client.call(&mut Asked::new(function, request, &mut member.place))?;
+        let step = member.client.call(&mut Asked::new(function, request, &mut member.place));
+        for touched in std::mem::take(&mut member.place.touched) {
+            if let Some(wrong) = member.lent.touched(&touched, &member.place) {
+                note_once(&format!("rank {}: {wrong}", self.rank));
+            }
+        }
+        let step = step?;
         let others = self.job.size() > 1;
         if self.job.vain().calls(self.rank, function, &step) && others {
             note_once(&vain::in_words(self.rank, &within(member)));

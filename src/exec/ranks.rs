@@ -97,6 +97,18 @@ pub enum RankError {
         /// What the system says.
         error: io::Error,
     },
+    /// An array goes on where the process has no memory.
+    #[error(
+        "the array of {entries} entries at {address:#x} is longer than the memory of rank {rank} from there on"
+    )]
+    Array {
+        /// Which rank.
+        rank: u32,
+        /// How many entries it would have.
+        entries: u64,
+        /// Where it begins.
+        address: u64,
+    },
     /// The system keeps the simulator from it.
     #[error(
         "the simulator may not reach the memory of rank {rank}: {error}. It reads and writes it as a debugger would, \
@@ -170,7 +182,7 @@ pub enum RankError {
         rank: u32,
     },
     /// What came is no request of this library's.
-    #[error("rank {rank} writes what is no request into the channel of its MPI library")]
+    #[error("rank {rank} sent an invalid request to the simulator")]
     Nonsense {
         /// Which rank.
         rank: u32,
@@ -192,6 +204,7 @@ impl RankError {
     fn may_be_an_end(&self) -> bool {
         let nothing_there = [Errno::EFAULT, Errno::EIO].map(|error| Some(error as i32));
         !matches!(self, Self::Memory { error, .. } if nothing_there.contains(&error.raw_os_error()))
+            && !matches!(self, Self::Array { .. })
     }
 }
 
@@ -773,14 +786,19 @@ fn index(number: u64) -> usize {
     usize::try_from(number).expect("an address has 64 bits")
 }
 
+/// A signal, in words.
+pub fn signal_name(signal: i32) -> String {
+    match Signal::try_from(signal) {
+        Ok(name) => name.as_str().to_owned(),
+        Err(_) => format!("signal {signal}"),
+    }
+}
+
 /// How a process ended, in words.
 pub fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => match Signal::try_from(signal) {
-            Ok(name) => name.as_str().to_owned(),
-            Err(_) => format!("signal {signal}"),
-        },
+        (None, Some(signal)) => signal_name(signal),
         (None, None) => "an end that the system does not explain".to_owned(),
     }
 }

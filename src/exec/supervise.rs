@@ -78,8 +78,8 @@ struct Supervised {
     words: File,
     /// A byte comes when a process has ended.
     ended: UnixStream,
-    /// A byte comes when the supervisor is to end.
-    ends: UnixStream,
+    /// A byte comes when the supervisor is to end by a signal.
+    ends: Vec<(i32, UnixStream)>,
     ranks: BTreeSet<u32>,
 }
 
@@ -94,11 +94,13 @@ impl Supervised {
         // Without it the name would be that of the link that it was started by.
         prctl::set_name(c"mpisim")?;
         let (ended, of_children) = UnixStream::pair()?;
-        let (ends, of_users) = UnixStream::pair()?;
         ended.set_nonblocking(true)?;
         pipe::register(SIGCHLD, of_children)?;
+        let mut ends = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            pipe::register(signal, of_users.try_clone()?)?;
+            let (end, of_users) = UnixStream::pair()?;
+            pipe::register(signal, of_users)?;
+            ends.push((signal, end));
         }
         let orders = io::stdin().as_fd().try_clone_to_owned()?;
         let words = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -114,16 +116,20 @@ impl Supervised {
     fn serve(&mut self) -> io::Result<()> {
         let mut line = String::new();
         loop {
-            let mut ready = [self.orders.get_ref().as_fd(), self.ended.as_fd(), self.ends.as_fd()]
-                .map(|end| PollFd::new(end, PollFlags::POLLIN));
+            let fixed = [self.orders.get_ref().as_fd(), self.ended.as_fd()].into_iter();
+            let all = fixed.chain(self.ends.iter().map(|(_, end)| end.as_fd()));
+            let mut ready: Vec<_> = all.map(|end| PollFd::new(end, PollFlags::POLLIN)).collect();
             match poll(&mut ready, PollTimeout::NONE) {
                 Ok(_) => {}
                 Err(Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let [orders, ended, ends] = ready.map(|end| end.any().unwrap_or(true));
-            if ends {
-                return Ok(());
+            let is_ready: Vec<bool> = ready.iter().map(|end| end.any().unwrap_or(true)).collect();
+            let (orders, ended) = (is_ready[0], is_ready[1]);
+            let mut signals = self.ends.iter().zip(&is_ready[2..]).filter(|(_, comes)| **comes);
+            if let Some(((signal, _), _)) = signals.next() {
+                let word = Word::Signalled(*signal);
+                return self.say(&word);
             }
             if ended {
                 self.sees_ends()?;

@@ -35,6 +35,8 @@ struct Supervised {
     /// Ranks that have not ended, as far as this was said.
     running: BTreeSet<u32>,
     ended: BTreeMap<u32, ExitStatus>,
+    /// The signal that ends it, and its processes with it.
+    signal: Option<i32>,
     /// Whether it has ended by itself: its processes are children of the simulator now.
     is_lost: bool,
 }
@@ -71,6 +73,7 @@ impl Supervisor {
             words: BufReader::new(words),
             running: BTreeSet::new(),
             ended: BTreeMap::new(),
+            signal: None,
             is_lost: false,
         }));
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,6 +111,13 @@ impl Supervisor {
     /// How a process has ended that it has started, if it has.
     pub fn ended(&self, process: u32) -> Option<ExitStatus> {
         self.lock().ended(process)
+    }
+
+    /// The signal that has ended the supervisor, and its processes with it.
+    pub fn signal(&self) -> Option<i32> {
+        let mut supervised = self.lock();
+        supervised.hears();
+        supervised.signal
     }
 
     /// Whether `process` is the one that was started as `rank`, or one that it has started.
@@ -167,6 +177,7 @@ impl Supervised {
                 }
                 Word::Refused(error) => return Err(io::Error::from_raw_os_error(error)),
                 Word::Ended(process, status) => self.ends(process, status),
+                Word::Signalled(signal) => self.signal = Some(signal),
             }
         }
     }
@@ -192,13 +203,19 @@ impl Supervised {
         self.ended.insert(process, ExitStatus::from_raw(status));
     }
 
-    fn ended(&mut self, process: u32) -> Option<ExitStatus> {
+    /// Takes the words that have come.
+    fn hears(&mut self) {
         while !self.is_lost && self.has_word() {
             match self.hear() {
                 Ok(Some(Word::Ended(process, status))) => self.ends(process, status),
+                Ok(Some(Word::Signalled(signal))) => self.signal = Some(signal),
                 Ok(_) | Err(_) => break,
             }
         }
+    }
+
+    fn ended(&mut self, process: u32) -> Option<ExitStatus> {
+        self.hears();
         if self.is_lost && self.running.contains(&process) {
             self.asks(process);
         }

@@ -12,6 +12,7 @@
 //! Source: MPI-3.1, Chapter 4; MPI 4.0, Sec. 5.1.6 and 5.1.7; `gpu-pack` Sec. 2.1 and 3. The alignment of
 //! a named type, which MPI leaves open, is its size: see docs/model/datatypes.md.
 
+mod basics;
 mod construct;
 pub mod encoding;
 mod error;
@@ -26,6 +27,7 @@ mod segments;
 mod signature;
 mod tree;
 
+pub use basics::{basic_elements, bytes_of_basics};
 pub use encoding::{Element, Encoding, EncodingError, NodeKind, Observer};
 pub use error::{DatatypeError, MAX_DEPTH, Part};
 pub use kind::{Dimension, Kind, Order, Unit};

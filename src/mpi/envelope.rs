@@ -78,6 +78,20 @@ impl Selection {
 }
 
 impl Envelope {
+    /// How [`Self::never_received`] ends.
+    pub const NEVER_RECEIVED: &str = "was never received";
+
+    /// That a message of so many bytes was never received: one of the program, or of the collective of this name, whose
+    /// tags are the library's.
+    pub fn never_received(&self, bytes: u64, collective: Option<&str>) -> String {
+        let Self { source, dest, tag, .. } = self;
+        let (from, to, end) = (source.0, dest.0, Self::NEVER_RECEIVED);
+        collective.map_or_else(
+            || format!("a message of {bytes} B from rank {from} to rank {to} with tag {tag} {end}"),
+            |name| format!("a message of {name} of {bytes} B from rank {from} to rank {to} {end}"),
+        )
+    }
+
     /// Whether a receive with this selection may take the message. Pure.
     pub fn matches(&self, selection: &Selection) -> bool {
         self.context == selection.context

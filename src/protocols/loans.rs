@@ -103,6 +103,11 @@ impl<P: Copy> Loans<P> {
         self.clash(&Use::whole(region, writes))
     }
 
+    /// What is open and does not go with a use that is over at once.
+    pub fn meets(&self, with: &Use) -> Option<Clash<P>> {
+        self.clash(with)
+    }
+
     /// The program calls; `is_root` says whether it is the root of a collective, where that is known, and `locate` where
     /// the bytes of a region lie that have a place of their own in the program.
     pub fn calls(

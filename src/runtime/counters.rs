@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::monitors::Violation;
+use super::monitors::{LEFT_COUNTED, Violation};
 use mpi::rma::ticket_lock::{Number, TicketLock};
 use protocols::contract::{ASKED, Change, Counter};
 
-fn broken(counter: Counter, detail: String) -> Violation {
-    Violation {
-        id: "V5",
-        statement: "a shared counter is never negative, and 0 when all is done",
-        objects: vec![counter.to_string()],
-        detail,
-    }
+const V5: &str = "a shared counter is never negative";
+
+fn broken(counter: Counter, statement: &'static str, detail: String) -> Violation {
+    Violation { id: "V5", statement, objects: vec![counter.to_string()], detail }
 }
 
 /// All counters of a job; those that were never changed are 0.
@@ -45,7 +42,7 @@ impl Counters {
         match (change, *value) {
             (Change::Up, _) => *value += 1,
             (Change::Down, 0) => {
-                found.push(broken(counter, "it would be -1".to_owned()));
+                found.push(broken(counter, V5, "it would be -1".to_owned()));
             }
             (Change::Down, _) => *value -= 1,
         }
@@ -77,9 +74,9 @@ impl Counters {
         let goes_down =
             |counter: &Counter| !matches!(counter, Counter::Lock(..) | Counter::Given(_));
         let left = self.values.iter().filter(|(counter, _)| goes_down(counter));
-        found.extend(
-            left.map(|(counter, value)| broken(*counter, format!("it is {value} at the end"))),
-        );
+        found.extend(left.map(|(counter, value)| {
+            broken(*counter, LEFT_COUNTED, format!("it is {value} at the end"))
+        }));
     }
 }
 

@@ -241,7 +241,10 @@ const DISAGREE: [(&[&str], &[&str]); 19] = [
     (&["alltoallv wants", "0", "0"], &["MPI_Alltoallv: rank 0 waits for 0 B of itself"]),
     (&["ialltoallv gives", "4", "0"], &["MPI_Ialltoallv: rank 0 waits for 4 B of itself"]),
     (&["alltoallv_init wants", "4", "1"], &["MPI_Alltoallv_init: rank 1 waits for 16 B of itself"]),
-    (&["alltoallw gives", "0", "0"], &["rank 0 waits for 4 B of itself", "): 0 B come"]),
+    (
+        &["alltoallw gives", "0", "0"],
+        &["MPI_Alltoallw: rank 0 waits for 4 B of itself", "): 0 B come"],
+    ),
     (&["alltoallv wants", "0", "0", "1"], &["MPI_ERR_COUNT", "MPI_Alltoallv of rank "]),
     (&["alltoallv gives", "0", "0", "1"], &["MPI_ERR_COUNT", "deadlock"]),
     (&["alltoallv_init wants", "0", "2", "1"], &["MPI_ERR_COUNT", "MPI_Alltoallv_init of rank "]),

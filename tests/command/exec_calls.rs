@@ -55,6 +55,66 @@ fn nested_types_are_those_of_mpich_and_open_mpi() {
     assert_eq!(lines, RANDOM);
 }
 
+/// Basic elements: a complex number and a `long double` are one, a pair is two.
+const ELEMENTS: &str = "\
+INT: 3
+LONG_DOUBLE: 3
+C_FLOAT_COMPLEX: 3
+C_DOUBLE_COMPLEX: 3
+C_LONG_DOUBLE_COMPLEX: 3
+INTEGER16: 3
+LOGICAL16: 3
+REAL16: 3
+COMPLEX32: 3
+2INT: 6
+2REAL: 6
+2DOUBLE_PRECISION: 6
+SHORT_INT: 6
+LONG_DOUBLE_INT: 6
+two long doubles: 4
+one of two: 3, in part
+two pairs: 8
+half of a pair: 1, in part
+structures: 6
+the first member: 1, in part
+inside: 1 1
+";
+
+#[test]
+fn elements_of_a_message_are_those_of_named_types() {
+    let scratch = Scratch::new("exec-elements");
+    compiled(&scratch, include_str!("../programs/c/elements.c"));
+    let ran = exec(&scratch, "1", &[]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with(ELEMENTS), "{}", ran.out);
+}
+
+/// What the sends in buffered mode return where no buffer is attached, and where one is.
+const BUFFERED: &str = "\
+MPI_Bsend: no buffer
+MPI_Ibsend: no buffer
+to no process: done
+MPI_Bsend_init: done
+MPI_Start: no buffer
+MPI_Startall: no buffer
+with a buffer: done
+detached: no buffer
+";
+
+#[test]
+fn a_send_in_buffered_mode_without_a_buffer_is_an_error_that_returns() {
+    let scratch = Scratch::new("exec-buffered");
+    compiled(&scratch, include_str!("../programs/c/buffered.c"));
+    let ran = exec(&scratch, "1", &[]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with(BUFFERED), "{}", ran.out);
+    let fatal = exec(&scratch, "1", &["fatal"]);
+    assert_eq!(fatal.exit, 1, "{}{}", fatal.out, fatal.err);
+    let said =
+        "rank 0, MPI_Bsend (program.c:18): no buffer is attached for a send in buffered mode";
+    assert!(fatal.out.contains(said), "{}", fatal.out);
+}
+
 /// MPI's table of operators, one letter each: greatest, least, sum, product, logical and, or, exclusive or, bits of the
 /// three, place of the least and of the greatest; a point where MPI defines none. Beyond it characters are numbers, and
 /// numbers of several languages truth values, as in MPICH.
@@ -212,8 +272,16 @@ fn counts_that_no_program_means_end_in_a_sentence() {
     assert!(classes.iter().all(|line| line.contains(": MPI_ERR_")), "{}", returned.out);
     // What the program has no memory for ends the run, by the call; the others find an error, or nothing to do.
     for (how, exit, said) in [
-        ("testany", 1, "its last call was MPI_Testany (program.c:"),
-        ("waitall", 1, "its last call was MPI_Waitall (program.c:"),
+        (
+            "testany",
+            1,
+            " is longer than the memory of rank 0 from there on; its last call was MPI_Testany (program.c:",
+        ),
+        (
+            "waitall",
+            1,
+            " is longer than the memory of rank 0 from there on; its last call was MPI_Waitall (program.c:",
+        ),
         ("startall", 0, "digest "),
         ("send", 1, "its last call was MPI_Send_c (program.c:"),
         ("bcast", 1, "its last call was MPI_Bcast_c (program.c:"),

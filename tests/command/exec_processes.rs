@@ -117,6 +117,26 @@ fn ranks_end_with_the_simulator_where_their_supervisor_was_killed() {
 }
 
 #[test]
+fn the_end_of_the_supervisor_is_the_verdict() {
+    let scratch = Scratch::new("exec-supervised");
+    for signal in ["-TERM", "-HUP"] {
+        let mut command = command(&scratch, &["-n", "2", "--", "sleep", "1001"]);
+        let simulator = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while sleepers(&scratch) < 2 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let all = running(&scratch);
+        let supervisor = all.iter().find(|(_, words)| words.starts_with("mpisim-supervisor "));
+        send(signal, supervisor.expect("it runs").0);
+        let ran = Answer::from(simulator.wait_with_output().unwrap());
+        assert_eq!(ran.exit, 1, "{}{}", ran.out, ran.err);
+        let said = format!("the supervisor of the ranks was ended by SIG{}\n", &signal[1..]);
+        assert!(ran.out.contains(&said), "{}{}", ran.out, ran.err);
+        none_is_left(&scratch);
+    }
+}
+
+#[test]
 fn a_daemon_does_not_outlive_a_run_that_ends_well() {
     let scratch = Scratch::new("exec-daemon");
     compiled(&scratch, PROCESSES);
@@ -145,6 +165,9 @@ fn a_rank_is_believed_to_be_itself_only() {
         let said = format!("rank 0 says that it is process {other}, which is neither");
         assert!(ran.out.contains(&said), "{who:?}: {}", ran.out);
     }
+    let ran = exec(&scratch, &["--", "./other", "1", "2", "3"]);
+    assert_eq!(ran.exit, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("rank 0 sent an invalid request to the simulator"), "{}", ran.out);
 }
 
 #[test]

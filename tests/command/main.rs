@@ -26,6 +26,7 @@ mod diff;
 mod documented;
 mod exec;
 mod exec_calls;
+mod exec_forbidden;
 mod exec_processes;
 mod explain;
 mod failures;

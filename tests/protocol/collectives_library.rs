@@ -433,6 +433,6 @@ fn a_leftover_message_of_a_collective_is_named() {
     let found: Vec<String> = world.conclude().iter().map(ToString::to_string).collect();
     check_words(
         &found.join("\n"),
-        &["a message of MPI_Bcast of 8 B from rank 0 was never received"],
+        &["a message of MPI_Bcast of 8 B from rank 0 to rank 1 was never received"],
     );
 }

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
-use crate::ranks::Request;
+use crate::ranks::{RankError, Request};
 
 /// A function that a process has called.
 #[derive(Debug)]
@@ -90,7 +90,14 @@ impl<'a> Asked<'a> {
         let bytes = length
             .checked_mul(entry)
             .ok_or_else(|| Fault::new(mpi5::ERR_COUNT, format!("an array of {length} entries")))?;
-        self.bytes(self.word(at), bytes)
+        let address = self.word(at);
+        let read = self.bytes(address, bytes);
+        let has_failed = matches!(&read, Err(Fault::Lost(RankError::Memory { .. })));
+        if has_failed && self.place.process.read(address, &mut [0]).is_ok() {
+            let rank = self.place.process.number();
+            return Err(RankError::Array { rank, entries: length as u64, address }.into());
+        }
+        read
     }
 
     /// The array of words of 64 bits that an argument points to.

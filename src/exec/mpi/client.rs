@@ -193,6 +193,12 @@ impl Client {
         }
     }
 
+    /// Refuses the beginning of a send in buffered mode where the program has attached no buffer.
+    pub(super) fn check_attached(&self) -> Result<(), Fault> {
+        let why = "no buffer is attached for a send in buffered mode";
+        self.attached.map(drop).ok_or_else(|| Fault::new(mpi5::ERR_BUFFER, why))
+    }
+
     /// The first function that was refused where the program has gone on: what follows may come of it.
     pub fn refusal(&self) -> String {
         let refused = self.refusal.as_ref();

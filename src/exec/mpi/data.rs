@@ -7,13 +7,15 @@ use super::asked::Asked;
 use super::fault::Fault;
 use crate::digest::Digest;
 use crate::functions::{self as mpi5, Function};
-use crate::place::Place;
+use crate::place::{Place, Touched};
 use crate::ranks::RankError;
 use crate::watch::note_once;
 use ::mpi::datatype::Datatype;
 use protocols::arguments::{Buffer, Outcome};
 use protocols::call::Call;
+use protocols::space::{Region, Space};
 use protocols::typed::Elements;
+use protocols::uses::{Pieces, Use};
 
 /// Data in the memory of a process.
 #[derive(Clone, Debug)]
@@ -204,6 +206,27 @@ impl Data {
             Self::Plain { address, bytes } => call(place.buffer(*address, *bytes)),
             Self::Pieces { address, elements } => {
                 call(place.buffer(*address, elements.packed())).typed(elements)
+            }
+        }
+    }
+
+    /// The function reads this data and writes other data by itself.
+    pub(super) fn is_read_for(&self, writes: &Self, asked: &mut Asked<'_>) {
+        let by = (asked.function, asked.caller());
+        let (reads, writes) = (self.used(false), writes.used(true));
+        asked.place.touched.push(Touched { by, reads, writes });
+    }
+
+    /// The bytes, as memory that is read or written.
+    fn used(&self, writes: bool) -> Use {
+        let (space, base) = (Space::PROCESS, self.address());
+        let region = |offset, len| Region { space, offset, len };
+        match self {
+            Self::Plain { address, bytes } => Use::whole(region(*address, *bytes), writes),
+            Self::Pieces { address, elements } => {
+                let region = region(*address, elements.extent());
+                let pieces = Pieces::Elements(Arc::clone(elements));
+                Use { pieces, base, ..Use::whole(region, writes) }
             }
         }
     }

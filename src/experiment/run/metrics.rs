@@ -1,5 +1,7 @@
 //! Metrics of a scenario from the marks of its run.
 
+use std::collections::BTreeMap;
+
 use super::job::Noted;
 use super::{account, explain, transient};
 use crate::host;
@@ -9,7 +11,9 @@ use engine::Digest;
 use hardware::fabric::Kind;
 use runtime::account::{Account, Part};
 use runtime::deadlock::Blocked;
-use runtime::monitors::{LEFT_OPEN, NEVER_RECEIVED, STATEMENT, UNDEFINED_VALUE, Violation};
+use runtime::monitors::{
+    LEFT_OPEN, NEVER_RECEIVED, STATEMENT, UNDEFINED_VALUE, UNFINISHED, Violation,
+};
 use runtime::rules::in_line;
 use runtime::timed::{self, Ending, Outcome, Used};
 use units::{Time, TimeDelta};
@@ -57,11 +61,10 @@ fn failure(point: &Point, outcome: &Outcome, programs: &[AnyProgram]) -> Option<
         Ending::Finished => None,
     };
     let is_real = programs.first().is_some_and(AnyProgram::is_real);
-    let allowed = |one: &&Violation| is_real && goes_on(one);
-    let mut remarked: Vec<_> = outcome.violations.iter().filter(allowed).collect();
-    // One of each law says enough.
-    remarked.dedup_by_key(|one| one.statement);
-    remarked.into_iter().for_each(remark);
+    let allowed = |one: &&Violation| is_real && goes_on(one, &outcome.violations);
+    if is_real {
+        remark(&outcome.violations);
+    }
     // A statement that went wrong ended its rank, and arguments that do not agree keep ranks apart: for that the others
     // wait.
     let words = |of_causes: bool| {
@@ -75,20 +78,59 @@ fn failure(point: &Point, outcome: &Outcome, programs: &[AnyProgram]) -> Option<
 
 /// Whether MPI libraries go on where a program breaks a law, as a real one may: benchmarks write the same bytes again and
 /// again and do not look at them, and many programs leave to the end of their process what they have made.
-fn goes_on(one: &Violation) -> bool {
-    one.id == UNDEFINED_VALUE || [LEFT_OPEN, NEVER_RECEIVED].contains(&one.statement)
+fn goes_on(one: &Violation, all: &[Violation]) -> bool {
+    // An operation is open at the end where a library still has it.
+    let left = [LEFT_OPEN, NEVER_RECEIVED];
+    let is_open = || all.iter().any(|other| left.contains(&other.statement));
+    one.id == UNDEFINED_VALUE
+        || left.contains(&one.statement)
+        || UNFINISHED.contains(&one.statement) && is_open()
 }
 
-/// Tells the user what MPI leaves undefined; `MPI_Finalize` of a real program tells itself what is open.
-fn remark(one: &Violation) {
-    let (first, more) = (&one.objects[0], one.objects.len() - 1);
-    if one.id == UNDEFINED_VALUE {
+/// Tells the user what MPI leaves undefined, and what no rank has received; `MPI_Finalize` of a real program tells
+/// itself what is open.
+fn remark(all: &[Violation]) {
+    // One of them says enough.
+    if let Some(one) = all.iter().find(|one| one.id == UNDEFINED_VALUE) {
         let what = "accesses to a window overlap, which MPI allows and gives no defined value";
-        AnyProgram::remark(&format!("{what}: {first}: {}", one.detail));
-    } else if one.statement == NEVER_RECEIVED {
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        AnyProgram::remark(&format!("{first}{more}: {}", one.detail));
+        AnyProgram::remark(&format!("{what}: {}: {}", one.objects[0], one.detail));
     }
+    let never = all.iter().filter(|one| one.statement == NEVER_RECEIVED);
+    let words = counted(never.map(|one| one.detail.as_str()));
+    if !words.is_empty() {
+        AnyProgram::remark(&words);
+    }
+}
+
+/// Kinds of messages that are named; of others it is said how many there are.
+const NAMED: usize = 4;
+
+/// Sentences about messages that were never received, equal ones counted.
+fn counted<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
+    let (mut kinds, mut places) = (Vec::<(&str, u64)>::new(), BTreeMap::new());
+    for sentence in sentences {
+        let place = *places.entry(sentence).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push((sentence, 0));
+        }
+        kinds[place].1 += 1;
+    }
+    let (named, others) = kinds.split_at(kinds.len().min(NAMED));
+    let in_words = |(sentence, count): &(&str, u64)| {
+        let kind = sentence.strip_prefix("a message ");
+        let kind = kind.and_then(|kind| kind.strip_suffix(" was never received"));
+        match (kind, count) {
+            (Some(kind), 2..) => format!("{count} messages {kind} were never received"),
+            (_, _) => (*sentence).to_owned(),
+        }
+    };
+    let mut words: Vec<String> = named.iter().map(in_words).collect();
+    match others.iter().map(|(_, count)| count).sum::<u64>() {
+        0 => {}
+        1 => words.push("and 1 message more".into()),
+        more => words.push(format!("and {more} messages more")),
+    }
+    words.join("; ")
 }
 
 fn clock_stands(at: Time, askers: &[Blocked]) -> String {

@@ -34,7 +34,8 @@ impl Datatype {
         let count = natural("the count", count)?;
         let mut sum = Sum::aligned_to(alignment, child.depth());
         sum.add(0, count, child.measures())?;
-        Ok(Self::new(Kind::Contiguous { count, child }, sum.finish()?))
+        let measures = sum.finish()?.as_one();
+        Ok(Self::new(Kind::Contiguous { count, child }, measures))
     }
 
     /// `count` elements one after the other.

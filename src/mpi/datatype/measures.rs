@@ -14,6 +14,10 @@ use super::{DatatypeError, MAX_DEPTH, Part, Primitive};
 pub(super) struct Measures {
     pub(super) size: u64,
     pub(super) primitives: u64,
+    /// Named elements as the program has them: a complex number is one of two primitives.
+    pub(super) basics: u64,
+    /// Bytes of each of them, if all have as many.
+    pub(super) basic_width: Option<u64>,
     pub(super) lb: i64,
     pub(super) extent: i64,
     pub(super) true_lb: i64,
@@ -53,6 +57,8 @@ pub(super) struct Sum {
     alignment: u64,
     depth: u32,
     primitives: Wide,
+    basics: Wide,
+    basic_width: Option<u64>,
     /// The named type of the blocks with data, if all agree.
     uniform: Option<Primitive>,
     /// Where the blocks with data end, if they are one run.
@@ -65,6 +71,8 @@ impl Measures {
         Self {
             size: width,
             primitives: 1,
+            basics: 1,
+            basic_width: Some(width),
             lb: 0,
             extent: width.cast_signed(),
             true_lb: 0,
@@ -75,6 +83,11 @@ impl Measures {
             uniform: Some(primitive),
             one_run: true,
         }
+    }
+
+    /// The same of a type whose data is one named element.
+    pub(super) const fn as_one(self) -> Self {
+        Self { basics: 1, basic_width: Some(self.size), ..self }
     }
 }
 
@@ -93,6 +106,8 @@ impl Sum {
             alignment,
             depth: depth + 1,
             primitives: 0,
+            basics: 0,
+            basic_width: None,
             uniform: None,
             run_end: None,
         }
@@ -137,9 +152,13 @@ impl Sum {
         let truly = range(child.true_lb, Wide::from(child.true_extent));
         self.join_run(blocks, child, truly.0);
         if self.bounds.is_none() {
-            self.uniform = child.uniform;
-        } else if self.uniform != child.uniform {
+            (self.uniform, self.basic_width) = (child.uniform, child.basic_width);
+        }
+        if self.uniform != child.uniform {
             self.uniform = None;
+        }
+        if self.basic_width != child.basic_width {
+            self.basic_width = None;
         }
         self.widen([bounds, truly], child.bounded);
         let repeated = |each: u64| {
@@ -149,6 +168,7 @@ impl Sum {
         self.size += repeated(child.size)?;
         self.size()?;
         self.primitives += repeated(child.primitives)?;
+        self.basics += repeated(child.basics)?;
         self.alignment = self.alignment.max(child.alignment);
         Ok(())
     }
@@ -197,6 +217,8 @@ impl Sum {
         Ok(Measures {
             size,
             primitives: narrow(self.primitives, Part::Size)?.cast_unsigned(),
+            basics: narrow(self.basics, Part::Size)?.cast_unsigned(),
+            basic_width: self.basic_width,
             lb: narrow(bounds.0, part)?,
             extent: narrow(bounds.1 - bounds.0, part)?,
             true_lb: narrow(truly.0, part)?,

@@ -62,7 +62,7 @@ impl Datatype {
         self.0.measures.true_extent
     }
 
-    /// Elements of named types in one element.
+    /// Primitives in one element: a named type of the program may be several ([`super::basic_elements`]).
     pub fn primitives(&self) -> u64 {
         self.0.measures.primitives
     }

@@ -50,6 +50,9 @@ pub struct Collective {
     pub receives: Blocks,
     /// The datatypes of the blocks, where each has its own.
     pub typed: Option<Box<TypedBlocks>>,
+    /// Whether the program calls it by the name for blocks of several datatypes (`MPI_Alltoallw`) and has made bytes of
+    /// them.
+    pub of_types: bool,
     /// The operator, where elements are combined.
     pub reduction: Option<Reduction>,
     /// Bytes of a segment, where the algorithm cuts messages; at least 1.
@@ -104,6 +107,7 @@ impl Collective {
             sends: Blocks::Equal(0),
             receives: Blocks::Equal(0),
             typed: None,
+            of_types: false,
             reduction: None,
             segment: bcast_pipelined_ring::SEGMENT,
             outstanding: alltoall_scattered::OUTSTANDING,
@@ -357,6 +361,7 @@ impl Collective {
     /// The names of its MPI functions.
     pub fn functions(&self) -> Functions {
         let near = self.neighbours.is_some();
+        let of_types = self.of_types || self.typed.is_some();
         match (self.has_lists(), self.kind) {
             (false, Kind::Allgather) if near => {
                 functions!("Neighbor_allgather", "neighbor_allgather")
@@ -365,10 +370,10 @@ impl Collective {
                 functions!("Neighbor_allgatherv", "neighbor_allgatherv")
             }
             (false, Kind::Alltoall) if near => functions!("Neighbor_alltoall", "neighbor_alltoall"),
-            (_, Kind::Alltoall) if near && self.typed.is_some() => {
+            (_, Kind::Alltoall) if near && of_types => {
                 functions!("Neighbor_alltoallw", "neighbor_alltoallw")
             }
-            (_, Kind::Alltoall) if self.typed.is_some() => functions!("Alltoallw", "alltoallw"),
+            (_, Kind::Alltoall) if of_types => functions!("Alltoallw", "alltoallw"),
             (true, Kind::Alltoall) if near => {
                 functions!("Neighbor_alltoallv", "neighbor_alltoallv")
             }

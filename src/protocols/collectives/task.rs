@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::space::Region;
+use mpi::envelope::Envelope;
 use mpi::operator::Reduction;
 
 /// The names of the functions of an operation, with a capital letter and without.
@@ -126,6 +127,13 @@ impl Kind {
     pub fn tag_begun(self, turn: Turn, own: u16) -> i32 {
         let number = i32::try_from(turn.number()).expect("a number of nine bits");
         BEGUN | number << 20 | self.tag(own)
+    }
+
+    /// The name of the function to which a message belongs: of the two contexts of a communicator the second one is
+    /// that of the library's own messages, and odd.
+    pub fn function_of(envelope: Envelope) -> Option<&'static str> {
+        let is_own = envelope.context.0 % 2 == 1;
+        if is_own { Self::function_of_tag(envelope.tag) } else { None }
     }
 
     /// The name of the function whose messages have this tag.

@@ -12,7 +12,7 @@ use super::queues::Longest;
 use super::requests::{Body, FREED, Request};
 use super::threads::{Pending, TestOf, Threads};
 use super::words::in_words;
-use super::{Key, Process, Thread, WaitSet};
+use super::{Key, MessageHeader, Process, Thread, WaitSet};
 use crate::call::Requests;
 use crate::collectives::Kind;
 use crate::contract::{Awaited, Wait};
@@ -358,27 +358,17 @@ impl Diagnosis<'_> {
             | Body::Partitioned { .. }
             | Body::Receiving { .. } => format!("{} is still open", name(key)),
         });
-        let unexpected = self.messages.queues().unexpected().map(|message| {
-            let (envelope, bytes) = (message.envelope, message.payload.header.bytes);
-            let source = envelope.source.0;
-            match self.collective_of(envelope) {
-                None => {
-                    let tag = envelope.tag;
-                    format!("a message of {bytes} B from rank {source} with tag {tag} was never received")
-                }
-                Some(function) => {
-                    format!("a message of {function} of {bytes} B from rank {source} was never received")
-                }
-            }
-        });
-        let probed = self
-            .messages
-            .probed()
-            .map(|handle| format!("the message of matched probe {} was never received", handle.0));
+        let queues = self.messages.queues();
+        let unexpected = queues.unexpected().map(|message| message.payload.header);
+        let probed = self.messages.probed();
+        let unreceived =
+            unexpected.chain(probed).map(|MessageHeader { envelope, bytes, .. }| {
+                envelope.never_received(bytes, self.collective_of(envelope))
+            });
         let windows = self.windows.open_ends(&self.messages.site().job.rma);
         let endpoints = self.messages.communicators().endpoints();
         let handles = endpoints.into_iter().flat_map(EndpointTable::open_ends);
-        requests.chain(unexpected).chain(probed).chain(handles).chain(windows).collect()
+        requests.chain(unreceived).chain(handles).chain(windows).collect()
     }
 
     /// What a collective under way waits for, in words.

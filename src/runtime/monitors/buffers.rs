@@ -6,7 +6,9 @@
 //! bytes that name its message when it is lent and inverted when it is given back, and a receive
 //! buffer is compared when it is given back. A buffer lent to several receives at once has no
 //! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
-//! are: the program compares them itself, and keeps its own books on what it may touch ([`protocols::loans`]).
+//! are: the program compares them itself, and keeps its own books on what it may touch ([`protocols::loans`]). Where it
+//! lends such a buffer several times at once, the law asks no more than that it is lent: which call reads and which
+//! writes is a matter of those books.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
 //! the module `types`.
@@ -138,6 +140,13 @@ struct Loan {
     several: bool,
     /// What it was filled with.
     seed: Option<u64>,
+}
+
+impl Loan {
+    /// Whether it is the program's own and lent several times at once, and still lent.
+    const fn is_shared(&self, id: u32) -> bool {
+        id >= Buffer::OWN && self.several && self.sources + self.destinations > 0
+    }
 }
 
 /// Buffers of smaller numbers are found by index.
@@ -314,7 +323,8 @@ impl Buffers {
             return;
         }
         let loan = self.processes[process.0 as usize].loan(id);
-        let (allowed, lent) = loan.map_or((false, 0), |loan| (allowed(loan), loan.len));
+        let (allowed, lent) =
+            loan.map_or((false, 0), |loan| (allowed(loan) || loan.is_shared(id), loan.len));
         if !allowed || region.offset + region.len > lent {
             found.push(touched_wrongly(process, (id, lent), region, verb, allowed));
         }
@@ -359,12 +369,17 @@ impl Buffers {
             _ if loan.destinations == 0 && loan.sources > 0 => UseAs::Input,
             _ => UseAs::Destination,
         };
-        let count = match use_as {
-            UseAs::Source | UseAs::Input | UseAs::SourceInParts => &mut loan.sources,
+        let is_shared = loan.is_shared(id);
+        let (count, other) = match use_as {
+            UseAs::Source | UseAs::Input | UseAs::SourceInParts => {
+                (&mut loan.sources, &mut loan.destinations)
+            }
             UseAs::Destination | UseAs::Replaced | UseAs::DestinationInParts => {
-                &mut loan.destinations
+                (&mut loan.destinations, &mut loan.sources)
             }
         };
+        // The use of an operation that tells no fact was a guess.
+        let count = if *count == 0 && is_shared { other } else { count };
         let Some(rest) = count.checked_sub(1) else {
             found.push(broken(process, id, "it is given back, but was not lent".into()));
             return;
@@ -514,6 +529,36 @@ mod tests {
         pair.complete_send();
         pair.check(&[]);
         assert_eq!(pair.buffers.sometimes.compared, 1);
+    }
+
+    /// A get and a put of one buffer, in either order of their ends.
+    fn got_and_put(id: u32) -> Vec<Violation> {
+        let region = Region::new(Space::User(id), 8);
+        let (mut buffers, mut found) = (Buffers::new(1), Vec::new());
+        let mut memories = Memories::new(1, Payload::Real);
+        for use_as in [UseAs::Destination, UseAs::Input] {
+            let lent = Some(Lent { region, use_as });
+            buffers.called::<(), ()>(&mut memories, FROM, lent, &[]);
+        }
+        // The put ends first, and nothing says that it is the put.
+        buffers.reads(FROM, region, &mut found);
+        buffers.completed(&mut memories, FROM, None, Some(region), &mut found);
+        buffers.writes(FROM, region, &mut found);
+        buffers.completed(&mut memories, FROM, None, Some(region), &mut found);
+        assert!(found.len() < 2, "{found:?}");
+        buffers.writes(FROM, region, &mut found);
+        found
+    }
+
+    #[test]
+    fn a_buffer_of_the_program_s_own_may_be_lent_to_be_read_and_written_at_once() {
+        let written = |found: &[Violation]| {
+            let words = "bytes 0..8 are written while it belongs to the program";
+            found.iter().filter(|one| one.detail == words).count()
+        };
+        assert_eq!(written(&got_and_put(0)), 2);
+        // What comes after both is wrong all the same.
+        assert_eq!(written(&got_and_put(Buffer::OWN)), 1);
     }
 
     #[test]

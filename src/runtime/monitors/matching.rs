@@ -17,6 +17,7 @@ use lanes::Lanes;
 use messages::{Message, Ring, Stage};
 use mpi::envelope::Selection;
 use mpi::observation::{MessageId, Observation, ReceiveId};
+use protocols::collectives::Kind;
 use protocols::contract::Process;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
@@ -326,23 +327,24 @@ impl Monitor for Matching {
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
-        let lost: Vec<String> = (0u32..)
-            .zip(&self.messages)
-            .flat_map(|(process, ring)| {
-                let lost = ring.iter().filter(|(_, message)| message.state == Stage::Sent);
-                lost.map(move |(serial, message)| {
-                    let (tag, to) = (message.envelope.tag, message.to);
-                    format!("{} (tag {tag}, to process {to})", name(MessageId { process, serial }))
-                })
-            })
-            .collect();
+        let lost = (0u32..).zip(&self.messages).flat_map(|(process, ring)| {
+            let lost = ring.iter().filter(|(_, message)| message.state == Stage::Sent);
+            lost.map(move |(serial, message)| (MessageId { process, serial }, message))
+        });
+        let lost: Vec<(MessageId, &Message)> = lost.collect();
         if lost.len() as u64 > undelivered {
             let detail = format!("sent, never arrived, and {undelivered} packets are under way");
-            found.push(broken("M4", M4, &lost, detail));
-        } else if !lost.is_empty() {
-            let detail = "sent, and its receiver ended without a receive for it".to_owned();
-            found.push(broken("S4", NEVER_RECEIVED, &lost, detail));
+            let object = |(id, message): &(MessageId, &Message)| {
+                format!("{} (tag {}, to process {})", name(*id), message.envelope.tag, message.to)
+            };
+            let lost: Vec<String> = lost.iter().map(object).collect();
+            return found.push(broken("M4", M4, &lost, detail));
         }
+        found.extend(lost.into_iter().map(|(id, message)| {
+            let Message { envelope, bytes, .. } = *message;
+            let detail = envelope.never_received(bytes, Kind::function_of(envelope));
+            broken("S4", NEVER_RECEIVED, &[name(id)], detail)
+        }));
     }
 }
 

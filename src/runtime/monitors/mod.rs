@@ -47,7 +47,7 @@ use mpi::observation::{GroupFact, Observation, WindowFact};
 use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region, Space};
 pub use statements::STATEMENT;
-pub use system::{LEFT_OPEN, NEVER_RECEIVED};
+pub use system::{LEFT_COUNTED, LEFT_OPEN, NEVER_RECEIVED, UNFINISHED};
 use units::Time;
 pub use windows::UNDEFINED_VALUE;
 

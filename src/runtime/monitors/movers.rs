@@ -7,6 +7,7 @@
 //! Messages that go through cells of a shared segment tell nothing, and are not watched.
 
 use super::law::{Monitor, Violation};
+use super::system::LEFT_MOVED;
 use mpi::observation::{MessageId, Mover, Observation};
 use protocols::contract::Process;
 
@@ -96,7 +97,8 @@ impl Monitor for Movers {
         for (process, own) in (0u32..).zip(&self.senders) {
             for &(serial, _) in own {
                 let message = MessageId { process, serial };
-                found.push(broken(message, "it was moved, and never received".to_owned()));
+                let detail = "it was moved, and never received".to_owned();
+                found.push(Violation { statement: LEFT_MOVED, ..broken(message, detail) });
             }
         }
     }

@@ -1,12 +1,23 @@
 //! S3 to S6: time, conservation, utilisation, digests.
 
 use super::law::{Monitor, Violation};
+use mpi::envelope::Envelope;
 use mpi::observation::Observation;
 use protocols::contract::{Process, Thread};
 use units::{Time, TimeDelta};
 
 const S3: &str = "time never goes back, and no effect comes before its cause and its delay";
 const S4: &str = "what was begun is finished, and nothing is left over at the end";
+/// S4, where a process ends before its sends and receives.
+const LEFT_BEGUN: &str = "each send and each receive that is begun ends";
+/// S4, where the library keeps buffers of them.
+const LEFT_LANDED: &str = "each landing buffer is given back";
+/// V3, at the end of a run.
+pub(super) const LEFT_MOVED: &str = "what is moved of a message is received";
+/// V5, at the end of a run.
+pub const LEFT_COUNTED: &str = "a shared counter is 0 when all is done";
+/// What follows at the end of a run from operations that a program leaves open.
+pub const UNFINISHED: [&str; 4] = [LEFT_BEGUN, LEFT_LANDED, LEFT_MOVED, LEFT_COUNTED];
 /// S4, where a program leaves something open at its end. MPI libraries go on without.
 pub const LEFT_OPEN: &str = "a program completes, closes and frees what it has begun";
 /// S4, where a program does not receive a message. MPI libraries go on without.
@@ -86,7 +97,8 @@ impl Monitor for Conservation {
             let ended = counts.received + counts.cancelled;
             if counts.sent != counts.sends_complete || counts.posted != ended {
                 let detail = format!("not everything was finished: {}", counts.in_words());
-                found.push(left_over(Process(number), detail));
+                let statement = LEFT_BEGUN;
+                found.push(Violation { statement, ..left_over(Process(number), detail) });
             }
         }
     }
@@ -94,11 +106,15 @@ impl Monitor for Conservation {
 
 /// S4, as the library, the wires and the memory tell it at the end of a run.
 pub fn leftovers(process: Process, words: Vec<String>, landings: u32, found: &mut Vec<Violation>) {
-    let open = |words| Violation { statement: LEFT_OPEN, ..left_over(process, words) };
+    let open = |words: String| {
+        let is_message = words.ends_with(Envelope::NEVER_RECEIVED);
+        let statement = if is_message { NEVER_RECEIVED } else { LEFT_OPEN };
+        Violation { statement, ..left_over(process, words) }
+    };
     found.extend(words.into_iter().map(open));
     if landings > 0 {
         let detail = format!("{landings} landing buffers were never given back");
-        found.push(left_over(process, detail));
+        found.push(Violation { statement: LEFT_LANDED, ..left_over(process, detail) });
     }
 }
 
@@ -174,7 +190,6 @@ pub fn digests(what: &str, first: u128, second: u128) -> Option<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpi::envelope::Envelope;
     use mpi::envelope::{Context, Rank};
     use mpi::observation::{MessageId, ReceiveId};
 

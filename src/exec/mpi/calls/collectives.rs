@@ -241,7 +241,7 @@ fn operation(
     held: &mut Vec<Held>,
 ) -> Result<Collective, Fault> {
     let (comm, root) = (caller.comm, caller.root);
-    Ok(match which {
+    let operation = match which {
         Which::Barrier => Collective::barrier(comm),
         Which::Bcast => {
             let is_between_root = caller.is_between && caller.is_root;
@@ -272,7 +272,9 @@ fn operation(
         Which::ReduceScatter | Which::ReduceScatterBlock => {
             reduce_scatter(client, asked, which, caller, held)?
         }
-    })
+    };
+    let of_types = matches!(which, Which::Alltoallw | Which::NeighborAlltoallw);
+    Ok(Collective { of_types, ..operation })
 }
 
 fn gather(

@@ -103,6 +103,9 @@ fn send(client: &mut Client, asked: &mut Asked<'_>, mode: SendMode, when: When) 
     if to != Peer::Null {
         data.is_there(asked.place)?;
         if mode == SendMode::Buffered {
+            if when != When::Prepared {
+                client.check_attached()?;
+            }
             check_room(client, asked, data.bytes());
         }
     }

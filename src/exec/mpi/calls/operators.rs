@@ -52,6 +52,7 @@ fn reduce_local(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let reduction = client.operators.reduction(&client.types, asked.word(4), datatype)?;
     let [from, into] = [0, 1].map(|at| client.types.data(asked.word(at), count, datatype));
     let (from, into) = (from?, into?);
+    from.is_read_for(&into, asked);
     let lower = from.gather(asked.place)?;
     let mut result = into.gather(asked.place)?;
     asked.place.takes_no_time(Some(asked.function), result.len() as u64);

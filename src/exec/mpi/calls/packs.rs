@@ -5,6 +5,7 @@
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::client::{Answer, Client, done};
+use crate::mpi::data::Data;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use ::mpi::datatype::Signature;
@@ -93,15 +94,18 @@ fn pack(
 ) -> Answer {
     let [address, count, datatype] = from;
     let (count, datatype) = (asked.count(count)?, asked.word(datatype));
-    let mut bytes = types.data(asked.word(address), count, datatype)?.gather(asked.place)?;
+    let data = types.data(asked.word(address), count, datatype)?;
+    let mut bytes = data.gather(asked.place)?;
     if form == Form::External {
         turn(types, datatype, count, &mut bytes)?;
     }
     asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
     let position = position(asked, to, bytes.len(), form)?;
+    let packed = asked.word(to[0]).wrapping_add(position);
     if !bytes.is_empty() {
-        asked.place.process.write(asked.word(to[0]).wrapping_add(position), &bytes)?;
+        asked.place.process.write(packed, &bytes)?;
     }
+    data.is_read_for(&Data::Plain { address: packed, bytes: data.bytes() }, asked);
     put_position(asked, to[2], position + bytes.len() as u64, form);
     done()
 }
@@ -119,7 +123,9 @@ fn unpack(
     let data = types.data(asked.word(address), count, datatype)?;
     let length = usize::try_from(data.bytes()).expect("no more than the memory of a process");
     let position = position(asked, from, length, form)?;
-    let mut bytes = asked.bytes(asked.word(from[0]).wrapping_add(position), length)?;
+    let packed = asked.word(from[0]).wrapping_add(position);
+    let mut bytes = asked.bytes(packed, length)?;
+    Data::Plain { address: packed, bytes: data.bytes() }.is_read_for(&data, asked);
     if form == Form::External {
         turn(types, datatype, count, &mut bytes)?;
     }

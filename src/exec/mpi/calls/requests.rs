@@ -13,7 +13,7 @@ use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::{Open, Requests};
 use crate::mpi::status;
 use active::{Active, active, array, place, request};
-use protocols::arguments::Outcome;
+use protocols::arguments::{Outcome, Peer, SendMode};
 use protocols::asked::{Asked as Asks, OfRequest};
 use protocols::call::{Call, Reply};
 use protocols::contract::Handle;
@@ -320,6 +320,13 @@ fn cancel(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     Ok(Step::waits(Call::Cancel { request }))
 }
 
+/// Whether it begins a send in buffered mode.
+fn is_buffered(call: &Call) -> bool {
+    let call = if let Call::Typed(typed) = call { &typed.call } else { call };
+    let is_sent = |to: &Peer| *to != Peer::Null;
+    matches!(call, Call::Isend { mode: SendMode::Buffered, to, .. } if is_sent(to))
+}
+
 /// The operations of so many variables, one behind the other, are started one after the other.
 fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize) -> Answer {
     let Some(others) = count.checked_sub(1) else { return done() };
@@ -332,6 +339,9 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize
             "the request is no persistent one, or its operation is under way",
         ));
     };
+    if is_buffered(call) {
+        client.check_attached()?;
+    }
     for held in held {
         held.fill(asked.place)?;
     }

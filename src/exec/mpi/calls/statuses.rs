@@ -6,7 +6,7 @@ use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::status;
-use ::mpi::datatype::{Datatype, Signature};
+use ::mpi::datatype::{basic_elements, bytes_of_basics};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
@@ -52,35 +52,15 @@ fn get_elements(types: &Types, asked: &mut Asked<'_>) -> Answer {
 }
 
 fn set_elements(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    let size = types.tree(asked.word(1))?.size();
+    let tree = types.tree(asked.word(1))?;
     let count = asked.count(2)?;
-    let Some(bytes) = count.checked_mul(size) else {
-        return Err(Fault::new(mpi5::ERR_COUNT, format!("{count} elements of {size} bytes")));
+    let Some(bytes) = bytes_of_basics(tree, count) else {
+        let why = format!("{count} elements of a datatype of {} bytes", tree.size());
+        return Err(Fault::new(mpi5::ERR_COUNT, why));
     };
     let to = asked.word(0) + status::COUNT;
     asked.place.process.put(to, &bytes.to_ne_bytes());
     done()
-}
-
-/// How many elements of named types so many bytes of a datatype's data are; none where they end inside one.
-fn basic_elements(tree: &Datatype, bytes: u64) -> Option<u64> {
-    if bytes == 0 {
-        return Some(0);
-    }
-    if tree.size() == 0 {
-        return None;
-    }
-    let (whole, mut rest) = (bytes / tree.size(), bytes % tree.size());
-    let mut count = whole * tree.primitives();
-    for (primitive, number) in Signature::of(tree, 1).ok()? {
-        let fit = (rest / primitive.width()).min(number);
-        count += fit;
-        rest -= fit * primitive.width();
-        if fit < number {
-            break;
-        }
-    }
-    (rest == 0).then_some(count)
 }
 
 fn set(asked: &mut Asked<'_>, at: u64) -> Answer {

@@ -30,8 +30,8 @@ use super::rtr::RtrTable;
 use super::site::Site;
 use super::work::Work;
 use super::{
-    Action, Handle, Key, LibraryAction, MessageId, Note, Outcome, ProtocolError, ReceiveId, Region,
-    SharedJob, Thread,
+    Action, Handle, Key, LibraryAction, MessageHeader, MessageId, Note, Outcome, ProtocolError,
+    ReceiveId, Region, SharedJob, Thread,
 };
 use crate::call::{Call, Comm};
 use crate::contract::{Emit, Process, Step};
@@ -434,8 +434,8 @@ impl Messages {
     }
 
     /// Matched probes whose message the program has not received.
-    pub(super) fn probed(&self) -> impl Iterator<Item = Handle> {
-        self.probed.iter().map(|probed| probed.handle)
+    pub(super) fn probed(&self) -> impl Iterator<Item = MessageHeader> {
+        self.probed.iter().map(|probed| probed.message.header)
     }
 }
 

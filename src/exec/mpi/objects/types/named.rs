@@ -188,7 +188,7 @@ fn others() -> Vec<(u64, Named)> {
     all.map(named).into()
 }
 
-/// A named type of so many primitives. Two integers of 8 bytes stand for one number of 16, which is aligned to them.
+/// A named type of so many primitives, which is one element of its own. Two integers of 8 bytes stand for one number of 16, which is aligned to them.
 fn of_several(times: i64, primitive: Primitive) -> Datatype {
     if times == 1 {
         return Datatype::named(primitive);
@@ -228,7 +228,8 @@ fn pairs() -> Vec<(u64, Named)> {
         (mpi5::TWO_DOUBLE_PRECISION, "2DOUBLE_PRECISION", Double, same(Number::Double)),
     ];
     let two = |(handle, name, primitive, element)| {
-        (handle, Named { name, tree: of_several(2, primitive), group, element })
+        let tree = made(Datatype::contiguous(2, &Datatype::named(primitive)));
+        (handle, Named { name, tree, group, element })
     };
     with_int.map(pair).into_iter().chain(alike.map(two)).collect()
 }
