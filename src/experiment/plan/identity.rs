@@ -1,6 +1,6 @@
 //! Which points are one simulation.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use form::machine::Machine;
 
 /// A hash over everything that a run of a point depends on: points of one identity are one simulation, whatever plan
 /// and whatever swept values they came from.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct Identity(blake3::Hash);
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Identity([u8; 32]);
 
 impl Point {
     /// Its identity. `None` where it has a run of its own: its ranks are processes of this host, or some of its fields
@@ -30,7 +30,7 @@ impl Point {
         let point = Self { index: 0, params: Vec::new(), machine, ..self.clone() };
         let mut hasher = Hasher(blake3::Hasher::new());
         write!(hasher, "{point:?}").ok()?;
-        Some(Identity(hasher.0.finalize()))
+        Some(Identity(hasher.0.finalize().into()))
     }
 
     /// Its swept values without those that choose what is measured.
@@ -51,7 +51,7 @@ impl fmt::Write for Hasher {
 }
 
 /// What points of one sweep have in common that are one simulation.
-#[derive(Eq, Hash, PartialEq)]
+#[derive(Eq, Ord, PartialEq, PartialOrd)]
 enum Alike<'a> {
     Identity(Identity),
     Params(Vec<&'a (String, String)>),
@@ -61,7 +61,7 @@ enum Alike<'a> {
 /// differ only in what is measured, are one simulation.
 pub fn runs<'a>(points: &[&'a Point]) -> Vec<Vec<&'a Point>> {
     let mut runs: Vec<Vec<&Point>> = Vec::new();
-    let mut alike: HashMap<Alike<'_>, usize> = HashMap::new();
+    let mut alike: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
     for point in points {
         let key =
             point.identity().map_or_else(|| Alike::Params(point.run_params()), Alike::Identity);
@@ -76,7 +76,7 @@ pub fn runs<'a>(points: &[&'a Point]) -> Vec<Vec<&'a Point>> {
 
 /// Results of the points that several plans have simulated, by identity.
 #[derive(Debug, Default)]
-pub struct Simulated(HashMap<Identity, PointResult>);
+pub struct Simulated(BTreeMap<Identity, PointResult>);
 
 impl Simulated {
     /// Results of those points of a plan that another plan has simulated.

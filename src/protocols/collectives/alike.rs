@@ -160,22 +160,24 @@ fn each_block(
         // An allgather gives the same block to each.
         let sent = |at| if *kind == Kind::Allgather { call.input.len } else { sent(at) };
         for (at, to) in (0..).zip(neighbours.destinations.iter()) {
-            to.iter().for_each(|to| sees(GIVEN, (me, to.0), sent(at)));
+            if let Some(to) = to {
+                sees(GIVEN, (me, to.0), sent(at));
+            }
         }
         for (at, from) in (0..).zip(neighbours.sources.iter()) {
-            from.iter().for_each(|from| sees(TAKEN, (from.0, me), received(at)));
+            if let Some(from) = from {
+                sees(TAKEN, (from.0, me), received(at));
+            }
         }
         return;
     }
     let is_root = root.0 == me;
-    let (gives_to_all, takes_from_all) = match kind {
-        Kind::Scatter => (is_root, false),
-        Kind::Gather => (false, is_root),
-        _ => (true, true),
-    };
-    if *kind == Kind::Scatter {
+    let (scatters, gathers) = (*kind == Kind::Scatter, *kind == Kind::Gather);
+    let gives_to_all = if scatters { is_root } else { !gathers };
+    let takes_from_all = if gathers { is_root } else { !scatters };
+    if scatters {
         sees(TAKEN, (root.0, me), call.output.len);
-    } else if *kind == Kind::Gather {
+    } else if gathers {
         sees(GIVEN, (me, root.0), call.input.len);
     }
     if gives_to_all {
