@@ -285,6 +285,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         reading.refuse_threads(self.kind());
     }
 
+    /// Whether its ranks may send partitioned messages: else no choice of the library about those matters.
+    fn sends_partitions(&self, _ranks: &Ranks) -> bool {
+        true
+    }
+
     /// Whether a progress thread may stand beside each rank.
     fn has_progress_threads(&self) -> bool {
         true

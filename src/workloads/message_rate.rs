@@ -188,6 +188,10 @@ impl Workload for MessageRate {
         Some((size, u128::from(window) * rounds * u128::from(threads)))
     }
 
+    fn sends_partitions(&self, ranks: &Ranks) -> bool {
+        ranks.addressing == Addressing::Partitioned
+    }
+
     fn combines_threads(&self, ranks: &Ranks) -> bool {
         ranks.addressing == Addressing::Partitioned && ranks.threads > 1
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::super::results::{PointResult, RunResult};
 use super::{Plan, Point};
 use form::machine::Machine;
+use protocols::partitioned::Grouping;
 
 /// A hash over everything that a run of a point depends on: points of one identity are one simulation, whatever plan
 /// and whatever swept values they came from.
@@ -27,7 +28,11 @@ impl Point {
         let (name, title) = (name.clone(), String::new());
         let machine = Machine { name, title, profile: profile.clone(), numbers: Vec::new() };
         let machine = Arc::new(machine);
-        let point = Self { index: 0, params: Vec::new(), machine, ..self.clone() };
+        let mut point = Self { index: 0, params: Vec::new(), machine, ..self.clone() };
+        // A choice about messages that it does not send decides nothing.
+        if !workload.sends_partitions(&self.ranks()) {
+            point.mpi.partitioned = Grouping::default();
+        }
         let mut hasher = Hasher(blake3::Hasher::new());
         write!(hasher, "{point:?}").ok()?;
         Some(Identity(hasher.0.finalize().into()))
@@ -110,6 +115,10 @@ mod tests {
             r#"{{ "schema": 1, "title": "T", "machine": "broadwell-edr", "nodes": 2,
 "workload": {{ "kind": "ping_pong", "size": "8 B", "rounds": 4 }}, "sweep": {{ "workload.size": [ {sizes} ] }}{more} }}"#
         );
+        read(text)
+    }
+
+    fn read(text: String) -> Plan {
         let request =
             Request { scenario: "t.json".to_owned(), text: Some(text), ..Request::default() };
         let (plan, said) = load(&request);
@@ -138,6 +147,24 @@ mod tests {
         let machine = |mtu: &str| plan(&format!(r#""16 B" ], "machine.hca.mtu": [ "{mtu}""#), "");
         assert_ne!(identity(&one, 1), identity(&machine("1 KiB"), 0), "a number of the machine");
         assert_eq!(identity(&one, 1), identity(&machine("4 KiB"), 0), "the same number");
+    }
+
+    #[test]
+    fn a_choice_about_partitions_matters_where_there_are_some() {
+        let identity = |addressing: &str, how: &str| {
+            let text = format!(
+                r#"{{ "schema": 1, "title": "T", "machine": "broadwell-edr", "nodes": 2,
+"ranks": {{ "threads_per_process": 2, "addressing": "{addressing}" }}, "mpi": {{ "partitioned": "{how}" }},
+"workload": {{ "kind": "message_rate", "senders_per_node": 1, "size": "8 B", "window": 4, "rounds": 1 }} }}"#
+            );
+            identity(&read(text), 0)
+        };
+        let both =
+            |addressing| ["each_partition", "one_message"].map(|how| identity(addressing, how));
+        let [each, one] = both("process");
+        assert_eq!(each, one);
+        let [each, one] = both("partitioned");
+        assert_ne!(each, one);
     }
 
     #[test]
