@@ -12,8 +12,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const JOURNAL: &str = "points.journal";
 /// Name of the lock file of a run that is at work.
 pub const LOCK: &str = "run.lock";
-/// Ending of the name under which a file is written before it is renamed.
-pub(super) const TEMPORARY: &str = ".tmp";
+/// Ending of the name under which a file is written before it is renamed: one that no file of a user has.
+pub(super) const TEMPORARY: &str = ".mpisim-tmp";
 
 /// A file to be written into the results directory.
 #[derive(Clone, Debug, Eq, PartialEq)]

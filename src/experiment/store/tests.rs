@@ -278,7 +278,7 @@ fn a_run_killed_while_it_writes_its_files_is_finished_to_the_same_bytes() {
             for file in &output()[..written] {
                 fs::write(folder.results().join(&file.name), &file.bytes).unwrap();
             }
-            fs::write(folder.results().join("points.csv.tmp"), "half").unwrap();
+            fs::write(folder.results().join("points.csv.mpisim-tmp"), "half").unwrap();
             complete(open(&folder.results(), mode).0);
             assert_eq!(snapshot(&folder.results()), snapshot(&plain.results()));
             fs::remove_dir_all(folder.results()).unwrap();
@@ -570,7 +570,7 @@ fn a_directory_that_cannot_be_made_is_an_io_error() {
 #[test]
 fn names_that_lead_out_of_the_directory_are_refused() {
     let folder = Folder::new();
-    for name in ["../x", "a/b", "", ".hidden", MANIFEST, JOURNAL, LOCK, "x.tmp", "a\0b"] {
+    for name in ["../x", "a/b", "", ".hidden", MANIFEST, JOURNAL, LOCK, "x.mpisim-tmp", "a\0b"] {
         let planned = vec![name.to_owned()];
         let refused = Store::open(&folder.results(), identity(), Mode::Fresh, &planned);
         assert!(matches!(refused.unwrap_err(), StoreError::BadName(_)), "{name:?}");
@@ -586,7 +586,7 @@ fn one_file_that_cannot_be_written_loses_no_other() {
     let (mut store, _) = open(&folder.results(), Mode::Fresh);
     (0..3).for_each(|index| store.append(&point(index)).unwrap());
     // A folder in the way of the temporary file makes the write fail, even for an administrator.
-    let obstacle = folder.results().join("figure-1.svg.tmp");
+    let obstacle = folder.results().join("figure-1.svg.mpisim-tmp");
     fs::create_dir(&obstacle).unwrap();
     let failed = store.finish(&result(3), &output()).unwrap_err();
     assert_eq!(failed.exit_code(), 4);
@@ -672,8 +672,13 @@ fn a_file_that_several_write_at_once_is_always_whole() {
         }
     });
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no temporary file stays");
+    // A file of the user's beside it stays.
+    fs::write(folder.0.join("point.tmp"), "theirs").unwrap();
+    files::check_writable(&path).unwrap();
+    files::write_atomically(&path, b"ours").unwrap();
+    assert_eq!(fs::read(folder.0.join("point.tmp")).unwrap(), b"theirs");
     // What a killed worker had begun is left alone.
-    fs::write(folder.0.join("point.0.tmp"), "half").unwrap();
+    fs::write(folder.0.join("point.0.mpisim-tmp"), "half").unwrap();
     files::write_among_others(&path, b"whole").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"whole");
 }
