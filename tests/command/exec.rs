@@ -885,6 +885,11 @@ fn options_of_mpiexec_and_makefiles_mean_what_they_mean_there() {
 #[test]
 fn real_processes_are_not_explored() {
     let scratch = Scratch::new("exec-explore");
+    std::fs::write(scratch.path("a.out"), b"\x7fELF\x02\x01\x01\x90").unwrap();
+    let said = run(&scratch, &["explore", "a.out"]);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    let words = ["the file is a program", "mpisim exec -n N"];
+    assert!(words.iter().all(|words| said.err.contains(words)), "{}", said.err);
     let scenario = r#"{ "schema": 1, "title": "Real", "machine": "broadwell-edr", "nodes": 1,
         "workload": { "kind": "exec", "command": ["./program"], "processes": 2, "processes_per_node": 2 } }"#;
     scratch.write("real.json", scenario);

@@ -60,6 +60,14 @@ pub fn recognise(bytes: &[u8]) -> Option<(String, Advice, codes::Code)> {
             return Some((found, ("plain JSON is needed", help), &codes::COMPRESSED));
         }
     }
+    if bytes.starts_with(b"\x7fELF") {
+        let advice = (
+            "a scenario is needed",
+            "`mpisim exec -n N --machine NAME -- PROGRAM` runs a program; orders of its calls are explored where \
+             they are written as a scenario",
+        );
+        return Some(("the file is a program".to_owned(), advice, &codes::ENCODING));
+    }
     let encoding = match bytes {
         [0xff, 0xfe, 0, 0, ..] => "UTF-32, little endian",
         [0, 0, 0xfe, 0xff, ..] => "UTF-32, big endian",
