@@ -5,7 +5,8 @@
 //!                  cli
 //!                 report
 //!               experiment
-//!           workloads    form
+//!           workloads
+//!             exec       form
 //!                  runtime              the only place where the two towers meet
 //!           ┌────────┴────────┐
 //!        hardware          protocols    left tower: how long things take

@@ -14,15 +14,25 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("protocols", &["units", "mpi"]),
     ("runtime", &["units", "engine", "hardware", "mpi", "protocols"]),
     ("form", &["units", "hardware"]),
-    ("workloads", &["units", "engine", "hardware", "mpi", "protocols", "runtime", "form"]),
+    ("exec", &["units", "engine", "mpi", "protocols", "runtime", "form"]),
+    ("workloads", &["units", "engine", "hardware", "mpi", "protocols", "runtime", "form", "exec"]),
     ("experiment", BELOW_EXPERIMENT),
     ("report", &["units", "form", "experiment"]),
     ("cli", BELOW_CLI),
 ];
 const BELOW_EXPERIMENT: &[&str] =
     &["units", "engine", "hardware", "mpi", "protocols", "runtime", "workloads", "form"];
-const BELOW_CLI: &[&str] =
-    &["units", "engine", "hardware", "runtime", "workloads", "form", "experiment", "report"];
+const BELOW_CLI: &[&str] = &[
+    "units",
+    "engine",
+    "hardware",
+    "runtime",
+    "workloads",
+    "form",
+    "exec",
+    "experiment",
+    "report",
+];
 /// The files of the workloads that may name hardware: what puts machine, library and programs together, and
 /// the checks of kinds against a machine. No program may.
 const WITH_HARDWARE: &[&str] = &[
@@ -227,6 +237,24 @@ fn without_line_comments(text: &str) -> String {
 #[track_caller]
 pub(super) fn check_none(found: &[String]) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+/// A package without a row here would be a layer that nobody has drawn.
+#[test]
+fn every_package_is_a_layer() {
+    let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).expect("a manifest");
+    let (_, members) = manifest.split_once("\nmembers = [").expect("members");
+    let members = members.split(']').next().expect("a split has a first part");
+    let names = members.lines().filter_map(|line| line.trim().strip_prefix("\"src/"));
+    let mut names: Vec<&str> = names.filter_map(|name| name.strip_suffix("\",")).collect();
+    let mut layers: Vec<&str> = LAYERS.iter().map(|(layer, _)| *layer).collect();
+    names.sort_unstable();
+    layers.sort_unstable();
+    assert_eq!(names, layers);
+    let plan = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).expect("the plan");
+    for layer in layers {
+        assert!(plan.contains(&format!("\n- `{layer}`: ")), "the code map has no `{layer}`");
+    }
 }
 
 #[test]
