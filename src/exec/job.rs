@@ -13,7 +13,7 @@ use super::functions::Function;
 use super::host::OneCore;
 use super::live::Live;
 use super::loans::Lent;
-use super::mpi::{Back, Client, Fault, Then};
+use super::mpi::{Back, Fault, RankState, Then};
 use super::output::{Output, Reports};
 use super::place::{Place, Untimed};
 use super::ranks::{Image, Rank, RankError, Request, ending, signal_name};
@@ -62,7 +62,7 @@ pub struct Failure {
 /// One rank: what MPI knows of it, its process, and how far the two have come.
 pub struct Member {
     /// What MPI knows of the rank.
-    pub client: Client,
+    pub state: RankState,
     /// The process and its buffers.
     pub place: Place,
     /// What MPI has of the memory of the process.
@@ -128,7 +128,7 @@ pub struct Inside {
 impl std::fmt::Debug for Member {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.debug_struct("Member")
-            .field("client", &self.client)
+            .field("state", &self.state)
             .field("place", &self.place)
             .finish_non_exhaustive()
     }
@@ -150,9 +150,9 @@ impl Job {
         let start = |supervisor: &Supervisor, rank, computing| {
             let process =
                 Rank::start(rank, image, supervisor).map_err(|error| error.to_string())?;
-            let client = Client::new((rank, size), node_of(rank), &exposed, choose.clone());
+            let state = RankState::new((rank, size), node_of(rank), &exposed, choose.clone());
             Ok(Mutex::new(Member {
-                client,
+                state,
                 place: Place::new(process),
                 lent: Lent::default(),
                 inside: None,
@@ -341,7 +341,7 @@ impl Job {
 
     /// Notes that a rank has called `MPI_Abort`.
     pub fn aborted(&self, member: &Member, rank: u32, status: i32) {
-        let (call, refused) = (member.place.process.last_call(), member.client.refusal());
+        let (call, refused) = (member.place.process.last_call(), member.state.refusal());
         let what = format!("rank {rank} calls {call} with {status}{refused}");
         self.fail(Failure { rank, what, status: Some(status) });
     }
@@ -350,13 +350,13 @@ impl Job {
     /// status other than 0.
     pub fn ended(&self, member: &mut Member, rank: u32) {
         let last = member.place.process.last_call();
-        let is_final = member.inside.is_some() && member.client.may_end();
+        let is_final = member.inside.is_some() && member.state.may_end();
         let status = member.place.process.wait_a_moment();
         if is_final && status.is_none_or(|status| status.success()) || self.has_no_supervisor() {
             return;
         }
         let process = &member.place.process;
-        let refused = member.client.refusal();
+        let refused = member.state.refusal();
         // A process that closes them and calls MPI at once has ended before that is seen.
         let may_have_closed =
             !is_final && status.and_then(|status| status.code()) == Some(UNREACHABLE);
@@ -476,8 +476,8 @@ impl ProcessMemory for JobMemory {
 
     fn combine(&self, process: Process, number: u16, from: &[u8], into: &mut [u8], side: Side) {
         let mut member = self.0.member(process.0);
-        let Member { client, place, .. } = &mut *member;
-        match client.combine(place, number, from, into, side) {
+        let Member { state, place, .. } = &mut *member;
+        match state.combine(place, number, from, into, side) {
             Ok(()) => {}
             Err(Fault::Lost(error)) => self.0.lost(&mut member, process.0, &error),
             Err(Fault::Aborts(status)) => self.0.aborted(&member, process.0, status),

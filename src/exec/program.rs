@@ -79,12 +79,12 @@ impl RealProgram {
         } else if let Some(time) = member.time.take() {
             returns(member, seconds(time).to_bits())?
         } else if let Some(reply) = reply
-            && let Member { client, place, lent, inside: Some(inside), .. } = member
+            && let Member { state, place, lent, inside: Some(inside), .. } = member
             && let Some(then) = inside.then.take()
         {
             lent.returns(&reply);
             let mut asked = Asked::new(inside.function, inside.request, place);
-            let step = client.replied(then, &mut asked, reply)?;
+            let step = state.replied(then, &mut asked, reply)?;
             self.stepped(member, step)?
         } else if let Some(request) = member.computed.take() {
             self.called(member, request)?
@@ -103,7 +103,7 @@ impl RealProgram {
                 return Ok(over(member));
             };
             if request.function == wire::HELLO {
-                if member.client.has_begun() {
+                if member.state.has_begun() {
                     return Err(member.place.process.second().into());
                 }
                 member.place.process.greets(&request)?;
@@ -137,7 +137,7 @@ impl RealProgram {
         self.job.live().calls(self.rank);
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
-        let step = member.client.call(&mut Asked::new(function, request, &mut member.place));
+        let step = member.state.call(&mut Asked::new(function, request, &mut member.place));
         for touched in std::mem::take(&mut member.place.touched) {
             if let Some(wrong) = member.lent.touched(&touched, &member.place) {
                 note_once(&format!("rank {}: {wrong}", self.rank));
@@ -161,7 +161,7 @@ impl RealProgram {
             return Err(member.place.process.nonsense().into());
         };
         let mut asked = Asked::new(inside.function, inside.request, &mut member.place);
-        let step = member.client.called_back(back, &mut asked, request.word(0))?;
+        let step = member.state.called_back(back, &mut asked, request.word(0))?;
         member.inside = Some(inside);
         self.stepped(member, step)
     }
@@ -173,12 +173,12 @@ impl RealProgram {
             Step::Returns(word) => returns(member, word)?,
             Step::Calls(call, then) => {
                 inside.then = Some(then);
-                let (client, from) = (&member.client, (inside.function, inside.request.caller));
-                let is_root = client.is_root(&call);
+                let (state, from) = (&member.state, (inside.function, inside.request.caller));
+                let is_root = state.is_root(&call);
                 if let Some(wrong) = member.lent.calls(&call, is_root, from, &member.place) {
                     note_once(&format!("rank {}: {wrong}", self.rank));
                 }
-                member.client.calls_library();
+                member.state.calls_library();
                 Some(Next::Call(call))
             }
             Step::CallsBack { function, words, back } => {
@@ -265,7 +265,7 @@ impl<M: Machine<Call = Call, Reply = Reply>> Program<M> for RealProgram {
 
     fn begun_at(&self, call: u32) -> Option<CallSite> {
         let member = self.job.member(self.rank);
-        let (function, caller) = member.client.begun_at(call)?;
+        let (function, caller) = member.state.begun_at(call)?;
         Some(CallSite { function: function.name(), line: member.place.process.line(caller) })
     }
 

@@ -6,7 +6,7 @@
 //! | file | is |
 //! |---|---|
 //! | `calls` | the functions of MPI by family, and which family answers a call |
-//! | `client` | what MPI knows of a rank: its objects and its stage; and what comes of a call |
+//! | `rank_state` | what MPI knows of a rank: its objects and its stage; and what comes of a call |
 //! | `objects` | the objects of each kind, by their handles |
 //! | `asked`, `status`, `data`, `arithmetic`, `table`, `fault` | the arguments of a call, its statuses, data and numbers; handles; errors |
 //!
@@ -27,13 +27,13 @@
 mod arithmetic;
 mod asked;
 mod calls;
-mod client;
 mod data;
 mod fault;
 mod objects;
+mod rank_state;
 mod status;
 mod table;
 
 pub use asked::Asked;
-pub use client::{Answer, Back, Client, Step, Then};
 pub use fault::Fault;
+pub use rank_state::{Answer, Back, RankState, Step, Then};

@@ -3,40 +3,40 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::{Attributes, Key, Kind, Object, no_key};
 use crate::mpi::objects::comms::Comms;
 use crate::mpi::objects::errors::Errors;
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::place::Place;
 use ::mpi::envelope::TAG_UB;
 
 /// What goes on when attributes are gone.
-type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>) -> Answer + Send>;
+type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>) -> Answer + Send>;
 /// What goes on when attributes are copied, or one could not be.
-type Copied = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
+type Copied = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
         F::Comm_create_keyval | F::Keyval_create => {
-            create_key(&mut client.attributes, asked, Kind::Comm)
+            create_key(&mut state.attributes, asked, Kind::Comm)
         }
-        F::Type_create_keyval => create_key(&mut client.attributes, asked, Kind::Type),
-        F::Win_create_keyval => create_key(&mut client.attributes, asked, Kind::Win),
-        F::Comm_free_keyval | F::Keyval_free => free_key(&mut client.attributes, asked, Kind::Comm),
-        F::Type_free_keyval => free_key(&mut client.attributes, asked, Kind::Type),
-        F::Win_free_keyval => free_key(&mut client.attributes, asked, Kind::Win),
-        F::Comm_set_attr | F::Attr_put => set_attribute(client, asked, Kind::Comm),
-        F::Type_set_attr => set_attribute(client, asked, Kind::Type),
-        F::Win_set_attr => set_attribute(client, asked, Kind::Win),
-        F::Comm_get_attr | F::Attr_get => get_attribute(client, asked, Kind::Comm),
-        F::Type_get_attr => get_attribute(client, asked, Kind::Type),
-        F::Win_get_attr => get_attribute(client, asked, Kind::Win),
-        F::Comm_delete_attr | F::Attr_delete => remove_attribute(client, asked, Kind::Comm),
-        F::Type_delete_attr => remove_attribute(client, asked, Kind::Type),
-        F::Win_delete_attr => remove_attribute(client, asked, Kind::Win),
+        F::Type_create_keyval => create_key(&mut state.attributes, asked, Kind::Type),
+        F::Win_create_keyval => create_key(&mut state.attributes, asked, Kind::Win),
+        F::Comm_free_keyval | F::Keyval_free => free_key(&mut state.attributes, asked, Kind::Comm),
+        F::Type_free_keyval => free_key(&mut state.attributes, asked, Kind::Type),
+        F::Win_free_keyval => free_key(&mut state.attributes, asked, Kind::Win),
+        F::Comm_set_attr | F::Attr_put => set_attribute(state, asked, Kind::Comm),
+        F::Type_set_attr => set_attribute(state, asked, Kind::Type),
+        F::Win_set_attr => set_attribute(state, asked, Kind::Win),
+        F::Comm_get_attr | F::Attr_get => get_attribute(state, asked, Kind::Comm),
+        F::Type_get_attr => get_attribute(state, asked, Kind::Type),
+        F::Win_get_attr => get_attribute(state, asked, Kind::Win),
+        F::Comm_delete_attr | F::Attr_delete => remove_attribute(state, asked, Kind::Comm),
+        F::Type_delete_attr => remove_attribute(state, asked, Kind::Type),
+        F::Win_delete_attr => remove_attribute(state, asked, Kind::Win),
         _ => return None,
     })
 }
@@ -57,43 +57,43 @@ fn free_key(attributes: &mut Attributes, asked: &mut Asked<'_>, kind: Kind) -> A
 }
 
 /// The object that argument 0 names.
-fn object(client: &mut Client, asked: &Asked<'_>, kind: Kind) -> Result<Object, Fault> {
+fn object(state: &mut RankState, asked: &Asked<'_>, kind: Kind) -> Result<Object, Fault> {
     let handle = asked.word(0);
     match kind {
-        Kind::Comm => drop(client.comm(handle)?),
-        Kind::Type => drop(client.types.tree(handle)?),
-        Kind::Win => drop(client.win(handle)?),
+        Kind::Comm => drop(state.comm(handle)?),
+        Kind::Type => drop(state.types.tree(handle)?),
+        Kind::Win => drop(state.win(handle)?),
     }
     Ok((kind, handle))
 }
 
-fn set_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number, value) = (object(client, asked, kind)?, asked.int(1), asked.word(2));
-    let key = client.attributes.key(kind, number)?;
-    let set = move |client: &mut Client, _: &mut Asked<'_>| {
-        client.attributes.set(object, number, value);
+fn set_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number, value) = (object(state, asked, kind)?, asked.int(1), asked.word(2));
+    let key = state.attributes.key(kind, number)?;
+    let set = move |state: &mut RankState, _: &mut Asked<'_>| {
+        state.attributes.set(object, number, value);
         done()
     };
-    match client.attributes.value(object, number) {
-        Some(old) => run_delete(client, asked, (object, number, key), old, Box::new(set)),
+    match state.attributes.value(object, number) {
+        Some(old) => run_delete(state, asked, (object, number, key), old, Box::new(set)),
         None if key.is_freed => Err(no_key(number)),
-        None => set(client, asked),
+        None => set(state, asked),
     }
 }
 
-fn get_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number) = (object(client, asked, kind)?, asked.int(1));
+fn get_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number) = (object(state, asked, kind)?, asked.int(1));
     let value = match kind {
-        Kind::Comm if predefined_value(&client.errors, &client.comms, number).is_some() => {
-            let value = |key| predefined_value(&client.errors, &client.comms, key);
-            Some(client.attributes.predefined(asked.place, number, value)?)
+        Kind::Comm if predefined_value(&state.errors, &state.comms, number).is_some() => {
+            let value = |key| predefined_value(&state.errors, &state.comms, key);
+            Some(state.attributes.predefined(asked.place, number, value)?)
         }
         Kind::Win if (mpi5::WIN_BASE..=mpi5::WIN_MODEL).contains(&number) => {
-            Some(predefined_of_window(client, asked.place, object.1, number)?)
+            Some(predefined_of_window(state, asked.place, object.1, number)?)
         }
         Kind::Comm | Kind::Type | Kind::Win => {
-            client.attributes.key(kind, number)?;
-            client.attributes.value(object, number)
+            state.attributes.key(kind, number)?;
+            state.attributes.value(object, number)
         }
     };
     if let Some(value) = value {
@@ -103,54 +103,54 @@ fn get_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answ
     done()
 }
 
-fn remove_attribute(client: &mut Client, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number) = (object(client, asked, kind)?, asked.int(1));
-    client.attributes.key(kind, number)?;
-    if client.attributes.value(object, number).is_none() {
+fn remove_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
+    let (object, number) = (object(state, asked, kind)?, asked.int(1));
+    state.attributes.key(kind, number)?;
+    if state.attributes.value(object, number).is_none() {
         let why = format!("the object has no attribute under key {number}");
         return Err(Fault::new(mpi5::ERR_KEYVAL, why));
     }
-    delete_attribute(client, asked, object, number, Box::new(|_, _| done()))
+    delete_attribute(state, asked, object, number, Box::new(|_, _| done()))
 }
 
 /// An attribute goes, unless its delete function refuses.
 fn delete_attribute(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     object: Object,
     number: i32,
     then: Then,
 ) -> Answer {
-    let gone: Then = Box::new(move |client, asked| {
-        client.attributes.remove(object, number);
-        then(client, asked)
+    let gone: Then = Box::new(move |state, asked| {
+        state.attributes.remove(object, number);
+        then(state, asked)
     });
-    let known = client.attributes.known(number).zip(client.attributes.value(object, number));
+    let known = state.attributes.known(number).zip(state.attributes.value(object, number));
     match known {
-        Some((key, value)) => run_delete(client, asked, (object, number, key), value, gone),
-        None => gone(client, asked),
+        Some((key, value)) => run_delete(state, asked, (object, number, key), value, gone),
+        None => gone(state, asked),
     }
 }
 
 /// An object is about to be freed: all its attributes go, the last set first.
 pub(super) fn delete_all(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     object: Object,
     then: Then,
 ) -> Answer {
-    if let Some((number, _)) = client.attributes.all(object).last().copied() {
-        let rest: Then = Box::new(move |client, asked| delete_all(client, asked, object, then));
-        return delete_attribute(client, asked, object, number, rest);
+    if let Some((number, _)) = state.attributes.all(object).last().copied() {
+        let rest: Then = Box::new(move |state, asked| delete_all(state, asked, object, then));
+        return delete_attribute(state, asked, object, number, rest);
     }
     if let (Kind::Win, handle) = object {
-        client.attributes.forget_window(asked.place, handle);
+        state.attributes.forget_window(asked.place, handle);
     }
-    then(client, asked)
+    then(state, asked)
 }
 
 fn run_delete(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     (object, number, key): (Object, i32, Key),
     value: u64,
@@ -158,30 +158,30 @@ fn run_delete(
 ) -> Answer {
     // MPI_NULL_DELETE_FN is 0.
     if key.delete == 0 {
-        return then(client, asked);
+        return then(state, asked);
     }
     let words = [object.1, word(number), value, key.extra, 0, 0];
-    Ok(Step::calls_back(client, key.delete, words, move |client, asked, result| {
+    Ok(Step::calls_back(state, key.delete, words, move |state, asked, result| {
         refused(result, "the delete function of an attribute")?;
-        then(client, asked)
+        then(state, asked)
     }))
 }
 
 /// An object is a copy of another one: it gets the attributes that their copy functions let pass. `then` learns
 /// whether one has refused.
 pub(super) fn copy(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     (kind, old): Object,
     new: u64,
     then: Copied,
 ) -> Answer {
-    let all = client.attributes.all((kind, old)).to_vec();
-    copy_rest(client, asked, (kind, old), new, all.into_iter(), then)
+    let all = state.attributes.all((kind, old)).to_vec();
+    copy_rest(state, asked, (kind, old), new, all.into_iter(), then)
 }
 
 fn copy_rest(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     (kind, old): Object,
     new: u64,
@@ -189,40 +189,40 @@ fn copy_rest(
     then: Copied,
 ) -> Answer {
     for (number, value) in rest.by_ref() {
-        let key = match client.attributes.key(kind, number) {
+        let key = match state.attributes.key(kind, number) {
             Ok(key) => key,
-            Err(fault) => return then(client, asked, Err(fault)),
+            Err(fault) => return then(state, asked, Err(fault)),
         };
         match key.copy {
             mpi5::NULL_COPY_FN => {}
-            mpi5::DUP_FN => client.attributes.set((kind, new), number, value),
+            mpi5::DUP_FN => state.attributes.set((kind, new), number, value),
             function => {
                 // The function may call MPI, which may need such memory, too.
                 let room = asked.place.process.allocate(16)?;
                 asked.place.process.put(room, &[0; 16]);
                 let words = [old, word(number), key.extra, value, room, room + 8];
                 return Ok(Step::calls_back(
-                    client,
+                    state,
                     function,
                     words,
-                    move |client, asked, result| {
+                    move |state, asked, result| {
                         let copied = copied_value(asked.place, room, result);
                         asked.place.process.free(room);
                         match copied {
                             Ok(value) => {
                                 if let Some(value) = value {
-                                    client.attributes.set((kind, new), number, value);
+                                    state.attributes.set((kind, new), number, value);
                                 }
-                                copy_rest(client, asked, (kind, old), new, rest, then)
+                                copy_rest(state, asked, (kind, old), new, rest, then)
                             }
-                            Err(fault) => then(client, asked, Err(fault)),
+                            Err(fault) => then(state, asked, Err(fault)),
                         }
                     },
                 ));
             }
         }
     }
-    then(client, asked, Ok(()))
+    then(state, asked, Ok(()))
 }
 
 /// What a copy function has left in memory: the value, where it lets the attribute pass.
@@ -251,17 +251,17 @@ fn predefined_value(errors: &Errors, comms: &Comms, key: i32) -> Option<i32> {
 
 /// What a predefined attribute of a window says: where it begins, or where the process has its size and so on.
 fn predefined_of_window(
-    client: &mut Client,
+    state: &mut RankState,
     place: &mut Place,
     handle: u64,
     key: i32,
 ) -> Result<u64, Fault> {
-    let window = client.win(handle)?;
+    let window = state.win(handle)?;
     if key == mpi5::WIN_BASE {
         return Ok(window.base);
     }
     let says = (window.bytes, window.unit, window.flavor);
-    client.attributes.predefined_of_window(place, (handle, key), says)
+    state.attributes.predefined_of_window(place, (handle, key), says)
 }
 
 fn word(int: i32) -> u64 {

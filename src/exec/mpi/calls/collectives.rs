@@ -11,10 +11,10 @@ use std::sync::Arc;
 use super::{requests, topologies};
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::data::Held;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;
 use protocols::arguments::{Comm, Outcome};
 use protocols::call::Call;
@@ -155,28 +155,28 @@ struct Caller {
 
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     let (which, when) = named(asked.function)?;
-    Some(collective(client, asked, which, when))
+    Some(collective(state, asked, which, when))
 }
 
-fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: When) -> Answer {
+fn collective(state: &mut RankState, asked: &mut Asked<'_>, which: Which, when: When) -> Answer {
     let comm = asked.word(which.comm());
-    let caller = caller(client, asked, which)?;
+    let caller = caller(state, asked, which)?;
     let mut held = Vec::new();
-    let mut call = operation(client, asked, which, caller, &mut held)?;
+    let mut call = operation(state, asked, which, caller, &mut held)?;
     if asked.word(0) == mpi5::IN_PLACE
         || which.takes_in_place_second() && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
     {
         call = call.at_its_place((caller.rank, caller.own));
     } else if overlap::is_given_twice(&call, asked.place) {
         let what = "what it gives and the room for what it takes overlap, which MPI forbids and some MPI libraries refuse";
-        client.remarks(asked, what);
+        state.remarks(asked, what);
     }
     if !caller.is_between {
         // Rules look at the call as all ranks know it: that of a rank in place has its buffers by now.
-        let group = Arc::clone(&client.comm(comm)?.group);
-        call = client.choose.algorithm(call, &group);
+        let group = Arc::clone(&state.comm(comm)?.group);
+        call = state.choose.algorithm(call, &group);
     }
     let call = Arc::new(call);
     let at = which.comm() + 1;
@@ -188,7 +188,7 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
             done()
         }));
     }
-    let requests = &mut client.requests;
+    let requests = &mut state.requests;
     let request = requests.open(comm);
     let call = Call::Icollective { request, call };
     Ok(if when == When::Begun {
@@ -198,9 +198,9 @@ fn collective(client: &mut Client, asked: &mut Asked<'_>, which: Which, when: Wh
     })
 }
 
-fn caller(client: &mut Client, asked: &Asked<'_>, which: Which) -> Result<Caller, Fault> {
-    let me = client.rank;
-    let comm = client.comm(asked.word(which.comm()))?;
+fn caller(state: &mut RankState, asked: &Asked<'_>, which: Which) -> Result<Caller, Fault> {
+    let me = state.rank;
+    let comm = state.comm(asked.word(which.comm()))?;
     let rank = comm.group.rank(me).expect("a rank is in its communicators").0;
     let (own, others, is_between) = (comm.size(), comm.peers(), comm.remote.is_some());
     let number = comm.number;
@@ -234,7 +234,7 @@ fn caller(client: &mut Client, asked: &Asked<'_>, which: Which) -> Result<Caller
 
 /// The operation with its buffers.
 fn operation(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     which: Which,
     caller: Caller,
@@ -247,30 +247,30 @@ fn operation(
             let is_between_root = caller.is_between && caller.is_root;
             let buffer = if caller.takes_part {
                 let reads = caller.is_root || is_between_root;
-                whole(&client.types, asked, [0, 1, 2], (reads, !caller.is_root), held)?
+                whole(&state.types, asked, [0, 1, 2], (reads, !caller.is_root), held)?
             } else {
                 NOTHING
             };
             Collective::bcast(comm, root, buffer)
         }
-        Which::Gather | Which::Gatherv => gather(&client.types, asked, which, caller, held)?,
-        Which::Scatter | Which::Scatterv => scatter(&client.types, asked, which, caller, held)?,
+        Which::Gather | Which::Gatherv => gather(&state.types, asked, which, caller, held)?,
+        Which::Scatter | Which::Scatterv => scatter(&state.types, asked, which, caller, held)?,
         Which::Allgather | Which::Allgatherv => {
-            allgather(&client.types, asked, which, caller, held)?
+            allgather(&state.types, asked, which, caller, held)?
         }
         Which::Alltoall | Which::Alltoallv | Which::Alltoallw => {
-            alltoall(&client.types, asked, which, caller, held)?
+            alltoall(&state.types, asked, which, caller, held)?
         }
         Which::NeighborAllgather
         | Which::NeighborAllgatherv
         | Which::NeighborAlltoall
         | Which::NeighborAlltoallv
-        | Which::NeighborAlltoallw => among_neighbours(client, asked, which, caller, held)?,
+        | Which::NeighborAlltoallw => among_neighbours(state, asked, which, caller, held)?,
         Which::Reduce | Which::Allreduce | Which::Scan | Which::Exscan => {
-            reduce(client, asked, which, caller, held)?
+            reduce(state, asked, which, caller, held)?
         }
         Which::ReduceScatter | Which::ReduceScatterBlock => {
-            reduce_scatter(client, asked, which, caller, held)?
+            reduce_scatter(state, asked, which, caller, held)?
         }
     };
     let of_types = matches!(which, Which::Alltoallw | Which::NeighborAlltoallw);
@@ -404,14 +404,14 @@ fn alltoall(
 }
 
 fn among_neighbours(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     which: Which,
     caller: Caller,
     held: &mut Vec<Held>,
 ) -> Result<Collective, Fault> {
-    let degrees = topologies::degrees(client, asked.word(which.comm()))?;
-    let types = &client.types;
+    let degrees = topologies::degrees(state, asked.word(which.comm()))?;
+    let types = &state.types;
     let [sources, destinations] =
         degrees.map(|degree| u32::try_from(degree).expect("a C int counted the neighbours"));
     // Where a grid ends there is no neighbour, and the block for it stays as it was.
@@ -443,7 +443,7 @@ fn among_neighbours(
 }
 
 fn reduce(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     which: Which,
     caller: Caller,
@@ -452,8 +452,8 @@ fn reduce(
     let Caller { comm, root, .. } = caller;
     let in_place = asked.word(0) == mpi5::IN_PLACE;
     let is_rooted = which == Which::Reduce;
-    let types = &client.types;
-    let reduction = client.operators.reduction(types, asked.word(4), asked.word(3))?;
+    let types = &state.types;
+    let reduction = state.operators.reduction(types, asked.word(4), asked.word(3))?;
     let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
     let given = if in_place || has_none {
         NOTHING
@@ -479,15 +479,15 @@ fn reduce(
 }
 
 fn reduce_scatter(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     which: Which,
     caller: Caller,
     held: &mut Vec<Held>,
 ) -> Result<Collective, Fault> {
     let in_place = asked.word(0) == mpi5::IN_PLACE;
-    let types = &client.types;
-    let reduction = client.operators.reduction(types, asked.word(4), asked.word(3))?;
+    let types = &state.types;
+    let reduction = state.operators.reduction(types, asked.word(4), asked.word(3))?;
     let size = types.committed(asked.word(3))?.size();
     let (counts, blocks) = if which == Which::ReduceScatter {
         let counts = asked.counts(2, caller.own as usize)?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{attributes, requests};
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::comms::Communicator;
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::communicator::Comparison;
 use ::mpi::envelope::Rank;
 use ::mpi::group::Group;
@@ -16,43 +16,43 @@ use protocols::arguments::Comm;
 use protocols::call::{Call, CommCall, Reply};
 
 /// What becomes of a new communicator, beside what all get.
-type Settle = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send>;
+type Settle = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Comm_rank => comm_rank(client, asked),
-        F::Comm_size => comm_size(client, asked),
-        F::Comm_remote_size => remote_size(client, asked),
+        F::Comm_rank => comm_rank(state, asked),
+        F::Comm_size => comm_size(state, asked),
+        F::Comm_remote_size => remote_size(state, asked),
         F::Comm_test_inter => {
-            client.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(|is_inter| {
+            state.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(|is_inter| {
                 asked.put_flag(1, is_inter);
                 done()
             })
         }
-        F::Comm_group => group_of(client, asked, |comm| Some(Arc::clone(&comm.group))),
-        F::Comm_remote_group => group_of(client, asked, |comm| comm.remote.clone()),
-        F::Comm_compare => compare(client, asked),
-        F::Comm_set_name => set_name(client, asked),
-        F::Comm_get_name => get_name(client, asked),
-        F::Comm_dup => dup(client, asked, 1),
+        F::Comm_group => group_of(state, asked, |comm| Some(Arc::clone(&comm.group))),
+        F::Comm_remote_group => group_of(state, asked, |comm| comm.remote.clone()),
+        F::Comm_compare => compare(state, asked),
+        F::Comm_set_name => set_name(state, asked),
+        F::Comm_get_name => get_name(state, asked),
+        F::Comm_dup => dup(state, asked, 1),
         F::Comm_dup_with_info => {
             let info = asked.word(1);
-            client.infos.check(info).and_then(|()| dup(client, asked, 2))
+            state.infos.check(info).and_then(|()| dup(state, asked, 2))
         }
-        F::Comm_idup => idup(client, asked, 1),
+        F::Comm_idup => idup(state, asked, 1),
         F::Comm_idup_with_info => {
             let info = asked.word(1);
-            client.infos.check(info).and_then(|()| idup(client, asked, 2))
+            state.infos.check(info).and_then(|()| idup(state, asked, 2))
         }
-        F::Comm_split => split(client, asked),
-        F::Comm_split_type => split_type(client, asked),
-        F::Comm_create => create(client, asked),
-        F::Comm_create_group => create_group(client, asked),
-        F::Intercomm_create => intercomm(client, asked),
-        F::Intercomm_merge => merge(client, asked),
-        F::Comm_free | F::Comm_disconnect => free(client, asked),
+        F::Comm_split => split(state, asked),
+        F::Comm_split_type => split_type(state, asked),
+        F::Comm_create => create(state, asked),
+        F::Comm_create_group => create_group(state, asked),
+        F::Intercomm_create => intercomm(state, asked),
+        F::Intercomm_merge => merge(state, asked),
+        F::Comm_free | F::Comm_disconnect => free(state, asked),
         F::Comm_get_parent => {
             asked.put_word(0, mpi5::COMM_NULL);
             done()
@@ -61,21 +61,21 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
     })
 }
 
-fn comm_rank(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let me = client.rank;
-    let rank = client.comm(asked.word(0))?.group.rank(me);
+fn comm_rank(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let me = state.rank;
+    let rank = state.comm(asked.word(0))?.group.rank(me);
     asked.put_int(1, rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed()));
     done()
 }
 
-fn comm_size(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let size = client.comm(asked.word(0))?.size();
+fn comm_size(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let size = state.comm(asked.word(0))?.size();
     asked.put_int(1, size.cast_signed());
     done()
 }
 
-fn remote_size(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let Some(remote) = &client.comm(asked.word(0))?.remote else {
+fn remote_size(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let Some(remote) = &state.comm(asked.word(0))?.remote else {
         return Err(Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"));
     };
     let size = remote.size();
@@ -84,19 +84,19 @@ fn remote_size(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 }
 
 fn group_of(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     which: impl Fn(&Communicator) -> Option<Arc<Group>>,
 ) -> Answer {
-    let group = which(client.comm(asked.word(0))?);
+    let group = which(state.comm(asked.word(0))?);
     let group = group.ok_or_else(|| Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"))?;
-    let handle = client.groups.add(group);
+    let handle = state.groups.add(group);
     asked.put_word(1, handle);
     done()
 }
 
-fn compare(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let (a, b) = (client.comm(asked.word(0))?.clone(), client.comm(asked.word(1))?.clone());
+fn compare(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let (a, b) = (state.comm(asked.word(0))?.clone(), state.comm(asked.word(1))?.clone());
     let groups = |a: &Group, b: &Group| Comparison::from(a.compare(b));
     let result = if a.number == b.number {
         mpi5::IDENT
@@ -119,111 +119,111 @@ fn compare(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     done()
 }
 
-fn set_name(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn set_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let name = asked.text(1)?;
-    client.comm(asked.word(0))?;
-    client.comms.get_mut(asked.word(0))?.name = name;
+    state.comm(asked.word(0))?;
+    state.comms.get_mut(asked.word(0))?.name = name;
     done()
 }
 
-fn get_name(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn get_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     if asked.word(0) == mpi5::COMM_NULL {
         asked.put_text(1, "MPI_COMM_NULL", 128);
         return done();
     }
-    let name = client.comm(asked.word(0))?.name.clone();
+    let name = state.comm(asked.word(0))?.name.clone();
     asked.put_text(1, &name, 128);
     done()
 }
 
 /// The library makes a communicator, and argument `at` gets its handle.
 pub(super) fn makes(
-    client: &mut Client,
+    state: &mut RankState,
     at: usize,
     parent: u64,
     call: impl FnOnce(Comm) -> CommCall,
-    settle: impl FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+    settle: impl FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send + 'static,
 ) -> Answer {
-    let number = client.comms.free()?;
+    let number = state.comms.free()?;
     let settle: Settle = Box::new(settle);
     Ok(Step::calls(Call::Communicators(call(number)), move |_, _, _| {
-        Ok(Step::calls(Call::Members { comm: number }, move |client, asked, reply| {
+        Ok(Step::calls(Call::Members { comm: number }, move |state, asked, reply| {
             let Reply::Numbers(members) = reply else { return done() };
             if members.is_empty() {
                 // Of an intercommunicator the other side may have none of this colour.
                 asked.put_word(at, mpi5::COMM_NULL);
                 return done();
             }
-            let handle = client.comms.add_members(number, &members);
-            client.errors.inherit(handle, parent);
+            let handle = state.comms.add_members(number, &members);
+            state.errors.inherit(handle, parent);
             asked.put_word(at, handle);
-            settle(client, asked, handle)
+            settle(state, asked, handle)
         }))
     }))
 }
 
-fn dup(client: &mut Client, asked: &mut Asked<'_>, at: usize) -> Answer {
+fn dup(state: &mut RankState, asked: &mut Asked<'_>, at: usize) -> Answer {
     let parent = asked.word(0);
-    let comm = client.comm(parent)?.number;
+    let comm = state.comm(parent)?.number;
     let call = |new| CommCall::Dup { comm, new };
-    makes(client, at, parent, call, move |client, asked, handle| {
-        let settle = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+    makes(state, at, parent, call, move |state, asked, handle| {
+        let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
             if let Err(fault) = copied {
                 asked.put_word(at, mpi5::COMM_NULL);
                 return Err(fault);
             }
-            client.topologies.inherit(handle, parent);
+            state.topologies.inherit(handle, parent);
             if at == 2 {
-                client.infos.hint(handle, asked.word(1))?;
+                state.infos.hint(handle, asked.word(1))?;
             }
             done()
         };
-        attributes::copy(client, asked, (Kind::Comm, parent), handle, Box::new(settle))
+        attributes::copy(state, asked, (Kind::Comm, parent), handle, Box::new(settle))
     })
 }
 
 /// The duplicate has its handle at once: its groups are those of its parent.
-fn idup(client: &mut Client, asked: &mut Asked<'_>, at: usize) -> Answer {
+fn idup(state: &mut RankState, asked: &mut Asked<'_>, at: usize) -> Answer {
     let parent = asked.word(0);
-    let new = client.comms.free()?;
-    let old = client.comm(parent)?.clone();
+    let new = state.comms.free()?;
+    let old = state.comm(parent)?.clone();
     let comm = old.number;
-    let handle = client.comms.add(Communicator { number: new, name: String::new(), ..old });
-    client.errors.inherit(handle, parent);
-    client.topologies.inherit(handle, parent);
-    let begin = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+    let handle = state.comms.add(Communicator { number: new, name: String::new(), ..old });
+    state.errors.inherit(handle, parent);
+    state.topologies.inherit(handle, parent);
+    let begin = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
         if let Err(fault) = copied {
             asked.put_word(at, mpi5::COMM_NULL);
             return Err(fault);
         }
         if at == 2 {
-            client.infos.hint(handle, asked.word(1))?;
+            state.infos.hint(handle, asked.word(1))?;
         }
         asked.put_word(at, handle);
-        let request = client.requests.open(parent);
+        let request = state.requests.open(parent);
         let call = Call::Communicators(CommCall::Idup { comm, new, request });
-        Ok(requests::begins(&mut client.requests, asked, at + 1, request, call, Vec::new()))
+        Ok(requests::begins(&mut state.requests, asked, at + 1, request, call, Vec::new()))
     };
-    attributes::copy(client, asked, (Kind::Comm, parent), handle, Box::new(begin))
+    attributes::copy(state, asked, (Kind::Comm, parent), handle, Box::new(begin))
 }
 
-fn split(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn split(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (parent, color, key) = (asked.word(0), asked.int(1), asked.int(2));
-    let comm = client.comm(parent)?.number;
+    let comm = state.comm(parent)?.number;
     if color == mpi5::UNDEFINED {
-        let call = CommCall::Split { comm, color: None, key, new: client.comms.free()? };
+        let call = CommCall::Split { comm, color: None, key, new: state.comms.free()? };
         return Ok(none_made(call, 3));
     }
     if color < 0 {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a colour of {color}")));
     }
     let color = Some(color);
-    makes(client, 3, parent, |new| CommCall::Split { comm, color, key, new }, |_, _, _| done())
+    makes(state, 3, parent, |new| CommCall::Split { comm, color, key, new }, |_, _, _| done())
 }
 
-fn split_type(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn split_type(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (parent, which, key) = (asked.word(0), asked.int(1), asked.int(2));
-    let comm = client.intracomm(parent)?.number;
+    let comm = state.intracomm(parent)?.number;
     let takes_part = match which {
         mpi5::COMM_TYPE_SHARED => true,
         mpi5::UNDEFINED => false,
@@ -234,60 +234,60 @@ fn split_type(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         }
     };
     if !takes_part {
-        let new = client.comms.free()?;
+        let new = state.comms.free()?;
         return Ok(none_made(CommCall::SplitShared { comm, takes_part, key, new }, 4));
     }
     let call = |new| CommCall::SplitShared { comm, takes_part, key, new };
-    makes(client, 4, parent, call, |_, _, _| done())
+    makes(state, 4, parent, call, |_, _, _| done())
 }
 
-fn create(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn create(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let parent = asked.word(0);
-    let comm = client.comm(parent)?;
+    let comm = state.comm(parent)?;
     let (number, is_inter) = (comm.number, comm.remote.is_some());
-    let group = client.groups.get(asked.word(1))?;
-    let members = client.comms.get(parent)?.ranks_of(&group)?;
+    let group = state.groups.get(asked.word(1))?;
+    let members = state.comms.get(parent)?.ranks_of(&group)?;
     if is_inter {
         // Those of both sides that are in the groups are one part of a split, in the order of the groups.
-        let key = group.rank(client.rank).map(|rank| rank.0.cast_signed());
+        let key = group.rank(state.rank).map(|rank| rank.0.cast_signed());
         let (color, key) = (key.map(|_| 0), key.unwrap_or_default());
         let call = |new| CommCall::Split { comm: number, color, key, new };
         return match color {
-            Some(_) => makes(client, 2, parent, call, |_, _, _| done()),
-            None => Ok(none_made(call(client.comms.free()?), 2)),
+            Some(_) => makes(state, 2, parent, call, |_, _, _| done()),
+            None => Ok(none_made(call(state.comms.free()?), 2)),
         };
     }
     let call = |new| CommCall::Create { comm: number, group: members, new };
-    if group.rank(client.rank).is_none() {
-        return Ok(none_made(call(client.comms.free()?), 2));
+    if group.rank(state.rank).is_none() {
+        return Ok(none_made(call(state.comms.free()?), 2));
     }
-    makes(client, 2, parent, call, |_, _, _| done())
+    makes(state, 2, parent, call, |_, _, _| done())
 }
 
-fn create_group(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn create_group(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (parent, tag) = (asked.word(0), asked.int(2));
-    let comm = client.intracomm(parent)?.number;
-    let group = client.groups.get(asked.word(1))?;
-    let members = client.comms.get(parent)?.ranks_of(&group)?;
-    if group.rank(client.rank).is_none() {
+    let comm = state.intracomm(parent)?.number;
+    let group = state.groups.get(asked.word(1))?;
+    let members = state.comms.get(parent)?.ranks_of(&group)?;
+    if group.rank(state.rank).is_none() {
         asked.put_word(3, mpi5::COMM_NULL);
         return done();
     }
     let tag = tag.min(protocols::call::GROUP_TAG_MAX);
     let call = |new| CommCall::CreateGroup { comm, group: members, tag, new };
-    makes(client, 3, parent, call, |_, _, _| done())
+    makes(state, 3, parent, call, |_, _, _| done())
 }
 
-fn intercomm(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn intercomm(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (parent, leader) = (asked.word(0), asked.int(1));
-    let me = client.rank;
-    let comm = client.intracomm(parent)?;
+    let me = state.rank;
+    let comm = state.intracomm(parent)?;
     let (number, rank, size) = (comm.number, comm.group.rank(me), comm.size());
     let Some(leader) = u32::try_from(leader).ok().filter(|leader| *leader < size).map(Rank) else {
         return Err(Fault::new(mpi5::ERR_RANK, format!("rank {leader} of {size} leads none")));
     };
     let (peer, remote_leader, tag) = if rank == Some(leader) {
-        let peer = client.comm(asked.word(2))?;
+        let peer = state.comm(asked.word(2))?;
         let (peer, peers) = (peer.number, peer.peers());
         let remote = u32::try_from(asked.int(3)).ok().filter(|remote| *remote < peers);
         let remote = remote.ok_or_else(|| {
@@ -298,44 +298,44 @@ fn intercomm(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         (Comm(0), Rank(0), 0)
     };
     let call = |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
-    makes(client, 5, parent, call, |_, _, _| done())
+    makes(state, 5, parent, call, |_, _, _| done())
 }
 
-fn merge(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn merge(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (parent, high) = (asked.word(0), asked.int(1) != 0);
-    let comm = client.comm(parent)?;
+    let comm = state.comm(parent)?;
     let number = comm.number;
     if comm.remote.is_none() {
         return Err(Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"));
     }
     let call = |new| CommCall::Merge { comm: number, high, new };
-    makes(client, 2, parent, call, |_, _, _| done())
+    makes(state, 2, parent, call, |_, _, _| done())
 }
 
-fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
-    client.comm(handle)?;
+    state.comm(handle)?;
     if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
-    let freed = move |client: &mut Client, asked: &mut Asked<'_>| {
-        client.comms.get_mut(handle)?.is_freed = true;
-        client.errors.forget(handle);
-        client.infos.forget(handle);
-        client.topologies.forget(handle);
+    let freed = move |state: &mut RankState, asked: &mut Asked<'_>| {
+        state.comms.get_mut(handle)?.is_freed = true;
+        state.errors.forget(handle);
+        state.infos.forget(handle);
+        state.topologies.forget(handle);
         asked.put_word(0, mpi5::COMM_NULL);
-        release(client)
+        release(state)
     };
-    attributes::delete_all(client, asked, (Kind::Comm, handle), Box::new(freed))
+    attributes::delete_all(state, asked, (Kind::Comm, handle), Box::new(freed))
 }
 
 /// The library frees the communicators that the program has freed and that no operation is over any more.
-fn release(client: &Client) -> Answer {
-    let idle = client.comms.idle(|handle| client.requests.are_over(handle));
+fn release(state: &RankState) -> Answer {
+    let idle = state.comms.idle(|handle| state.requests.are_over(handle));
     let Some((handle, comm)) = idle else { return done() };
-    Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |client, _, _| {
-        client.comms.remove(handle);
-        release(client)
+    Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |state, _, _| {
+        state.comms.remove(handle);
+        release(state)
     }))
 }
 

@@ -1,13 +1,13 @@
 //! Handles as C ints and back.
 
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step};
+use crate::mpi::rank_state::{Answer, RankState, Step};
 
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
 /// What may be called at any time.
-pub(super) fn call(_: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(_: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     let name = asked.function.name();
     if name.ends_with("_toint") {
         Some(Ok(Step::Returns(to_int(asked.word(0)))))

@@ -3,24 +3,24 @@
 use super::attributes;
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Stage, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
+use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};
 use crate::watch::note_once;
 use protocols::call::Call;
 
 /// What may be called at any time.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Init => initialize(client),
+        F::Init => initialize(state),
         F::Init_thread => {
             asked.put_int(3, asked.int(2).min(mpi5::THREAD_SERIALIZED));
-            initialize(client)
+            initialize(state)
         }
-        F::Initialized => flag(asked, client.stage != Stage::Before),
-        F::Finalized => flag(asked, client.stage == Stage::After),
+        F::Initialized => flag(asked, state.stage != Stage::Before),
+        F::Finalized => flag(asked, state.stage == Stage::After),
         F::Query_thread => {
             asked.put_int(0, mpi5::THREAD_SERIALIZED);
             done()
@@ -41,7 +41,7 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         F::Abort => Ok(Step::Aborts(asked.int(1))),
         F::Pcontrol => done(),
         F::Get_processor_name => {
-            asked.put_text(0, &format!("node{}", client.node), 256);
+            asked.put_text(0, &format!("node{}", state.node), 256);
             done()
         }
         F::Get_library_version => {
@@ -60,22 +60,22 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             asked.place.process.free(address);
             done()
         }
-        F::Finalize if client.stage == Stage::Between => finalize(client, asked),
+        F::Finalize if state.stage == Stage::Between => finalize(state, asked),
         _ => return None,
     })
 }
 
-fn initialize(client: &mut Client) -> Answer {
-    if client.stage != Stage::Before {
+fn initialize(state: &mut RankState) -> Answer {
+    if state.stage != Stage::Before {
         return Err(Fault::new(mpi5::ERR_OTHER, "it is called twice"));
     }
-    client.stage = Stage::Between;
+    state.stage = Stage::Between;
     done()
 }
 
 /// A program must complete its operations before `MPI_Finalize`. Libraries go on without, and so does the simulator.
-fn tell_incomplete(client: &Client, asked: &Asked<'_>) {
-    let incomplete = client.requests.incomplete();
+fn tell_incomplete(state: &RankState, asked: &Asked<'_>) {
+    let incomplete = state.requests.incomplete();
     if incomplete.is_empty() {
         return;
     }
@@ -89,28 +89,28 @@ fn tell_incomplete(client: &Client, asked: &Asked<'_>) {
         }
     }
     let all: Vec<String> = named.iter().map(|(name, count)| format!("{count} of {name}")).collect();
-    let (rank, count) = (client.rank, incomplete.values().sum::<u32>());
+    let (rank, count) = (state.rank, incomplete.values().sum::<u32>());
     let all = all.join(", ");
     note_once(&format!(
         "rank {rank} calls MPI_Finalize with requests that it has not completed, {count} in all: {all}"
     ));
 }
 
-fn finalize(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    tell_incomplete(client, asked);
+fn finalize(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    tell_incomplete(state, asked);
     asked.place.reads_clocks = asked.place.process.clocks()? > 0;
     // MPI_COMM_SELF comes first: its delete functions may still use MPI.
     let [first, second] = [mpi5::COMM_SELF, mpi5::COMM_WORLD].map(|comm| (Kind::Comm, comm));
-    let library = |_: &mut Client, _: &mut Asked<'_>| {
-        Ok(Step::calls(Call::Finalize, |client, _, _| {
-            client.stage = Stage::After;
+    let library = |_: &mut RankState, _: &mut Asked<'_>| {
+        Ok(Step::calls(Call::Finalize, |state, _, _| {
+            state.stage = Stage::After;
             done()
         }))
     };
-    let rest = move |client: &mut Client, asked: &mut Asked<'_>| {
-        attributes::delete_all(client, asked, second, Box::new(library))
+    let rest = move |state: &mut RankState, asked: &mut Asked<'_>| {
+        attributes::delete_all(state, asked, second, Box::new(library))
     };
-    attributes::delete_all(client, asked, first, Box::new(rest))
+    attributes::delete_all(state, asked, first, Box::new(rest))
 }
 
 fn flag(asked: &mut Asked<'_>, value: bool) -> Answer {

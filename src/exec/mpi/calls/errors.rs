@@ -2,38 +2,38 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::errors::Errors;
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::watch::note_once;
 
 /// What becomes of an error: that of its object's handler.
-pub(super) fn handled(client: &mut Client, asked: &mut Asked<'_>, answer: Answer) -> Answer {
+pub(super) fn handled(state: &mut RankState, asked: &mut Asked<'_>, answer: Answer) -> Answer {
     match answer {
-        Err(Fault::Error { class, why }) => raise(client, asked, class, why),
+        Err(Fault::Error { class, why }) => raise(state, asked, class, why),
         other => other,
     }
 }
 
-fn raise(client: &mut Client, asked: &mut Asked<'_>, class: i32, why: String) -> Answer {
-    let object = client.errors.object();
-    let handler = client.errors.handler(object);
-    let function = client.errors.function(handler);
+fn raise(state: &mut RankState, asked: &mut Asked<'_>, class: i32, why: String) -> Answer {
+    let object = state.errors.object();
+    let handler = state.errors.handler(object);
+    let function = state.errors.function(handler);
     if handler != mpi5::ERRORS_RETURN && function.is_none() {
         return Err(Fault::Error { class, why });
     }
-    note_refusal(client, asked, class, &why);
+    note_refusal(state, asked, class, &why);
     if let Some(function) = function {
-        call_handler(client, asked, function, object, class)?;
+        call_handler(state, asked, function, object, class)?;
     }
     Ok(Step::Returns(i64::from(class).cast_unsigned()))
 }
 
 /// What the simulator does not carry the program may take for an error of its own, and go on without it: the user hears
 /// of the first refusal, and the program's end names it, where that is a bad one.
-fn note_refusal(client: &mut Client, asked: &Asked<'_>, class: i32, why: &str) {
-    if class == mpi5::ERR_UNSUPPORTED_OPERATION && client.refusal.is_none() {
-        client.refusal = Some(format!("{}: {why}", asked.function.name()));
+fn note_refusal(state: &mut RankState, asked: &Asked<'_>, class: i32, why: &str) {
+    if class == mpi5::ERR_UNSUPPORTED_OPERATION && state.refusal.is_none() {
+        state.refusal = Some(format!("{}: {why}", asked.function.name()));
         let called = asked.place.process.called(asked.function, asked.caller());
         note_once(&format!("{called} is refused, and the program goes on: {why}"));
     }
@@ -41,7 +41,7 @@ fn note_refusal(client: &mut Client, asked: &Asked<'_>, class: i32, why: &str) {
 
 /// The process runs an error handler, on an object and a code that it can change.
 fn call_handler(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     function: u64,
     object: u64,
@@ -50,23 +50,23 @@ fn call_handler(
     let room = asked.place.room(16)?;
     asked.place.process.put(room, &object.to_ne_bytes());
     asked.place.process.put(room + 8, &code.to_ne_bytes());
-    client.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
+    state.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
         F::Comm_create_errhandler
         | F::Session_create_errhandler
         | F::Win_create_errhandler
         | F::File_create_errhandler => {
-            let handler = client.errors.add_handler(asked.word(0));
+            let handler = state.errors.add_handler(asked.word(0));
             asked.put_word(1, handler);
             done()
         }
         F::Errhandler_free => {
-            asked.at(0).and_then(|handler| client.errors.check(handler)).and_then(|()| {
+            asked.at(0).and_then(|handler| state.errors.check(handler)).and_then(|()| {
                 // Objects that have it go on having it: the function stays known.
                 asked.put_word(0, mpi5::ERRHANDLER_NULL);
                 done()
@@ -76,48 +76,48 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         | F::Session_set_errhandler
         | F::Win_set_errhandler
         | F::File_set_errhandler => {
-            object(client, asked).and_then(|()| set_handler(&mut client.errors, asked))
+            object(state, asked).and_then(|()| set_handler(&mut state.errors, asked))
         }
         F::Comm_get_errhandler
         | F::Session_get_errhandler
         | F::Win_get_errhandler
         | F::File_get_errhandler => {
-            object(client, asked).and_then(|()| get_handler(&client.errors, asked))
+            object(state, asked).and_then(|()| get_handler(&state.errors, asked))
         }
         F::Comm_call_errhandler
         | F::Session_call_errhandler
         | F::Win_call_errhandler
         | F::File_call_errhandler => {
-            object(client, asked).and_then(|()| called_handler(client, asked))
+            object(state, asked).and_then(|()| called_handler(state, asked))
         }
         F::Error_class => {
-            asked.put_int(1, client.errors.class(asked.int(0)));
+            asked.put_int(1, state.errors.class(asked.int(0)));
             done()
         }
         F::Error_string => {
-            let text = client.errors.text(asked.int(0));
+            let text = state.errors.text(asked.int(0));
             asked.put_text(1, &text, 512);
             done()
         }
         F::Add_error_class => {
-            let class = client.errors.add(None);
+            let class = state.errors.add(None);
             asked.put_int(0, class);
             done()
         }
         F::Add_error_code => {
-            let code = client.errors.add(Some(asked.int(0)));
+            let code = state.errors.add(Some(asked.int(0)));
             asked.put_int(1, code);
             done()
         }
         F::Add_error_string => asked.text(1).and_then(|text| {
-            client.errors.set_text(asked.int(0), text)?;
+            state.errors.set_text(asked.int(0), text)?;
             done()
         }),
         F::Remove_error_class | F::Remove_error_code => {
-            client.errors.remove(asked.int(0)).and_then(|()| done())
+            state.errors.remove(asked.int(0)).and_then(|()| done())
         }
         F::Remove_error_string => {
-            client.errors.set_text(asked.int(0), String::new()).and_then(|()| done())
+            state.errors.set_text(asked.int(0), String::new()).and_then(|()| done())
         }
         _ => return None,
     })
@@ -125,18 +125,18 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
 
 /// The object that argument 0 names: errors are about it from now on.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-fn object(client: &mut Client, asked: &Asked<'_>) -> Result<(), Fault> {
+fn object(state: &mut RankState, asked: &Asked<'_>) -> Result<(), Fault> {
     use mpi5::Function as F;
     let handle = asked.word(0);
     match asked.function {
         F::Session_set_errhandler | F::Session_get_errhandler | F::Session_call_errhandler => {
-            client.session(handle)
+            state.session(handle)
         }
         F::Win_set_errhandler | F::Win_get_errhandler | F::Win_call_errhandler => {
-            client.win(handle).map(drop)
+            state.win(handle).map(drop)
         }
         F::File_set_errhandler | F::File_get_errhandler | F::File_call_errhandler => {
-            client.errors.about(mpi5::FILE_NULL);
+            state.errors.about(mpi5::FILE_NULL);
             if handle != mpi5::FILE_NULL {
                 return Err(Fault::new(
                     mpi5::ERR_FILE,
@@ -145,7 +145,7 @@ fn object(client: &mut Client, asked: &Asked<'_>) -> Result<(), Fault> {
             }
             Ok(())
         }
-        _ => client.comm(handle).map(drop),
+        _ => state.comm(handle).map(drop),
     }
 }
 
@@ -159,15 +159,15 @@ fn get_handler(errors: &Errors, asked: &mut Asked<'_>) -> Answer {
     done()
 }
 
-fn called_handler(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn called_handler(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (object, code) = (asked.word(0), asked.int(1));
-    let handler = client.errors.handler(object);
+    let handler = state.errors.handler(object);
     if handler == mpi5::ERRORS_RETURN {
         return done();
     }
-    let Some(function) = client.errors.function(handler) else {
-        return Err(Fault::new(code, client.errors.text(code)));
+    let Some(function) = state.errors.function(handler) else {
+        return Err(Fault::new(code, state.errors.text(code)));
     };
-    call_handler(client, asked, function, object, code)?;
+    call_handler(state, asked, function, object, code)?;
     done()
 }

@@ -5,11 +5,11 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client};
 use crate::mpi::fault::Fault;
+use crate::mpi::rank_state::{Answer, RankState};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     let fault = match asked.function {
         F::File_open => {
@@ -24,6 +24,6 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
         }
         _ => return None,
     };
-    client.errors.about(mpi5::FILE_NULL);
+    state.errors.about(mpi5::FILE_NULL);
     Some(Err(fault))
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::groups::Groups;
+use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::envelope::Rank;
 use ::mpi::group::{Comparison, Group, Range, SelectionError};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
-    let groups = &mut client.groups;
+    let groups = &mut state.groups;
     Some(match asked.function {
         F::Group_size => groups.get(asked.word(0)).and_then(|group| {
             asked.put_int(1, group.size().cast_signed());
             done()
         }),
         F::Group_rank => groups.get(asked.word(0)).and_then(|group| {
-            let rank = group.rank(client.rank);
+            let rank = group.rank(state.rank);
             asked.put_int(1, rank.map_or(mpi5::UNDEFINED, |rank| rank.0.cast_signed()));
             done()
         }),

@@ -2,15 +2,15 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
+use crate::mpi::rank_state::{Answer, RankState, done};
 
 /// What may be called at any time.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
-    let infos = &mut client.infos;
+    let infos = &mut state.infos;
     Some(match asked.function {
         F::Info_create | F::Get_hw_resource_info => made(infos, asked, 0, Info::default()),
         F::Info_create_env => create_env(infos, asked),
@@ -45,20 +45,20 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
 
 /// Hints of communicators and windows.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn hint_call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn hint_call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
         F::Comm_set_info => {
-            client.comm(asked.word(0)).map(drop).and_then(|()| give_hints(&mut client.infos, asked))
+            state.comm(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
         }
         F::Comm_get_info => {
-            client.comm(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut client.infos, asked))
+            state.comm(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
         }
         F::Win_set_info => {
-            client.win(asked.word(0)).map(drop).and_then(|()| give_hints(&mut client.infos, asked))
+            state.win(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
         }
         F::Win_get_info => {
-            client.win(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut client.infos, asked))
+            state.win(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
         }
         _ => return None,
     })

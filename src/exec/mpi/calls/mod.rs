@@ -22,9 +22,9 @@ mod types;
 mod windows;
 
 use super::asked::Asked;
-use super::client::{Answer, Back, Client, Stage, Then};
 use super::fault::Fault;
 use super::objects::errors::On;
+use super::rank_state::{Answer, Back, RankState, Stage, Then};
 use crate::choose::Choose;
 use crate::exposed::Exposed;
 use crate::functions as mpi5;
@@ -33,7 +33,7 @@ use ::mpi::operator::Side;
 use protocols::call::Reply;
 
 /// The answer to a call, where it is one of this family.
-type Family = fn(&mut Client, &mut Asked<'_>) -> Option<Answer>;
+type Family = fn(&mut RankState, &mut Asked<'_>) -> Option<Answer>;
 
 /// What may be called at any time.
 const AT_ANY_TIME: [Family; 5] =
@@ -59,7 +59,7 @@ const BETWEEN: [Family; 16] = [
     files::call,
 ];
 
-impl Client {
+impl RankState {
     /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so.
     pub fn new((rank, size): (u32, u32), node: u32, exposed: &Exposed, choose: Choose) -> Self {
         Self::served_by(Self::call, (rank, size), node, exposed, choose)
@@ -113,18 +113,18 @@ impl Client {
     }
 }
 
-fn answer(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    if let Some(answer) = AT_ANY_TIME.iter().find_map(|family| family(client, asked)) {
+fn answer(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    if let Some(answer) = AT_ANY_TIME.iter().find_map(|family| family(state, asked)) {
         return answer;
     }
-    if client.may_end() {
-        let when = match client.stage {
+    if state.may_end() {
+        let when = match state.stage {
             Stage::Before => "before MPI_Init",
             Stage::Between | Stage::After => "after MPI_Finalize",
         };
         return Err(Fault::new(mpi5::ERR_OTHER, format!("it is called {when}")));
     }
-    BETWEEN.iter().find_map(|family| family(client, asked)).unwrap_or_else(|| {
+    BETWEEN.iter().find_map(|family| family(state, asked)).unwrap_or_else(|| {
         Err(Fault::not_carried("the simulator does not carry this function yet"))
     })
 }

@@ -3,23 +3,23 @@
 use crate::functions as mpi5;
 use crate::mpi::arithmetic::{self, predefined};
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::data::elements;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::operators::{Foreign, Made, Operators};
+use crate::mpi::rank_state::{Answer, RankState, done};
 use crate::place::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::Side;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Op_create => create(&mut client.operators, asked, false),
-        F::Op_create_c => create(&mut client.operators, asked, true),
+        F::Op_create => create(&mut state.operators, asked, false),
+        F::Op_create_c => create(&mut state.operators, asked, true),
         F::Op_commutative => {
             let handle = asked.word(0);
-            let made = client.operators.get(handle).map(|made| made.commutes);
+            let made = state.operators.get(handle).map(|made| made.commutes);
             // What an operation leaves there depends on their order.
             let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle).then_some(false);
             match made.or(moves).or_else(|| predefined(handle).map(|_| true)) {
@@ -31,11 +31,11 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             }
         }
         F::Op_free => asked.at(0).and_then(|handle| {
-            client.operators.free(handle)?;
+            state.operators.free(handle)?;
             asked.put_word(0, mpi5::OP_NULL);
             done()
         }),
-        F::Reduce_local => reduce_local(client, asked),
+        F::Reduce_local => reduce_local(state, asked),
         _ => return None,
     })
 }
@@ -47,17 +47,17 @@ fn create(operators: &mut Operators, asked: &mut Asked<'_>, is_large: bool) -> A
     done()
 }
 
-fn reduce_local(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn reduce_local(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (count, datatype) = (asked.count(2)?, asked.word(3));
-    let reduction = client.operators.reduction(&client.types, asked.word(4), datatype)?;
-    let [from, into] = [0, 1].map(|at| client.types.data(asked.word(at), count, datatype));
+    let reduction = state.operators.reduction(&state.types, asked.word(4), datatype)?;
+    let [from, into] = [0, 1].map(|at| state.types.data(asked.word(at), count, datatype));
     let (from, into) = (from?, into?);
     from.is_read_for(&into, asked);
     let lower = from.gather(asked.place)?;
     let mut result = into.gather(asked.place)?;
     asked.place.takes_no_time(Some(asked.function), result.len() as u64);
     match reduction.of_a_program() {
-        Some(number) => combine(client, asked.place, number, (&lower, &mut result), Side::Before)?,
+        Some(number) => combine(state, asked.place, number, (&lower, &mut result), Side::Before)?,
         None => reduction.combine(&lower, &mut result, Side::Before),
     }
     into.scatter(asked.place, &result)?;
@@ -66,26 +66,26 @@ fn reduce_local(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 
 /// Combines elements by an operator that the library does not have.
 pub(super) fn combine(
-    client: &mut Client,
+    state: &mut RankState,
     place: &mut Place,
     number: u16,
     (from, into): (&[u8], &mut [u8]),
     side: Side,
 ) -> Result<(), Fault> {
-    match client.operators.foreign(number) {
+    match state.operators.foreign(number) {
         Foreign::Known { operator, on } => {
             arithmetic::combine(operator, on, from, into, side);
             Ok(())
         }
         Foreign::Function { made, datatype, tree } => {
-            apply(client, place, made, (datatype, &tree), (from, into), side)
+            apply(state, place, made, (datatype, &tree), (from, into), side)
         }
     }
 }
 
 /// The process runs a function of its own on elements: `inout = in ∘ inout`, in its own memory.
 fn apply(
-    client: &mut Client,
+    state: &mut RankState,
     place: &mut Place,
     made: Made,
     (datatype, tree): (u64, &Tree),
@@ -119,7 +119,7 @@ fn apply(
         place.process.put(room, &count.to_ne_bytes());
     }
     place.process.put(room + 8, &datatype.to_ne_bytes());
-    client.call_back(place, made.function, [first, second, room, room + 8, 0, 0])?;
+    state.call_back(place, made.function, [first, second, room, room + 8, 0, 0])?;
     into.copy_from_slice(&result.gather(place)?);
     Ok(())
 }

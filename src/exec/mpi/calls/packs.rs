@@ -4,10 +4,10 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::data::Data;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
+use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::Signature;
 
 /// Named types that are left out in `external32`: `long` and `wchar_t` are shorter there, and `long double` is another
@@ -35,9 +35,9 @@ enum Form {
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
-    let types = &client.types;
+    let types = &state.types;
     Some(match asked.function {
         F::Pack => pack(types, asked, [0, 1, 2], [3, 4, 5], Form::Native),
         F::Unpack => unpack(types, asked, [3, 4, 5], [0, 1, 2], Form::Native),

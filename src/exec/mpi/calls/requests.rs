@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::data::Held;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::{Open, Requests};
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use active::{Active, active, array, place, request};
 use protocols::arguments::{Outcome, Peer, SendMode};
@@ -30,8 +30,8 @@ pub(super) fn begins(
     requests.of_mut(request).held = held;
     requests.make(request, asked);
     asked.put_word(at, Requests::handle(request));
-    Step::calls(call, move |client, asked, _| {
-        client.requests.has_begun(asked.place, request);
+    Step::calls(call, move |state, asked, _| {
+        state.requests.has_begun(asked.place, request);
         done()
     })
 }
@@ -56,93 +56,93 @@ pub(super) fn prepares(
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Wait => wait(client, asked),
-        F::Test => test(client, asked),
-        F::Waitall => wait_all(client, asked),
-        F::Testall => test_all(client, asked),
-        F::Waitany => wait_any(client, asked),
-        F::Testany => test_any(client, asked),
-        F::Waitsome => some(client, asked, Asks::WaitSome),
-        F::Testsome => some(client, asked, Asks::TestSome),
-        F::Request_get_status => get_status(client, asked),
-        F::Request_free => free(client, asked),
+        F::Wait => wait(state, asked),
+        F::Test => test(state, asked),
+        F::Waitall => wait_all(state, asked),
+        F::Testall => test_all(state, asked),
+        F::Waitany => wait_any(state, asked),
+        F::Testany => test_any(state, asked),
+        F::Waitsome => some(state, asked, Asks::WaitSome),
+        F::Testsome => some(state, asked, Asks::TestSome),
+        F::Request_get_status => get_status(state, asked),
+        F::Request_free => free(state, asked),
         F::Start => {
             let variable = asked.word(0);
-            start(client, asked, variable, 1)
+            start(state, asked, variable, 1)
         }
         F::Startall => asked.length(0).and_then(|length| {
             let first = asked.word(1);
-            start(client, asked, first, length)
+            start(state, asked, first, length)
         }),
-        F::Cancel => cancel(client, asked),
-        _ => return looking::call(client, asked),
+        F::Cancel => cancel(state, asked),
+        _ => return looking::call(state, asked),
     })
 }
 
 /// One operation has ended: its status, and its error.
 fn one_over(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     variable: u64,
     request: Handle,
     status: u64,
     outcome: Outcome,
 ) -> Answer {
-    client.errors.about(client.requests.of(request).comm);
-    let ended = client.requests.end(asked.place, variable, request, outcome);
+    state.errors.about(state.requests.of(request).comm);
+    let ended = state.requests.end(asked.place, variable, request, outcome);
     status::put(asked, status, Some(outcome));
     ended?;
     status::truncated(outcome)?;
     done()
 }
 
-fn wait(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn wait(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (variable, status) = (asked.word(0), asked.word(1));
     let handle = asked.at(0)?;
-    let Some(request) = active(client, handle)? else {
+    let Some(request) = active(state, handle)? else {
         status::put(asked, status, None);
         return done();
     };
-    Ok(Step::calls(Call::Wait { request }, move |client, asked, reply| {
+    Ok(Step::calls(Call::Wait { request }, move |state, asked, reply| {
         let Reply::Outcome(outcome) = reply else { return done() };
-        one_over(client, asked, variable, request, status, outcome)
+        one_over(state, asked, variable, request, status, outcome)
     }))
 }
 
-fn test(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn test(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (variable, status) = (asked.word(0), asked.word(2));
     let handle = asked.at(0)?;
-    let Some(request) = active(client, handle)? else {
+    let Some(request) = active(state, handle)? else {
         status::put(asked, status, None);
         asked.put_flag(1, true);
         return done();
     };
-    Ok(Step::calls(Call::Test { request }, move |client, asked, reply| {
+    Ok(Step::calls(Call::Test { request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         asked.put_flag(1, outcome.is_some());
         match outcome {
-            Some(outcome) => one_over(client, asked, variable, request, status, outcome),
+            Some(outcome) => one_over(state, asked, variable, request, status, outcome),
             None => done(),
         }
     }))
 }
 
-fn get_status(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let Some(request) = active(client, asked.word(0))? else {
+fn get_status(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let Some(request) = active(state, asked.word(0))? else {
         let status = asked.word(2);
         status::put(asked, status, None);
         asked.put_flag(1, true);
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, move |client, asked, reply| {
+    Ok(Step::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         asked.put_flag(1, outcome.is_some());
         if let Some(outcome) = outcome {
-            client.requests.is_complete(asked.place, request, outcome)?;
+            state.requests.is_complete(asked.place, request, outcome)?;
         }
         if outcome.is_some() {
             let status = asked.word(2);
@@ -152,29 +152,29 @@ fn get_status(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     }))
 }
 
-fn wait_all(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let active = array(client, asked, 0)?;
+fn wait_all(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let active = array(state, asked, 0)?;
     if active.entries.is_empty() {
-        return all_over(client, asked, &active, &[], 2);
+        return all_over(state, asked, &active, &[], 2);
     }
     let call = Call::WaitAll { requests: active.set(), statuses: true };
-    Ok(Step::calls(call, move |client, asked, reply| {
+    Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::All(outcomes) = reply else { return done() };
-        all_over(client, asked, &active, &outcomes, 2)
+        all_over(state, asked, &active, &outcomes, 2)
     }))
 }
 
-fn test_all(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let active = array(client, asked, 0)?;
+fn test_all(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let active = array(state, asked, 0)?;
     if active.entries.is_empty() {
         asked.put_flag(2, true);
-        return all_over(client, asked, &active, &[], 3);
+        return all_over(state, asked, &active, &[], 3);
     }
-    Ok(Step::calls(Call::TestAll { requests: active.set() }, move |client, asked, reply| {
+    Ok(Step::calls(Call::TestAll { requests: active.set() }, move |state, asked, reply| {
         let Reply::AllTested(outcomes) = reply else { return done() };
         asked.put_flag(2, outcomes.is_some());
         match outcomes {
-            Some(outcomes) => all_over(client, asked, &active, &outcomes, 3),
+            Some(outcomes) => all_over(state, asked, &active, &outcomes, 3),
             None => done(),
         }
     }))
@@ -182,7 +182,7 @@ fn test_all(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
 
 /// All operations of an array have ended; argument `statuses` is the array for their statuses.
 fn all_over(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     active: &Active,
     outcomes: &[Outcome],
@@ -193,8 +193,8 @@ fn all_over(
     let (mut blamed, mut ended) = (None, Ok(()));
     for ((at, request), outcome) in active.entries.iter().zip(outcomes) {
         of_place[*at] = Some(*outcome);
-        blamed = blamed.or_else(|| Blamed::of(client, asked, *request, *outcome));
-        let over = client.requests.end(asked.place, active.variable(*at), *request, *outcome);
+        blamed = blamed.or_else(|| Blamed::of(state, asked, *request, *outcome));
+        let over = state.requests.end(asked.place, active.variable(*at), *request, *outcome);
         ended = ended.and(over);
     }
     // MPI leaves the errors of statuses alone where none has one. MPICH's MPI_Waitall does not, and programs look.
@@ -207,27 +207,27 @@ fn all_over(
         }
     }
     ended?;
-    in_status(client, blamed)
+    in_status(state, blamed)
 }
 
-fn wait_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let active = array(client, asked, 0)?;
+fn wait_any(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let active = array(state, asked, 0)?;
     let status = asked.word(3);
     if active.entries.is_empty() {
         status::put(asked, status, None);
         asked.put_int(2, mpi5::UNDEFINED);
         return done();
     }
-    Ok(Step::calls(Call::WaitAny { requests: active.set() }, move |client, asked, reply| {
+    Ok(Step::calls(Call::WaitAny { requests: active.set() }, move |state, asked, reply| {
         let Reply::Any { index, outcome } = reply else { return done() };
         let (at, request) = active.entries[index as usize];
         asked.put_int(2, place(at));
-        one_over(client, asked, active.variable(at), request, status, outcome)
+        one_over(state, asked, active.variable(at), request, status, outcome)
     }))
 }
 
-fn test_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let active = array(client, asked, 0)?;
+fn test_any(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let active = array(state, asked, 0)?;
     let status = asked.word(4);
     if active.entries.is_empty() {
         status::put(asked, status, None);
@@ -236,7 +236,7 @@ fn test_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         return done();
     }
     let call = Call::Ask { asks: Asks::TestAny, requests: active.set() };
-    Ok(Step::calls(call, move |client, asked, reply| {
+    Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::AnyTested(found) = reply else { return done() };
         asked.put_flag(3, found.is_some());
         let Some((index, outcome)) = found else {
@@ -245,30 +245,30 @@ fn test_any(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         };
         let (at, request) = active.entries[index as usize];
         asked.put_int(2, place(at));
-        one_over(client, asked, active.variable(at), request, status, outcome)
+        one_over(state, asked, active.variable(at), request, status, outcome)
     }))
 }
 
-fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
-    let active = array(client, asked, 0)?;
+fn some(state: &mut RankState, asked: &mut Asked<'_>, asks: Asks) -> Answer {
+    let active = array(state, asked, 0)?;
     if active.entries.is_empty() {
         asked.put_int(2, mpi5::UNDEFINED);
         return done();
     }
     let call = Call::Ask { asks, requests: active.set() };
-    Ok(Step::calls(call, move |client, asked, reply| {
+    Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::Some(ended) = reply else { return done() };
         let statuses = asked.word(4);
         asked.put_int(2, place(ended.len()));
         let of = |(index, outcome): &(u32, Outcome)| {
-            Blamed::of(client, asked, active.entries[*index as usize].1, *outcome)
+            Blamed::of(state, asked, active.entries[*index as usize].1, *outcome)
         };
         let blamed = ended.iter().find_map(of);
         let (mut places, mut all_ended) = (Vec::new(), Ok(()));
         for (number, (index, outcome)) in ended.iter().enumerate() {
             let (at, request) = active.entries[*index as usize];
             places.push(place(at));
-            let over = client.requests.end(asked.place, active.variable(at), request, *outcome);
+            let over = state.requests.end(asked.place, active.variable(at), request, *outcome);
             all_ended = all_ended.and(over);
             let to = status::of_array(statuses, number);
             status::put(asked, to, Some(*outcome));
@@ -278,17 +278,17 @@ fn some(client: &mut Client, asked: &mut Asked<'_>, asks: Asks) -> Answer {
         }
         asked.put_ints(3, places);
         all_ended?;
-        in_status(client, blamed)
+        in_status(state, blamed)
     }))
 }
 
-fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
-    let Some(request) = request(client, handle)? else {
+    let Some(request) = request(state, handle)? else {
         return Err(Fault::new(mpi5::ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed"));
     };
     asked.put_word(0, mpi5::REQUEST_NULL);
-    let open = client.requests.of(request);
+    let open = state.requests.of(request);
     // Of what is not begun the library knows collectives and partitioned operations.
     let is_known = open
         .prepared
@@ -300,7 +300,7 @@ fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
             "the simulator does not carry the freeing of a request whose buffer lies in pieces",
         ));
     }
-    for held in client.requests.free(request).held {
+    for held in state.requests.free(request).held {
         asked.place.release(held.buffer);
     }
     if is_idle {
@@ -309,12 +309,12 @@ fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     Ok(Step::waits(Call::OfRequest { does: OfRequest::Free, request }))
 }
 
-fn cancel(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn cancel(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
-    let Some(request) = active(client, handle)? else {
+    let Some(request) = active(state, handle)? else {
         return Err(Fault::new(mpi5::ERR_REQUEST, "no operation of the request is under way"));
     };
-    if client.requests.of(request).sent.is_some() {
+    if state.requests.of(request).sent.is_some() {
         return Err(Fault::not_carried("the simulator does not carry the cancelling of a send"));
     }
     Ok(Step::waits(Call::Cancel { request }))
@@ -328,10 +328,10 @@ fn is_buffered(call: &Call) -> bool {
 }
 
 /// The operations of so many variables, one behind the other, are started one after the other.
-fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize) -> Answer {
+fn start(state: &mut RankState, asked: &mut Asked<'_>, variable: u64, count: usize) -> Answer {
     let Some(others) = count.checked_sub(1) else { return done() };
     let handle = asked.word_at(variable)?;
-    let prepared = request(client, handle)?.map(|request| (request, client.requests.of(request)));
+    let prepared = request(state, handle)?.map(|request| (request, state.requests.of(request)));
     let Some((request, Open { prepared: Some(call), is_active: false, held, .. })) = prepared
     else {
         return Err(Fault::new(
@@ -340,21 +340,21 @@ fn start(client: &mut Client, asked: &mut Asked<'_>, variable: u64, count: usize
         ));
     };
     if is_buffered(call) {
-        client.check_attached()?;
+        state.check_attached()?;
     }
     for held in held {
         held.fill(asked.place)?;
     }
     let operation = Arc::clone(call);
-    client.requests.make(request, asked);
-    let open = client.requests.of_mut(request);
+    state.requests.make(request, asked);
+    let open = state.requests.of_mut(request);
     open.is_active = true;
     if let Some(sent) = &mut open.sent {
         sent.begin(asked.place)?;
     }
-    Ok(Step::calls(Call::Start { request, operation }, move |client, asked, _| {
-        client.requests.has_begun(asked.place, request);
-        start(client, asked, variable.wrapping_add(8), others)
+    Ok(Step::calls(Call::Start { request, operation }, move |state, asked, _| {
+        state.requests.has_begun(asked.place, request);
+        start(state, asked, variable.wrapping_add(8), others)
     }))
 }
 
@@ -366,9 +366,9 @@ struct Blamed {
 
 impl Blamed {
     /// `None` where the operation has ended without an error.
-    fn of(client: &Client, asked: &Asked<'_>, request: Handle, outcome: Outcome) -> Option<Self> {
+    fn of(state: &RankState, asked: &Asked<'_>, request: Handle, outcome: Outcome) -> Option<Self> {
         let Err(Fault::Error { why, .. }) = status::truncated(outcome) else { return None };
-        let open = client.requests.of(request);
+        let open = state.requests.of(request);
         let made = open.made.map(|(function, caller)| asked.place.process.called(function, caller));
         let why = made.map_or_else(|| why.clone(), |made| format!("{made}: {why}"));
         Some(Self { comm: open.comm, why })
@@ -376,8 +376,8 @@ impl Blamed {
 }
 
 /// The error of a call about several operations of which some have ended with one.
-fn in_status(client: &mut Client, blamed: Option<Blamed>) -> Answer {
+fn in_status(state: &mut RankState, blamed: Option<Blamed>) -> Answer {
     let Some(Blamed { comm, why }) = blamed else { return done() };
-    client.errors.about(comm);
+    state.errors.about(comm);
     Err(Fault::new(mpi5::ERR_IN_STATUS, why))
 }

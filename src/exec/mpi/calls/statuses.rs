@@ -2,23 +2,23 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
+use crate::mpi::rank_state::{Answer, RankState, done};
 use crate::mpi::status;
 use ::mpi::datatype::{basic_elements, bytes_of_basics};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Get_count => get_count(&client.types, asked),
-        F::Get_elements => get_elements(&client.types, asked),
+        F::Get_count => get_count(&state.types, asked),
+        F::Get_elements => get_elements(&state.types, asked),
         F::Get_elements_x => {
             asked.is_large = true;
-            get_elements(&client.types, asked)
+            get_elements(&state.types, asked)
         }
-        F::Status_set_elements | F::Status_set_elements_x => set_elements(&client.types, asked),
+        F::Status_set_elements | F::Status_set_elements_x => set_elements(&state.types, asked),
         F::Status_set_cancelled => set(asked, status::CANCELLED),
         F::Status_set_source => set(asked, 0),
         F::Status_set_tag => set(asked, 4),

@@ -2,26 +2,26 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 
 /// What may be called at any time. Its errors are returned, and call no handler.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     if !asked.function.name().starts_with("MPI_T_") {
         return None;
     }
     if asked.function == F::T_init_thread {
-        client.tools += 1;
+        state.tools += 1;
         asked.put_int(1, asked.int(0).min(mpi5::THREAD_SERIALIZED));
         return Some(done());
     }
-    if client.tools == 0 {
+    if state.tools == 0 {
         return Some(Ok(returns(mpi5::T_ERR_NOT_INITIALIZED)));
     }
     Some(match asked.function {
         F::T_finalize => {
-            client.tools -= 1;
+            state.tools -= 1;
             done()
         }
         F::T_cvar_get_num

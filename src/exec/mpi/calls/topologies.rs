@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::comms;
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Near, Topology};
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
 use ::mpi::topology::Neighbours;
@@ -22,36 +22,36 @@ use arguments::{check_ranks, dimensions, graph_of, near_of, positions, wrong_gri
 use protocols::call::{Arrangement, Call, CommCall, Reply};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Cart_create => create_grid(client, asked),
-        F::Cart_sub => create_subgrid(client, asked),
-        F::Graph_create => create_graph(client, asked),
-        F::Dist_graph_create_adjacent => create_adjacent(client, asked),
-        F::Dist_graph_create => create_distributed(client, asked),
-        _ => return asking::call(client, asked),
+        F::Cart_create => create_grid(state, asked),
+        F::Cart_sub => create_subgrid(state, asked),
+        F::Graph_create => create_graph(state, asked),
+        F::Dist_graph_create_adjacent => create_adjacent(state, asked),
+        F::Dist_graph_create => create_distributed(state, asked),
+        _ => return asking::call(state, asked),
     })
 }
 
 /// A communicator with a topology is made; argument `at` gets its handle.
 fn arranges(
-    client: &mut Client,
+    state: &mut RankState,
     (at, parent): (usize, u64),
     by: Arrangement,
     topology: Topology,
 ) -> Answer {
-    let comm = client.intracomm(parent)?.number;
+    let comm = state.intracomm(parent)?.number;
     let call = |new| CommCall::Arrange { comm, by, new };
-    comms::makes(client, at, parent, call, move |client, _, handle| {
-        client.topologies.set(handle, topology);
+    comms::makes(state, at, parent, call, move |state, _, handle| {
+        state.topologies.set(handle, topology);
         done()
     })
 }
 
-fn create_grid(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let (parent, count, me) = (asked.word(0), asked.length(1)?, client.rank);
-    let comm = client.intracomm(parent)?;
+fn create_grid(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let (parent, count, me) = (asked.word(0), asked.length(1)?, state.rank);
+    let comm = state.intracomm(parent)?;
     let (number, size, rank) = (comm.number, comm.size(), comm.group.rank(me));
     let dimensions = dimensions(asked, 2, count)?;
     let positions = positions(&dimensions);
@@ -62,26 +62,26 @@ fn create_grid(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let positions = u32::try_from(positions).expect("no more than ranks");
     let by = Arrangement::Grid(dimensions.clone().into());
     if rank.is_none_or(|rank| rank.0 >= positions) {
-        let new = client.comms.free()?;
+        let new = state.comms.free()?;
         return Ok(comms::none_made(CommCall::Arrange { comm: number, by, new }, 5));
     }
     let grid = Cartesian::new(positions, dimensions).map_err(|error| wrong_grid(&error))?;
-    arranges(client, (5, parent), by, Topology::Grid(grid))
+    arranges(state, (5, parent), by, Topology::Grid(grid))
 }
 
-fn create_subgrid(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn create_subgrid(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let parent = asked.word(0);
-    client.comm(parent)?;
-    let grid = client.topologies.grid(parent)?;
+    state.comm(parent)?;
+    let grid = state.topologies.grid(parent)?;
     let remain = asked.ints(1, grid.dimensions().len())?;
     let remain: Vec<bool> = remain.into_iter().map(|remain| remain != 0).collect();
     let parts = grid.sub(&remain).map_err(|error| wrong_grid(&error))?;
-    arranges(client, (2, parent), Arrangement::Subgrid(remain.into()), Topology::Grid(parts.grid))
+    arranges(state, (2, parent), Arrangement::Subgrid(remain.into()), Topology::Grid(parts.grid))
 }
 
-fn create_graph(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
-    let (parent, me) = (asked.word(0), client.rank);
-    let comm = client.intracomm(parent)?;
+fn create_graph(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+    let (parent, me) = (asked.word(0), state.rank);
+    let comm = state.intracomm(parent)?;
     let (number, size) = (comm.number, comm.size());
     let rank = comm.group.rank(me).expect("a rank is in its communicators").0;
     let graph = graph_of(asked, 1, size)?;
@@ -92,14 +92,14 @@ fn create_graph(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     }
     let call = |new| CommCall::Arrange { comm: number, by: graph.arrangement(), new };
     if rank as usize >= nodes {
-        return Ok(comms::none_made(call(client.comms.free()?), 5));
+        return Ok(comms::none_made(call(state.comms.free()?), 5));
     }
-    arranges(client, (5, parent), graph.arrangement(), Topology::Whole(Arc::new(graph)))
+    arranges(state, (5, parent), graph.arrangement(), Topology::Whole(Arc::new(graph)))
 }
 
-fn create_adjacent(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn create_adjacent(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let parent = asked.word(0);
-    let size = client.intracomm(parent)?.size();
+    let size = state.intracomm(parent)?.size();
     let (sources, from) = near_of(asked, 1, size)?;
     let (destinations, to) = near_of(asked, 4, size)?;
     let weights = match (from, to) {
@@ -109,22 +109,22 @@ fn create_adjacent(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
             return Err(Fault::new(mpi5::ERR_ARG, "weights of sources or destinations alone"));
         }
     };
-    arranges_near(client, asked, 9, Near { sources, destinations, weights })
+    arranges_near(state, asked, 9, Near { sources, destinations, weights })
 }
 
-fn arranges_near(client: &mut Client, asked: &Asked<'_>, at: usize, near: Near) -> Answer {
+fn arranges_near(state: &mut RankState, asked: &Asked<'_>, at: usize, near: Near) -> Answer {
     let by = Arrangement::Graph(Neighbours {
         sources: ranks(&near.sources),
         destinations: ranks(&near.destinations),
         of_grid: false,
     });
-    arranges(client, (at, asked.word(0)), by, Topology::Near(Arc::new(near)))
+    arranges(state, (at, asked.word(0)), by, Topology::Near(Arc::new(near)))
 }
 
 /// Any rank names any edges: all hear how many each names, and which.
-fn create_distributed(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn create_distributed(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let parent = asked.word(0);
-    let comm = client.intracomm(parent)?;
+    let comm = state.intracomm(parent)?;
     let (number, size) = (comm.number, comm.size());
     let count = asked.length(1)?;
     let (sources, degrees) = (asked.ints(2, count)?, asked.ints(3, count)?);
@@ -157,21 +157,21 @@ fn create_distributed(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
         let mut padded = own;
         padded.resize(longest as usize, 0);
         let call = CommCall::Numbers { comm: number, own: padded.into() };
-        Ok(Step::calls(Call::Communicators(call), move |client, asked, reply| {
+        Ok(Step::calls(Call::Communicators(call), move |state, asked, reply| {
             let Reply::Numbers(edges) = reply else { return done() };
-            let me = client.rank;
-            let rank = client.comm(asked.word(0))?.group.rank(me).map_or(0, |rank| rank.0);
+            let me = state.rank;
+            let rank = state.comm(asked.word(0))?.group.rank(me).map_or(0, |rank| rank.0);
             let near = among(&edges, &lengths, longest as usize, rank.cast_signed(), is_weighted);
-            arranges_near(client, asked, 8, near)
+            arranges_near(state, asked, 8, near)
         }))
     }))
 }
 
 /// How many neighbours messages come from and go to; for collectives among them.
-pub(super) fn degrees(client: &mut Client, comm: u64) -> Result<[usize; 2], Fault> {
-    let me = client.rank;
-    let rank = client.intracomm(comm)?.group.rank(me).expect("a rank is in its communicators");
-    client.topologies.degrees(comm, rank)
+pub(super) fn degrees(state: &mut RankState, comm: u64) -> Result<[usize; 2], Fault> {
+    let me = state.rank;
+    let rank = state.intracomm(comm)?.group.rank(me).expect("a rank is in its communicators");
+    state.topologies.degrees(comm, rank)
 }
 
 /// The neighbours of one rank among edges that all ranks have named: source, destination and weight, of each rank as

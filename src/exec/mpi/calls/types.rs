@@ -7,16 +7,16 @@ mod contents;
 use super::attributes;
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::types::Types;
+use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::Datatype;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
-    let types = &mut client.types;
+    let types = &mut state.types;
     Some(match asked.function {
         F::Type_size => types.tree(asked.word(0)).map(Datatype::size).and_then(|size| {
             asked.put_count(1, i64::try_from(size).ok());
@@ -33,14 +33,14 @@ pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer>
             bounds(types, asked, |tree| (tree.true_lb(), tree.true_extent().cast_signed()))
         }
         F::Type_commit => commit(types, asked),
-        F::Type_free => free(client, asked),
+        F::Type_free => free(state, asked),
         F::Type_set_name => set_name(types, asked),
         F::Type_get_name => get_name(types, asked),
         F::Type_match_size => match_size(asked),
         _ => {
-            return constructors::call(client, asked)
-                .or_else(|| contents::call(&mut client.types, asked))
-                .or_else(|| chosen::call(&mut client.types, asked));
+            return constructors::call(state, asked)
+                .or_else(|| contents::call(&mut state.types, asked))
+                .or_else(|| chosen::call(&mut state.types, asked));
         }
     })
 }
@@ -57,17 +57,17 @@ fn commit(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
     done()
 }
 
-fn free(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let handle = asked.at(0)?;
-    if client.types.contents(handle)?.is_none() {
+    if state.types.contents(handle)?.is_none() {
         return Err(Fault::new(mpi5::ERR_TYPE, "a predefined datatype cannot be freed"));
     }
-    let remove = move |client: &mut Client, asked: &mut Asked<'_>| {
-        client.types.remove(handle);
+    let remove = move |state: &mut RankState, asked: &mut Asked<'_>| {
+        state.types.remove(handle);
         asked.put_word(0, mpi5::DATATYPE_NULL);
         done()
     };
-    attributes::delete_all(client, asked, (Kind::Type, handle), Box::new(remove))
+    attributes::delete_all(state, asked, (Kind::Type, handle), Box::new(remove))
 }
 
 fn set_name(types: &mut Types, asked: &mut Asked<'_>) -> Answer {

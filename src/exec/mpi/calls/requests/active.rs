@@ -2,8 +2,8 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::Client;
 use crate::mpi::fault::Fault;
+use crate::mpi::rank_state::RankState;
 use protocols::arguments::Requests as Set;
 use protocols::contract::Handle;
 
@@ -35,26 +35,29 @@ pub(super) fn place(at: usize) -> i32 {
 }
 
 /// The request of a handle; `None` of `MPI_REQUEST_NULL`.
-pub(super) fn request(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
+pub(super) fn request(state: &mut RankState, handle: u64) -> Result<Option<Handle>, Fault> {
     if handle == mpi5::REQUEST_NULL {
         return Ok(None);
     }
-    let Some(request) = client.requests.number(handle) else {
+    let Some(request) = state.requests.number(handle) else {
         return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
     };
-    client.errors.about(client.requests.of(request).comm);
+    state.errors.about(state.requests.of(request).comm);
     Ok(Some(request))
 }
 
 /// The request of a handle, where its operation is under way.
-pub(in super::super) fn active(client: &mut Client, handle: u64) -> Result<Option<Handle>, Fault> {
-    let request = request(client, handle)?;
-    Ok(request.filter(|request| client.requests.of(*request).is_active))
+pub(in super::super) fn active(
+    state: &mut RankState,
+    handle: u64,
+) -> Result<Option<Handle>, Fault> {
+    let request = request(state, handle)?;
+    Ok(request.filter(|request| state.requests.of(*request).is_active))
 }
 
 /// The requests of an array whose length is argument `length`.
 pub(super) fn array(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     length: usize,
 ) -> Result<Active, Fault> {
@@ -63,7 +66,7 @@ pub(super) fn array(
     let handles = asked.words(length + 1, length_of_array)?;
     let mut entries = Vec::with_capacity(handles.len());
     for (at, handle) in handles.into_iter().enumerate() {
-        if let Some(request) = active(client, handle)? {
+        if let Some(request) = active(state, handle)? {
             entries.push((at, request));
         }
     }

@@ -3,7 +3,7 @@
 use super::active::{array, place};
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use protocols::arguments::Outcome;
 use protocols::asked::OfRequest;
@@ -16,22 +16,22 @@ type Looked = Vec<(usize, Option<Outcome>)>;
 type Tell = Box<dyn FnOnce(&mut Asked<'_>, &Looked) + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Request_get_status_all => look(client, asked, tell_all),
-        F::Request_get_status_any => look(client, asked, tell_any),
-        F::Request_get_status_some => look(client, asked, tell_some),
+        F::Request_get_status_all => look(state, asked, tell_all),
+        F::Request_get_status_any => look(state, asked, tell_any),
+        F::Request_get_status_some => look(state, asked, tell_some),
         _ => return None,
     })
 }
 
 fn look(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     tell: fn(&mut Asked<'_>, usize, &Looked),
 ) -> Answer {
-    let active = array(client, asked, 0)?;
+    let active = array(state, asked, 0)?;
     let length = active.length;
     let mut waiting = active.entries;
     waiting.reverse();
@@ -50,10 +50,10 @@ fn look_on(
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, move |client, asked, reply| {
+    Ok(Step::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         if let Some(outcome) = outcome {
-            client.requests.is_complete(asked.place, request, outcome)?;
+            state.requests.is_complete(asked.place, request, outcome)?;
         }
         looked.push((at, outcome));
         look_on(asked, waiting, looked, tell)

@@ -3,18 +3,18 @@
 use super::super::attributes;
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::types::{Contents, Part, Types};
+use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::{Datatype, DatatypeError, Order};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
-    let types = &mut client.types;
+    let types = &mut state.types;
     Some(match asked.function {
-        F::Type_dup => dup(client, asked),
+        F::Type_dup => dup(state, asked),
         F::Type_contiguous => contiguous(types, asked),
         F::Type_vector => vector(types, asked, mpi5::COMBINER_VECTOR),
         F::Type_create_hvector => vector(types, asked, mpi5::COMBINER_HVECTOR),
@@ -49,25 +49,25 @@ fn made(
     done()
 }
 
-fn dup(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn dup(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let old = asked.word(0);
-    let types = &mut client.types;
+    let types = &mut state.types;
     let (tree, part) = child(types, asked, 0)?;
     let is_committed = types.committed(old).is_ok();
     let handle = types.add(tree, contents(mpi5::COMBINER_DUP, [], [], [part]));
     if is_committed {
         types.commit(handle)?;
     }
-    let settle = move |client: &mut Client, asked: &mut Asked<'_>, copied| {
+    let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
         if let Err(fault) = copied {
-            client.types.remove(handle);
+            state.types.remove(handle);
             asked.put_word(1, mpi5::DATATYPE_NULL);
             return Err(fault);
         }
         asked.put_word(1, handle);
         done()
     };
-    attributes::copy(client, asked, (Kind::Type, old), handle, Box::new(settle))
+    attributes::copy(state, asked, (Kind::Type, old), handle, Box::new(settle))
 }
 
 fn contiguous(types: &mut Types, asked: &mut Asked<'_>) -> Answer {

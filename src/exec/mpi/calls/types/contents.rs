@@ -2,9 +2,9 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, done};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::{Contents, Types};
+use crate::mpi::rank_state::{Answer, done};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(types: &mut Types, asked: &mut Asked<'_>) -> Option<Answer> {

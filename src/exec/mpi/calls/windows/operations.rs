@@ -6,10 +6,10 @@ use super::super::requests;
 use crate::functions as mpi5;
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
-use crate::mpi::client::{Answer, Client, Step, done};
 use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
+use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::datatype::{Datatype, Rows};
 use ::mpi::operator::Reduction;
 use ::mpi::rma::update::Effect;
@@ -41,19 +41,19 @@ struct Target {
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(client: &mut Client, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;
     Some(match asked.function {
-        F::Put => put_or_get(client, asked, true, None),
-        F::Get => put_or_get(client, asked, false, None),
-        F::Rput => put_or_get(client, asked, true, Some(8)),
-        F::Rget => put_or_get(client, asked, false, Some(8)),
-        F::Accumulate => accumulate(client, asked, None),
-        F::Raccumulate => accumulate(client, asked, Some(9)),
-        F::Get_accumulate => get_accumulate(client, asked, None),
-        F::Rget_accumulate => get_accumulate(client, asked, Some(12)),
-        F::Fetch_and_op => fetch_and_op(client, asked),
-        F::Compare_and_swap => compare_and_swap(client, asked),
+        F::Put => put_or_get(state, asked, true, None),
+        F::Get => put_or_get(state, asked, false, None),
+        F::Rput => put_or_get(state, asked, true, Some(8)),
+        F::Rget => put_or_get(state, asked, false, Some(8)),
+        F::Accumulate => accumulate(state, asked, None),
+        F::Raccumulate => accumulate(state, asked, Some(9)),
+        F::Get_accumulate => get_accumulate(state, asked, None),
+        F::Rget_accumulate => get_accumulate(state, asked, Some(12)),
+        F::Fetch_and_op => fetch_and_op(state, asked),
+        F::Compare_and_swap => compare_and_swap(state, asked),
         _ => return None,
     })
 }
@@ -69,73 +69,73 @@ fn target(asked: &Asked<'_>, first: usize, win: usize) -> Result<Target, Fault> 
 }
 
 fn put_or_get(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     is_put: bool,
     request: Option<usize>,
 ) -> Answer {
     let to = target(asked, 3, 7)?;
-    client.win(to.win)?;
-    let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    state.win(to.win)?;
+    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
     let (region, held) = held_region(asked, &data, (is_put, !is_put))?;
-    let blocks = blocks(client, to)?;
+    let blocks = blocks(state, to)?;
     let (origin, result) = if is_put { (Some(region), None) } else { (None, Some(region)) };
-    operate(client, asked, to, blocks, (None, origin, result), held.into_iter().collect(), request)
+    operate(state, asked, to, blocks, (None, origin, result), held.into_iter().collect(), request)
 }
 
-fn accumulate(client: &mut Client, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
+fn accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
     let to = target(asked, 3, 8)?;
-    client.win(to.win)?;
-    let effect = effect(&client.types, asked.word(7), to.datatype)?;
-    let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    state.win(to.win)?;
+    let effect = effect(&state.types, asked.word(7), to.datatype)?;
+    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
     let (region, held) = held_region(asked, &data, (true, false))?;
-    let blocks = blocks(client, to)?;
+    let blocks = blocks(state, to)?;
     let held = held.into_iter().collect();
-    operate(client, asked, to, blocks, (Some(effect), Some(region), None), held, request)
+    operate(state, asked, to, blocks, (Some(effect), Some(region), None), held, request)
 }
 
-fn get_accumulate(client: &mut Client, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
+fn get_accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
     let to = target(asked, 6, 11)?;
-    client.win(to.win)?;
-    let effect = effect(&client.types, asked.word(10), to.datatype)?;
+    state.win(to.win)?;
+    let effect = effect(&state.types, asked.word(10), to.datatype)?;
     let mut held = Vec::new();
     let origin = if matches!(effect, Effect::NoOp(_)) {
         None
     } else {
-        let data = client.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+        let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
         let (region, kept) = held_region(asked, &data, (true, false))?;
         held.extend(kept);
         Some(region)
     };
-    let data = client.types.data(asked.word(3), asked.count(4)?, asked.word(5))?;
+    let data = state.types.data(asked.word(3), asked.count(4)?, asked.word(5))?;
     let (result, kept) = held_region(asked, &data, (false, true))?;
     held.extend(kept);
-    let blocks = blocks(client, to)?;
-    operate(client, asked, to, blocks, (Some(effect), origin, Some(result)), held, request)
+    let blocks = blocks(state, to)?;
+    operate(state, asked, to, blocks, (Some(effect), origin, Some(result)), held, request)
 }
 
-fn fetch_and_op(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn fetch_and_op(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (datatype, win) = (asked.word(2), asked.word(6));
     let to = Target { rank: asked.int(3), disp: asked.long(4), count: 1, datatype, win };
-    client.win(win)?;
-    let effect = effect(&client.types, asked.word(5), datatype)?;
+    state.win(win)?;
+    let effect = effect(&state.types, asked.word(5), datatype)?;
     let origin = match effect {
         Effect::NoOp(_) => None,
         Effect::Replace(_) | Effect::Reduce(_) | Effect::CompareAndSwap(_) => {
-            Some(element_at(&client.types, asked, 0, datatype)?)
+            Some(element_at(&state.types, asked, 0, datatype)?)
         }
     };
-    let result = Some(element_at(&client.types, asked, 1, datatype)?);
-    let blocks = blocks(client, to)?;
-    operate(client, asked, to, blocks, (Some(effect), origin, result), Vec::new(), None)
+    let result = Some(element_at(&state.types, asked, 1, datatype)?);
+    let blocks = blocks(state, to)?;
+    operate(state, asked, to, blocks, (Some(effect), origin, result), Vec::new(), None)
 }
 
-fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
+fn compare_and_swap(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (datatype, win) = (asked.word(3), asked.word(6));
     let to = Target { rank: asked.int(4), disp: asked.long(5), count: 1, datatype, win };
-    client.win(win)?;
-    let tree = client.types.committed(datatype)?.clone();
-    let number = client.types.swapped(datatype)?;
+    state.win(win)?;
+    let tree = state.types.committed(datatype)?.clone();
+    let number = state.types.swapped(datatype)?;
     // The operand of the library is the element that is compared, and then the new one.
     let size = tree.size();
     let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
@@ -143,10 +143,10 @@ fn compare_and_swap(client: &mut Client, asked: &mut Asked<'_>) -> Answer {
     let comes = vec![(0, compared), (size, new)];
     let held = Held::new(asked.place, buffer, comes, Vec::new());
     held.fill(asked.place)?;
-    let result = Some(element_at(&client.types, asked, 2, datatype)?);
-    let blocks = blocks(client, to)?;
+    let result = Some(element_at(&state.types, asked, 2, datatype)?);
+    let blocks = blocks(state, to)?;
     let effect = Some(Effect::CompareAndSwap(number));
-    operate(client, asked, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
+    operate(state, asked, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
 }
 
 /// One element where an argument points.
@@ -191,9 +191,9 @@ fn effect(types: &Types, operator: u64, datatype: u64) -> Result<Effect, Fault> 
 }
 
 /// The blocks that the elements of a target take.
-fn blocks(client: &mut Client, to: Target) -> Result<Vec<At>, Fault> {
-    let tree = client.types.committed(to.datatype)?.clone();
-    let window = client.win(to.win)?;
+fn blocks(state: &mut RankState, to: Target) -> Result<Vec<At>, Fault> {
+    let tree = state.types.committed(to.datatype)?.clone();
+    let window = state.win(to.win)?;
     if to.rank == mpi5::PROC_NULL {
         return Ok(Vec::new());
     }
@@ -218,7 +218,7 @@ fn blocks(client: &mut Client, to: Target) -> Result<Vec<At>, Fault> {
             }
             let start = disp.wrapping_add(first).cast_unsigned();
             let span = stride * (count - 1) + length;
-            let found = client.windows.exposed.find(process, start, span);
+            let found = state.windows.exposed.find(process, start, span);
             let (memory, offset) = found.ok_or_else(|| {
                 let why = format!("rank {rank} has not attached {span} bytes at {start:#x}");
                 Fault::new(mpi5::ERR_RMA_RANGE, why)
@@ -230,7 +230,7 @@ fn blocks(client: &mut Client, to: Target) -> Result<Vec<At>, Fault> {
 }
 
 fn operate(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     to: Target,
     mut blocks: Vec<At>,
@@ -238,7 +238,7 @@ fn operate(
     held: Vec<Held>,
     request: Option<usize>,
 ) -> Answer {
-    let window = client.win(to.win)?;
+    let window = state.win(to.win)?;
     let win = window.number;
     let target = if to.rank == mpi5::PROC_NULL { None } else { Some(window.target(to.rank)?) };
     if blocks.is_empty() {
@@ -250,7 +250,7 @@ fn operate(
         }
         blocks.push(At::contiguous(0, 0));
         let operate = Operate { win, target: None, blocks, effect, origin: None, result: None };
-        return requested(client, asked, to.win, &operate, Vec::new(), request);
+        return requested(state, asked, to.win, &operate, Vec::new(), request);
     }
     if request.is_some() {
         if blocks.len() > 1 {
@@ -260,10 +260,10 @@ fn operate(
             ));
         }
         let operate = Operate { win, target, blocks, effect, origin, result };
-        return requested(client, asked, to.win, &operate, held, request);
+        return requested(state, asked, to.win, &operate, held, request);
     }
     let of = target.unwrap_or_default();
-    client.win(to.win)?.held.extend(held.into_iter().map(|held| (of, held)));
+    state.win(to.win)?.held.extend(held.into_iter().map(|held| (of, held)));
     blocks.reverse();
     let step = Operate { win, target, blocks, effect, origin, result }.next(0);
     Ok(step)
@@ -271,7 +271,7 @@ fn operate(
 
 /// An operation with a request.
 fn requested(
-    client: &mut Client,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
     win: u64,
     operate: &Operate,
@@ -279,9 +279,9 @@ fn requested(
     request: Option<usize>,
 ) -> Answer {
     let Some(at) = request else { return done() };
-    let request = client.requests.open(win);
+    let request = state.requests.open(win);
     let call = operate.call(operate.blocks[0], 0, Some(request));
-    Ok(requests::begins(&mut client.requests, asked, at, request, call, held))
+    Ok(requests::begins(&mut state.requests, asked, at, request, call, held))
 }
 
 impl Operate {

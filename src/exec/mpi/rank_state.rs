@@ -27,9 +27,9 @@ use protocols::call::{Call, Reply};
 use protocols::collectives::Between;
 
 /// What becomes of the library's reply.
-pub type Then = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send>;
+pub type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send>;
 /// What becomes of what a function of the program returns.
-pub type Back = Box<dyn FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send>;
+pub type Back = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 /// What comes of a call, or of a reply.
 pub type Answer = Result<Step, Fault>;
 
@@ -58,22 +58,22 @@ impl Step {
     /// The library is called.
     pub(super) fn calls(
         call: Call,
-        then: impl FnOnce(&mut Client, &mut Asked<'_>, Reply) -> Answer + Send + 'static,
+        then: impl FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send + 'static,
     ) -> Self {
         Self::Calls(call, Box::new(then))
     }
 
     /// The process calls a function of its own; errors are about the same object afterwards.
     pub(super) fn calls_back(
-        client: &Client,
+        state: &RankState,
         function: u64,
         words: [u64; 6],
-        back: impl FnOnce(&mut Client, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+        back: impl FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send + 'static,
     ) -> Self {
-        let on = client.errors.on;
-        let back = Box::new(move |client: &mut Client, asked: &mut Asked<'_>, result| {
-            client.errors.on = on;
-            back(client, asked, result)
+        let on = state.errors.on;
+        let back = Box::new(move |state: &mut RankState, asked: &mut Asked<'_>, result| {
+            state.errors.on = on;
+            back(state, asked, result)
         });
         Self::CallsBack { function, words, back }
     }
@@ -108,7 +108,7 @@ pub(super) const fn done() -> Answer {
 
 /// What MPI knows of one rank.
 #[derive(Debug)]
-pub struct Client {
+pub struct RankState {
     /// What answers a call: functions of the program that MPI calls make some.
     serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
     pub(super) rank: u32,
@@ -150,7 +150,7 @@ pub(super) enum Stage {
     After,
 }
 
-impl Client {
+impl RankState {
     /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so;
     /// `serve` answers its calls.
     pub(super) fn served_by(
