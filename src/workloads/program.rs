@@ -1,8 +1,10 @@
-//! The `program` workload: the operations of each rank, written out call by call.
+//! Written programs as they run: the steps of each rank.
 //!
-//! [`Op`] is one entry as it was read, with names for requests and messages. [`Programs::new`]
-//! checks all ranks together and turns names into handles; [`ProgramStream`] is the program of one
-//! rank as a runtime drives it, and keeps a [`Record`] of each return value.
+//! The workload `program` reads the statements of a scenario ([`super::statements`]) and makes
+//! [`Step`]s of them. [`ProgramStream`] is the program of one rank as a runtime drives it, and keeps
+//! a [`Record`] of each return value. [`Op`] is an entry of the matching vectors of `mpisim conform`,
+//! with names for requests and messages, and of nothing else: [`Programs::new`] checks those of all
+//! ranks together and turns names into handles.
 //!
 //! Every operation that moves bytes has a buffer of its own, numbered in the order of the
 //! operations: after a run the buffers tell what arrived where.
