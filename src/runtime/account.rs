@@ -4,7 +4,7 @@ use std::ops::{AddAssign, Sub};
 
 use units::TimeDelta;
 
-/// What a thread does, or waits for.
+/// Part of a thread's time: an activity, or a kind of wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum Part {
@@ -46,7 +46,7 @@ impl Part {
         Self::Outside,
     ];
 
-    /// What reports call it.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Library => "library code",
@@ -146,7 +146,7 @@ impl AddAssign for Account {
 impl Sub for Account {
     type Output = Self;
 
-    /// What was added since `earlier`.
+    /// Amounts added since `earlier`.
     fn sub(self, earlier: Self) -> Self {
         let mut since = self;
         for (part, before) in since.spent.iter_mut().zip(earlier.spent) {

@@ -11,7 +11,7 @@ use hardware::fabric::{Kind, ResourceSpec, Stage};
 use protocols::contract::{Process, Thread};
 use units::{Time, TimeDelta};
 
-/// What a stretch of time was spent on.
+/// Activity or wait that a stretch of time was spent on.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum Spent {
@@ -107,7 +107,7 @@ impl Spent {
         Self::Other,
     ];
 
-    /// What reports call it.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Library => "library code",
@@ -145,7 +145,7 @@ impl Spent {
         Tag { resource, phase: self as u8 }
     }
 
-    /// What the phase of a tag means.
+    /// Decodes the phase of a tag; an unknown one is [`Self::Other`].
     pub fn of(phase: u8) -> Self {
         let found = Self::ALL.into_iter().find(|spent| *spent as u8 == phase);
         found.unwrap_or(Self::Other)
@@ -188,7 +188,7 @@ pub struct Blocked {
     pub thread: Thread,
     /// The operation that it waited for, as MPI spells it.
     pub operation: &'static str,
-    /// Who could have ended the wait; empty: anybody.
+    /// Processes that could have ended the wait; empty: any.
     pub peers: Vec<Process>,
     /// When the call was made.
     pub called: Time,
@@ -201,11 +201,11 @@ pub struct Blocked {
 /// A message, an RDMA operation or an answer, from its core, or HCA, to its destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Message {
-    /// Who sent it.
+    /// Sending process.
     pub from: Process,
-    /// Who got it.
+    /// Receiving process.
     pub to: Process,
-    /// What it is, in a word or two.
+    /// Label of its kind, a word or two.
     pub label: String,
     /// Payload and header.
     pub bytes: u64,
@@ -234,7 +234,7 @@ impl Spender {
         Self::Resource(spec.name.clone(), spec.kind)
     }
 
-    /// What is no resource of the fabric.
+    /// A device, or a part of one, that is no resource of the fabric.
     pub fn device(name: &str) -> Self {
         Self::Device(name.to_owned())
     }

@@ -26,7 +26,7 @@ pub enum Wire {
     Back,
 }
 
-/// What can happen next to a connection.
+/// Possible next event of a connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Move {
     /// The head of a wire arrives.
@@ -113,12 +113,12 @@ impl<C: Clone> Connection<C> {
         self.acknowledged
     }
 
-    /// What it carries, each copy of it.
+    /// Values that its packets carry, each copy of them.
     pub fn cargo_mut(&mut self) -> impl Iterator<Item = &mut C> {
         self.kept.iter_mut().chain(self.there.iter_mut().map(|(_, cargo)| cargo))
     }
 
-    /// What can happen without a fault.
+    /// Moves that are possible without a fault.
     pub fn moves(&self) -> impl Iterator<Item = Move> + use<C> {
         let (there, back) = (!self.there.is_empty(), !self.back.is_empty());
         let runs_out = self.armed && !there && !back;
@@ -127,7 +127,7 @@ impl<C: Clone> Connection<C> {
         arrives.into_iter().chain(answers).chain(runs_out.then_some(Move::TimeOut))
     }
 
-    /// What the wires may do to what is on them.
+    /// Faults of the wires that are possible now, as far as `left` allows them.
     pub fn faults(&self, left: Allowed) -> impl Iterator<Item = Move> + use<C> {
         let wires = [(Wire::There, self.there.len()), (Wire::Back, self.back.len())];
         wires.into_iter().flat_map(move |(wire, waiting)| {

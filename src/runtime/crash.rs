@@ -24,7 +24,7 @@ pub enum Crash {
 }
 
 impl Crash {
-    /// Who died.
+    /// The process that died, if one has.
     pub const fn victim(self) -> Option<Process> {
         match self {
             Self::Happened(process) => Some(process),
@@ -36,7 +36,7 @@ impl Crash {
 /// Survivors that wait for ever after a crash.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CrashReport {
-    /// Who died.
+    /// The process that died.
     pub victim: Process,
     /// Threads with a wait that the victim could have ended.
     pub direct: Vec<Blocked>,
@@ -45,7 +45,7 @@ pub struct CrashReport {
 }
 
 impl CrashReport {
-    /// Who of `deadlock` waits for `victim`, and who waits for those.
+    /// Report on the threads of `deadlock` that wait for `victim`, and on those that wait for these.
     pub fn new(victim: Process, deadlock: Deadlock) -> Self {
         let Deadlock { cycles, unanswered, behind } = deadlock;
         let mut open: Vec<Blocked> =

@@ -23,7 +23,7 @@ pub struct Standing {
     pub thread: Thread,
     /// Whether its program ended: it will never answer anybody.
     pub ended: bool,
-    /// What its call waits for; `None` where it can go on by itself.
+    /// Waits of its call; `None` where it can go on by itself.
     pub waits: Option<WaitSet>,
     /// Where its call stands in the scenario.
     pub position: Option<u32>,
@@ -65,8 +65,7 @@ pub struct Deadlock {
     pub behind: Vec<Blocked>,
 }
 
-/// What a program does that comes back to states in which it was before, and whose own words are not
-/// known.
+/// Words for a program that keeps returning to earlier states, where it has no description of its own.
 pub const ASKING: &str = "asking again and again";
 
 impl Standing {
@@ -157,7 +156,7 @@ impl<'a> Crowd<'a> {
         Self { standings, of_process }
     }
 
-    /// Who could end a wait.
+    /// Indexes of the threads that could end a wait.
     fn answers<'b>(&'b self, wait: &'b Wait) -> impl Iterator<Item = usize> + 'b {
         let anybody = wait.peers.is_empty().then_some(0..self.standings.len());
         let named = wait.peers.iter().filter_map(|peer| self.of_process.get(peer)).flatten();
@@ -187,8 +186,8 @@ impl<'a> Crowd<'a> {
         self.answers(wait).any(|other| live[other])
     }
 
-    /// Who may still go on: the least set that contains whoever waits for nothing and whoever is
-    /// answered from within.
+    /// Threads that may still go on, by index: the least set that contains those that wait for nothing and
+    /// those whose waits its members can end.
     fn live(&self) -> Vec<bool> {
         let standings = self.standings;
         let mut live: Vec<bool> =

@@ -46,7 +46,7 @@ use protocols::contract::{Process, Thread};
 use protocols::packing::{self, DeviceCall, Layout, Task};
 use units::{Time, TimeDelta};
 
-/// What is asked of a GPU.
+/// Operation requested of a GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Asked {
     /// A call of a packing.
@@ -73,7 +73,7 @@ pub enum Step {
         stream: u32,
         /// For what.
         asked: Asked,
-        /// What it belongs to.
+        /// Number of the part that it belongs to.
         part: u32,
     },
     /// Waits for everything that was asked for.
@@ -82,16 +82,16 @@ pub enum Step {
     WaitFor(u32),
 }
 
-/// What a run needs.
+/// Input of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The machine; it has a GPU if one is asked for anything.
     pub profile: Profile,
-    /// What is packed.
+    /// Layout of the data that is packed.
     pub layout: Layout,
     /// Threads of a block of a packing kernel.
     pub threads_per_block: u32,
-    /// What each core of the host does.
+    /// Program of each core of the host.
     pub programs: Vec<Vec<Step>>,
     /// Whether operations of different cores never overlap on the GPU.
     pub take_turns: bool,
@@ -165,16 +165,16 @@ struct Core {
     /// Its operations that have not ended, by part.
     under_way: BTreeMap<u32, u32>,
     waits: bool,
-    /// What it packed by itself took.
+    /// Account of the packing that it did by itself.
     account: Account,
 }
 
-/// Whose turn it is on the GPU, where contexts take turns.
+/// Turns of cores on the GPU, where their contexts take turns.
 #[derive(Debug, Default)]
 struct Turns {
     /// The core whose operations are on the GPU, and how many.
     now: Option<(u32, u32)>,
-    /// What waits, in the order of asking.
+    /// Requests that wait, oldest first.
     waiting: VecDeque<Place>,
 }
 
@@ -400,7 +400,7 @@ impl Running {
         self.gpus.as_ref().expect(ASKED).shape()
     }
 
-    /// What packing takes the core; what a device has left lies in memory, or in the last level.
+    /// Time that packing takes a core; what a device has left lies in memory, or in the last-level cache.
     fn by_core(&self, task: Task, data: packing::Memory) -> TimeDelta {
         let profile = &self.setup.profile;
         let Layout { datatype, count, encoding } = &self.setup.layout;
@@ -495,7 +495,7 @@ impl Running {
     }
 }
 
-/// What a block of the packing kernel needs: its threads, and room for the nodes of the encoding.
+/// Resources of a block of the packing kernel: threads, registers, and shared memory for the encoding's nodes.
 pub fn block(setup: &Setup, shape: &Shape) -> Block {
     let shared = setup.layout.encoding.fixed_bytes();
     let registers = shape.instructions.registers;

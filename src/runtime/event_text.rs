@@ -12,12 +12,12 @@ pub struct EventText {
     pub words: EventWords,
 }
 
-/// What an event is.
+/// Description of an event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EventWords {
     /// The thread or the resource that it happens at.
     pub place: Spender,
-    /// What happens there.
+    /// The event, in words.
     pub what: String,
 }
 

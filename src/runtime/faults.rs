@@ -17,7 +17,7 @@ use units::{Time, TimeDelta};
 pub struct FaultPlan {
     /// In the order of the scenario.
     pub faults: Vec<Fault>,
-    /// What the HCAs do where links lose packets.
+    /// Retransmission settings of the HCAs, for links that lose packets.
     pub transport: Transport,
 }
 
@@ -37,7 +37,7 @@ impl FaultPlan {
         self.cuts_messages() && self.faults.iter().all(Fault::asks_for_nothing)
     }
 
-    /// What the cores of a process lose, with the `noise` that they have anyway; `None` where no fault
+    /// Slowdown of a process's cores, with the `noise` that they have anyway; `None` where no fault
     /// takes anything. Noise of the plan takes the place of that, the last one named.
     pub fn slow_core(
         &self,
@@ -103,12 +103,12 @@ impl Allowed {
     }
 }
 
-/// What the untimed world, which knows neither times nor chances, makes of a fault.
+/// Meaning of a fault in the untimed world, which knows neither times nor chances.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Untimed {
     /// Nothing of its own: what comes later is another order.
     Order,
-    /// What a wire may do once, whatever its chances and times are.
+    /// Faults that a wire may commit once, whatever their chances and times are.
     Packet(Allowed),
     /// A process may die, whichever and whenever.
     Death,
@@ -144,7 +144,7 @@ impl Transport {
 /// One fault.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fault {
-    /// What goes wrong.
+    /// Effect of the fault.
     pub effect: Effect,
     /// When it begins.
     pub begin: Begin,
@@ -172,7 +172,7 @@ impl Fault {
         all && self.length.is_none()
     }
 
-    /// What the untimed world makes of it.
+    /// Meaning of the fault in the untimed world.
     pub const fn untimed(&self) -> Untimed {
         const NONE: Allowed = Allowed { losses: 0, repeats: 0, overtakings: 0 };
         match self.effect {
@@ -224,7 +224,7 @@ pub enum Hits {
     Nth(u64),
 }
 
-/// What goes wrong.
+/// Effect of a fault.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Effect {
     /// Everything over a resource takes longer by `extra`.
@@ -238,7 +238,7 @@ pub enum Effect {
     RateCut {
         /// Its name.
         resource: String,
-        /// What is left.
+        /// Part of the rate that is left.
         left: Ratio,
     },
     /// An HCA begins nothing.
@@ -248,14 +248,14 @@ pub enum Effect {
     },
     /// Work of cores takes `factor` times as long.
     Straggler {
-        /// Whose cores; `None`: all.
+        /// Process whose cores are affected; `None`: all.
         process: Option<Process>,
         /// At least one.
         factor: Ratio,
     },
     /// The operating system takes cores for `length` in every `period`, from the run's beginning.
     OsNoise {
-        /// Whose cores; `None`: all.
+        /// Process whose cores are affected; `None`: all.
         process: Option<Process>,
         /// From one interruption to the next.
         period: TimeDelta,
@@ -294,9 +294,9 @@ pub enum Effect {
     },
     /// Receive buffers of a connection are gone for ever.
     CreditLoss {
-        /// Who sends into them.
+        /// Process that sends into them.
         from: Process,
-        /// Who posted them.
+        /// Process that posted them.
         to: Process,
         /// How many.
         credits: u32,
@@ -359,9 +359,9 @@ pub enum Failure {
         from.0, to.0
     )]
     RetryExceeded {
-        /// Who sends.
+        /// Sending process.
         from: Process,
-        /// Who does not answer.
+        /// Process that does not answer.
         to: Process,
         /// The packet, counted from 0 for the connection.
         packet: u64,
@@ -379,9 +379,9 @@ pub enum Failure {
         to.0, from.0
     )]
     NotReadyExceeded {
-        /// Who sends.
+        /// Sending process.
         from: Process,
-        /// Who has no buffers.
+        /// Process that has no receive buffers.
         to: Process,
         /// When it was given up.
         at: Time,

@@ -197,8 +197,8 @@ const NAMES: usize = 32;
 #[derive(Debug, Default)]
 pub struct Shared<T>(Rc<Kept<T>>);
 
-/// What a search asks for most stands first, beside the number of those who share it: there is a wait
-/// for memory for each line.
+/// Value and fingerprint. The one that a search reads most comes first, beside the reference count: each cache
+/// line costs a wait for memory.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Kept<T> {

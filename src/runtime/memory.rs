@@ -64,9 +64,9 @@ impl Parcel {
 pub struct Difference {
     /// Offset from the region's first byte.
     pub offset: u64,
-    /// What a message with this seed has there.
+    /// Byte of a message with this seed.
     pub expected: u8,
-    /// What is there.
+    /// Byte in memory.
     pub found: u8,
 }
 
@@ -559,7 +559,7 @@ impl Memories {
     }
 }
 
-/// Whose memory a region of a process lies in: its own, but for what a neighbour has allocated.
+/// Index of the process in whose memory a region lies: its own, but for what a neighbour has allocated.
 fn home(process: Process, region: Region) -> usize {
     region.space.root().unwrap_or(process).0 as usize
 }
@@ -691,7 +691,7 @@ impl Slots {
     }
 }
 
-/// What names the bytes between pieces: no message.
+/// Seed of the bytes between pieces: that of no message.
 const BETWEEN: u64 = u64::MAX;
 
 /// A whole buffer with the first `bytes` bytes of a message in its pieces.

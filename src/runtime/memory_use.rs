@@ -8,7 +8,7 @@
 use engine::LimitReached;
 use units::Bytes;
 
-/// What a run keeps many of.
+/// Kind of object that a run keeps many of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// A process: its library, its memory's tables, its monitors.
@@ -51,7 +51,7 @@ impl Kind {
         Self::Kept,
     ];
 
-    /// What messages call it.
+    /// Name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Process => "its processes",
@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// What one of them counts for, in bytes.
+    /// Price of one of them, in bytes.
     pub const fn bytes(self) -> u64 {
         match self {
             Self::Process => 4096,
@@ -103,7 +103,7 @@ impl Kind {
 pub struct MemoryUse([u64; Kind::ALL.len()]);
 
 impl MemoryUse {
-    /// What a job holds before anything happens: a run never holds less.
+    /// Memory use of a job before any event: a run never holds less.
     pub fn at_start(processes: u64, threads: u64) -> Self {
         let mut held = Self::default();
         held.add(Kind::Process, processes);
@@ -117,12 +117,12 @@ impl MemoryUse {
         *sum = sum.saturating_add(count);
     }
 
-    /// What all of one kind count for.
+    /// Bytes that all objects of one kind count for.
     pub fn part(&self, kind: Kind) -> Bytes {
         Bytes::new(self.0[kind as usize].saturating_mul(kind.bytes()))
     }
 
-    /// What all of it counts for.
+    /// Bytes that all objects count for.
     pub fn total(&self) -> Bytes {
         let parts = Kind::ALL.map(|kind| self.part(kind).as_u64());
         Bytes::new(parts.into_iter().fold(0, u64::saturating_add))

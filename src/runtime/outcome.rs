@@ -18,7 +18,7 @@ use units::Time;
 /// A run that is over: what it did, and the states it ended in.
 #[derive(Clone, Debug)]
 pub struct Ran<M, P> {
-    /// What it did.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The libraries, by process.
     pub machines: Vec<M>,
@@ -39,7 +39,7 @@ pub enum Ending {
     ClockStands {
         /// Where it stands.
         at: Time,
-        /// Who asks.
+        /// Threads that retry, with their waits.
         askers: Vec<Blocked>,
     },
     /// A protocol met an input that it does not know.
@@ -48,7 +48,7 @@ pub enum Ending {
         process: Process,
         /// The line of the call that its thread was in, where the scenario has it.
         line: Option<u32>,
-        /// What.
+        /// The error.
         error: ProtocolError,
     },
     /// A limit was reached.
@@ -59,12 +59,12 @@ pub enum Ending {
     Crashed {
         /// When it died.
         at: Time,
-        /// Who waits for it.
+        /// Report on the threads that wait for it.
         report: CrashReport,
     },
 }
 
-/// What a run leaves behind.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
@@ -83,7 +83,7 @@ pub struct Outcome {
     pub sometimes: Sometimes,
     /// The most times that a process was overtaken while it waited for a lock without a queue.
     pub overtaken: u32,
-    /// What every resource did.
+    /// Use of every resource.
     pub resources: Vec<Used>,
     /// Where the time of every thread went.
     pub accounts: Vec<Account>,
@@ -95,7 +95,7 @@ pub struct Outcome {
     pub rnr: u64,
     /// The most that it held at once, where a limit of memory had it counted.
     pub held: MemoryUse,
-    /// What faults did.
+    /// Effects of faults, counted.
     pub faults: Tally,
     /// Faults that did nothing.
     pub unfired: Vec<Unfired>,
@@ -109,7 +109,7 @@ pub struct Outcome {
     pub told: Vec<EventText>,
 }
 
-/// What the faults of a run did.
+/// Effects of the faults of a run on packets, counted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Tally {
     /// Packets and answers that links lost.
@@ -127,22 +127,22 @@ pub struct Tally {
 pub struct Unfired {
     /// Its place in the plan, from 0.
     pub fault: usize,
-    /// What it would have done, as scenarios call it.
+    /// Kind of the fault, as scenarios call it.
     pub kind: &'static str,
     /// Why it did not.
     pub why: String,
 }
 
-/// What one resource did.
+/// Use of one resource.
 #[derive(Clone, Debug)]
 pub struct Used {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// How many serve side by side: busy time counts each.
     pub servers: u32,
-    /// What it did.
+    /// Its statistics.
     pub stats: ResourceStats,
 }
 

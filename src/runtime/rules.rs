@@ -8,17 +8,17 @@ use protocols::contract::{Action, Counter, Process, ProtocolError, Region, Threa
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("process {}, thread {}{}: {defect}", process.0, thread.0, in_line(*position))]
 pub struct Fault {
-    /// Whose library.
+    /// Process whose library is at fault.
     pub process: Process,
     /// Which of its threads was inside.
     pub thread: Thread,
     /// Where that thread's call stands in the scenario.
     pub position: Option<u32>,
-    /// What was wrong.
+    /// The defect.
     pub defect: Defect,
 }
 
-/// What was wrong.
+/// Defect of a library: a refused input, or a broken rule.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum Defect {
     /// The machine refused an input.

@@ -115,10 +115,10 @@ pub struct World<M: Machine, P: Program<M>> {
     /// One for each process, which keeps the contents of the messages to it.
     buffers: Vec<Shared<Buffers>>,
     found: Vec<Violation>,
-    /// What makes a search faster and decides nothing either.
+    /// Cache that makes a search faster and decides nothing either.
     memo: Memo<M, P>,
     notes: Notes<M>,
-    /// What was met, where monitors and wires have handed that over.
+    /// Branches that were reached, where monitors and wires have handed that over.
     met: Coverage,
 }
 
@@ -266,12 +266,12 @@ where
         self.strands().all(|(_, _, _, strand)| strand.is_over())
     }
 
-    /// What the monitors found so far.
+    /// Violations that the monitors found so far.
     pub fn violations(&self) -> &[Violation] {
         &self.found
     }
 
-    /// What the monitors find at the end of a finished run.
+    /// Violations that the monitors find at the end of a finished run.
     pub fn conclude(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         self.monitors.deref().clone().end(self.undelivered(), &mut found);
@@ -303,7 +303,7 @@ where
         std::mem::take(&mut self.met)
     }
 
-    /// Who can never go on, and why; `None` where everybody still may.
+    /// Deadlock of the threads that can never go on; `None` where all still may.
     pub fn deadlock(&self) -> Option<Deadlock> {
         deadlock::diagnose(&self.standings())
     }
@@ -419,7 +419,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
     }
 }
 
-/// What a thread that polls may take.
+/// Adds the packets and completions that a polling thread may take.
 fn arrivals<M: Machine, P: Program<M>>(
     process: Process,
     thread: Thread,

@@ -45,7 +45,7 @@ impl Running {
     }
 }
 
-/// What the time before an event was spent on: after the wires come the GPU and the cores.
+/// Tag of the time before an event: after the wires come the GPU and the cores.
 fn told(tag: Tag, wires: u32) -> Tag {
     let (resource, spent) = match tag.resource {
         GPU => (wires, Spent::Gpu),

@@ -35,7 +35,7 @@ pub(super) struct PackLanes<'a> {
     pub(super) packed: Memory,
     /// The primitives that it moves.
     pub(super) primitives: Range<u64>,
-    /// What its code issues.
+    /// Instructions that its code is made of.
     pub(super) instructions: &'a Instructions,
 }
 

@@ -37,7 +37,7 @@ pub fn prices(profile: &Profile) -> Option<Prices> {
     })
 }
 
-/// What a primitive takes of the issue slots where threads part: its warp issues one instruction after
+/// Issue slots that a primitive takes where threads diverge: its warp issues one instruction after
 /// the other for `parting`, and all SMs issue at once. In millionths of a byte of the bus.
 fn issue_ppm(shape: &Shape, parting: TimeDelta) -> u64 {
     let instructions = parting.as_ps() / shape.instruction_latency.as_ps().max(1);

@@ -26,7 +26,7 @@ const POINTS: u32 = 9;
 pub(super) struct StencilLanes<'a>(pub(super) Stencil, pub(super) &'a Instructions);
 
 impl StencilLanes<'_> {
-    /// What a block needs: a thread for each point of a tile, and the tile with its halo.
+    /// Resources of a block: a thread for each point of a tile, and shared memory for the tile with its halo.
     pub(super) fn block(&self) -> Block {
         let Self(stencil, instructions) = self;
         let (rows, columns) = stencil.tile;

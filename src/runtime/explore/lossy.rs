@@ -17,31 +17,31 @@ use crate::connection::{Connection, Move};
 use crate::faults::Allowed;
 use hardware::reliable::Settings;
 
-/// What a reliable connection must not do.
+/// Broken law of a reliable connection, with the numbers of the case.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, thiserror::Error)]
 pub enum Broken {
-    /// What was taken is not the next packet.
+    /// A packet was taken that is not the next one.
     #[error("packet {taken} was taken where packet {expected} is next")]
     Order {
-        /// What was taken.
+        /// Number of the packet that was taken.
         taken: u64,
-        /// What should have been.
+        /// Number of the next packet.
         expected: u64,
     },
     /// More was acknowledged than was taken.
     #[error("{acknowledged} packets were acknowledged and {taken} were taken")]
     Acknowledged {
-        /// What the sender was told.
+        /// Packets that are acknowledged at the sender.
         acknowledged: u64,
-        /// What is in memory.
+        /// Packets that the receiver has taken.
         taken: u64,
     },
     /// It has failed though the wire did less than the retries allow.
     #[error("the connection failed after {disturbances} disturbances and has {retries} retries")]
     Early {
-        /// What the wire did.
+        /// Disturbances by the wire.
         disturbances: u32,
-        /// What the connection should survive.
+        /// Retries: the disturbances that the connection should survive.
         retries: u8,
     },
     /// Nothing can happen any more, and packets are missing.
@@ -76,7 +76,7 @@ struct World {
     left: Allowed,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Found {
     /// Different states.

@@ -9,7 +9,7 @@ use crate::untimed::{Choice, Outcome, World};
 use engine::streams::{Stream, Streams};
 use protocols::contract::{Machine, Process, Program, Thread};
 
-/// What one run did.
+/// Record of one run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Walk {
     /// Every choice, in order: [`replay`](super::replay) takes it.

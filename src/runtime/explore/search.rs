@@ -13,7 +13,7 @@ use crate::rules::Fault;
 use crate::untimed::{Choice, Coverage, Depth, World};
 use protocols::contract::{Machine, Process, Program};
 
-/// What ends a search from outside.
+/// Flag that ends a search from outside.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop(pub &'static AtomicBool);
 
@@ -41,7 +41,7 @@ pub struct Scope {
     pub memory: usize,
     /// Which orders are left out because another one stands for them.
     pub rule: Rule,
-    /// What ends it before.
+    /// Flag that ends it early.
     pub stop: Option<Stop>,
 }
 
@@ -161,7 +161,7 @@ const MOST_SPARE: usize = 64;
 /// Stands for the index of a step that was followed alone.
 const ALONE: u16 = u16::MAX;
 
-/// What a choice led to, before it is known whether it was met before.
+/// State that a choice leads to, before it is looked up among the visited ones.
 struct Followed<M: Machine, P: Program<M>> {
     world: Box<World<M, P>>,
     print: u128,
@@ -180,7 +180,7 @@ struct Search<'a, M: Machine, P: Program<M>> {
     frontier: VecDeque<(Box<World<M, P>>, usize)>,
     /// The bytes that all of them hold.
     open: usize,
-    /// What the choices of the state that is being expanded lead to.
+    /// States that the choices of the state being expanded lead to.
     followed: Vec<Followed<M, P>>,
     /// States that were met before, to be made others.
     #[expect(clippy::vec_box, reason = "a state stays where it is: it is large, and handed round")]

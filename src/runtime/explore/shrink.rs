@@ -23,7 +23,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What kind of failure it is: shrinking keeps it.
+    /// Kind of the failure, which shrinking preserves.
     pub fn class(&self) -> String {
         match self {
             Self::Law(violation) => format!("law {}", violation.id),

@@ -8,7 +8,7 @@ use protocols::contract::{Machine, Program};
 /// One step of a story.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Told {
-    /// What happens.
+    /// Description of the step.
     pub words: String,
     /// Where the call of the acting thread stands in the scenario.
     pub position: Option<u32>,

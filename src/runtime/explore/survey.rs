@@ -23,7 +23,7 @@ impl Default for Budget {
     }
 }
 
-/// What an exhaustive exploration found.
+/// Result of an exhaustive exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// Different states.

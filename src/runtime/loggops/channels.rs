@@ -15,7 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// In a channel: this is a message, not a receive.
 const MESSAGE: u32 = 1 << 31;
 
-/// What changes of an operation while it is replayed.
+/// State of an operation during a replay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     /// Where it is matched.

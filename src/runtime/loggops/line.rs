@@ -14,7 +14,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) const EMPTY: Self = Self { leader: NONE, behind: List::EMPTY };
 
-    /// What `op` does that finds the CPU or NIC busy.
+    /// Joins `op`, which finds the CPU or NIC busy; returns how it waits.
     #[inline]
     pub(super) fn join(&mut self, live: &mut [Live], op: u32) -> Joined {
         if self.leader == NONE {

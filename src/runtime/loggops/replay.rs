@@ -14,7 +14,7 @@ const ARRIVES: u32 = 1 << 30;
 /// It leads a line.
 const LEADS: u32 = 1 << 31;
 
-/// What a replay came to.
+/// Result of a replay.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Replayed {
     /// When the last CPU of each rank was free.
@@ -72,7 +72,7 @@ struct Replay<'a> {
     cpus: usize,
     nics: usize,
     queue: Queue,
-    /// What became executable in this step.
+    /// Operations that became executable in this step.
     fresh: Vec<u32>,
     events: u64,
 }
@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// What waits for nothing is executable: rank after rank, by kind.
+    /// Makes operations without dependencies executable: rank after rank, by kind.
     fn begin(&mut self) {
         for rank in 0..self.schedule.ranks() {
             let free = |op: &u32| self.live[*op as usize].needs == 0;
@@ -260,7 +260,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What became executable goes into the queue: rank after rank, by kind.
+    /// Puts operations that became executable into the queue: rank after rank, by kind.
     #[inline]
     fn release(&mut self) {
         let mut fresh = std::mem::take(&mut self.fresh);

@@ -13,7 +13,7 @@ pub const MOST_OPS: u32 = 1 << 30;
 /// In the list of dependants: this one waits for the start only.
 const ON_START: u32 = 1 << 31;
 
-/// What an operation is, in the order in which those that become executable together begin.
+/// Kind of an operation, in the order in which those that become executable together start.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
     /// A message to `peer`.
@@ -35,7 +35,7 @@ pub struct Op {
     pub tag: u32,
     /// The rank that does it.
     pub rank: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Which of the rank's CPUs does it.
     pub cpu: u8,
@@ -43,7 +43,7 @@ pub struct Op {
     pub nic: u8,
 }
 
-/// What a dependant waits for.
+/// State of a dependency that a dependant waits for.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Until {
     /// The operation has begun (`irequires`).
@@ -55,9 +55,9 @@ pub enum Until {
 /// One dependency.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Edge {
-    /// Who waits.
+    /// The operation that waits.
     pub dependant: u32,
-    /// For whom.
+    /// The operation that it waits for.
     pub dependency: u32,
     /// How long.
     pub until: Until,
@@ -124,7 +124,7 @@ impl Schedule {
         self.dependants.len()
     }
 
-    /// Who waits for an operation, in the order in which they are told.
+    /// Dependencies on an operation, in the order in which its dependants are released.
     ///
     /// # Panics
     ///

@@ -8,11 +8,11 @@ use super::schedule::{Kind, Schedule};
 pub struct Stuck {
     /// The operation.
     pub op: u32,
-    /// What it waits for.
+    /// Reason for which it is stuck.
     pub waits: Waits,
 }
 
-/// What an operation waits for.
+/// Reason for which an operation is stuck.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Waits {
     /// So many dependencies: it never began.

@@ -23,7 +23,7 @@ struct Waiting {
     tail: u32,
 }
 
-/// What ranks with wildcards need beside the lists of receives.
+/// State that ranks with wildcards need beside the lists of receives.
 #[derive(Debug)]
 pub(super) struct Wild {
     /// Per channel: itself and those with wildcards that its messages may be asked for by; none

@@ -48,7 +48,7 @@ pub trait Lends {
         None
     }
 
-    /// What the first buffer holds, where the call states a datatype: if that lies in pieces, the bytes
+    /// Elements of the first buffer, where the call states a datatype: if that lies in pieces, the bytes
     /// between them are the program's.
     fn elements(&self) -> Option<&Arc<Elements>> {
         None
@@ -70,7 +70,7 @@ impl Lends for Call {
     }
 }
 
-/// What the buffer of a call holds that begins a message of a datatype.
+/// Elements of the buffer of a call that starts a message of a datatype.
 #[inline(never)]
 fn stated(call: &Call) -> Option<&Arc<Elements>> {
     if let Call::Typed(typed) = call.begun() { Some(&typed.elements) } else { None }
@@ -103,7 +103,7 @@ impl Lends for EpCall {
     }
 }
 
-/// What a thread shows to the others of its process: they may touch it from now on.
+/// Collective whose buffers a thread shows to the others of its process: they may touch them from now on.
 fn shown(op: &SharedOp) -> Option<&Collective> {
     if let SharedOp::Arrive(_, Showing::Shows(Shown::Call(call))) = op { Some(call) } else { None }
 }
@@ -114,9 +114,9 @@ pub struct Buffers {
     processes: Vec<Ledger>,
     /// With real payload: the bytes that each message under way was filled with.
     contents: BTreeMap<MessageId, u64>,
-    /// What is stated of lent buffers and of messages under way.
+    /// Types stated for buffers in use and for messages under way.
     types: Types,
-    /// What was met.
+    /// Branches that were reached.
     pub sometimes: Sometimes,
 }
 
@@ -138,7 +138,7 @@ struct Loan {
     filled: u64,
     /// Lent several times at once since nobody had it.
     several: bool,
-    /// What it was filled with.
+    /// Seed of the bytes that it was filled with.
     seed: Option<u64>,
 }
 
@@ -190,12 +190,12 @@ impl Buffers {
         loans.first().map_or(0, |loan| loan.len) ^ others.len() as u64
     }
 
-    /// What the call states of the buffer that it is about to lend.
+    /// Notes the elements that a call states for the buffer that it is about to use.
     pub fn stated(&mut self, lent: Option<Lent>, statement: Statement) {
         self.types.coming = lent.map(|_| statement);
     }
 
-    /// What was stated of a message of this call, which somebody else is to receive.
+    /// Takes the types stated for a message of this call, which another process is to receive.
     pub fn take_typed(&mut self, message: MessageId) -> Option<Arc<Typed>> {
         self.types.messages.remove(&message)
     }

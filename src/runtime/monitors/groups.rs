@@ -44,7 +44,7 @@ pub struct Groups {
     makings: Makings,
 }
 
-/// What one process has.
+/// Contexts and endpoint names of one process.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Names {
     contexts: BTreeSet<Context>,
@@ -61,7 +61,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    /// Who has which ranks.
+    /// Ranks of each process, in words.
     fn in_words(&self) -> String {
         let part = |(parent, (first, count)): (&Rank, &(Rank, u32))| {
             format!("{} to {} (rank {} of the parent)", first.0, first.0 + count, parent.0)
@@ -89,7 +89,7 @@ struct Row {
 struct Episode {
     entered: u32,
     left: u32,
-    /// Who left first, and from what.
+    /// Rank that left first, and the operation that it left.
     first: Option<(Rank, &'static str)>,
     arguments: Arguments,
 }

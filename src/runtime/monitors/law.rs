@@ -13,9 +13,9 @@ pub struct Violation {
     pub id: &'static str,
     /// The law in one sentence.
     pub statement: &'static str,
-    /// Who broke it: messages, receives, buffers, processes.
+    /// Objects that broke it: messages, receives, buffers, processes.
     pub objects: Vec<String>,
-    /// What was seen.
+    /// Description of the case.
     pub detail: String,
 }
 
@@ -107,7 +107,7 @@ impl Sometimes {
         self.each(other, |a, b| a + b)
     }
 
-    /// What came since `earlier`, in the same run.
+    /// Counts since `earlier`, in the same run.
     pub fn since(self, earlier: Self) -> Self {
         self.each(earlier, |a, b| a - b)
     }

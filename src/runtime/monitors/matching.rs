@@ -46,7 +46,7 @@ pub struct Matching {
     matched: Vec<Ring<(MessageId, u64)>>,
     /// Ready sends, and the receives that they may meet.
     ready: ready::Ready,
-    /// What was met.
+    /// Branches that were reached.
     pub sometimes: Sometimes,
 }
 

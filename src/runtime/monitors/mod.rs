@@ -53,7 +53,7 @@ pub use windows::UNDEFINED_VALUE;
 
 /// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
 ///
-/// What few facts change is shared between the states of a search until one does.
+/// Parts that few facts change are shared between the states of a search until one changes them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Monitors {
     /// M1 to M6 and M8.

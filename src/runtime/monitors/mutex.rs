@@ -34,13 +34,13 @@ pub struct Mutexes {
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct State {
     holder: Option<u32>,
-    /// Who left last.
+    /// Rank that left last.
     last: Option<u32>,
-    /// Who queued, and behind whom.
+    /// Ranks that queued, each with its predecessor.
     queued: BTreeMap<u32, Option<u32>>,
     /// How often somebody has left.
     exits: u64,
-    /// Who waits without a queue.
+    /// Ranks that wait without a queue.
     waiting: BTreeMap<u32, Wait>,
 }
 
@@ -138,7 +138,7 @@ impl Mutexes {
 }
 
 impl State {
-    /// What a rank has to do with the lock, as a verb.
+    /// Relation of a rank to the lock, as a verb.
     fn concerns(&self, rank: u32) -> Option<&'static str> {
         if self.holder == Some(rank) {
             Some("holds")

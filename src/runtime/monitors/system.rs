@@ -16,7 +16,7 @@ const LEFT_LANDED: &str = "each landing buffer is given back";
 pub(super) const LEFT_MOVED: &str = "what is moved of a message is received";
 /// V5, at the end of a run.
 pub const LEFT_COUNTED: &str = "a shared counter is 0 when all is done";
-/// What follows at the end of a run from operations that a program leaves open.
+/// Statements broken at the end of a run by operations that a program leaves open.
 pub const UNFINISHED: [&str; 4] = [LEFT_BEGUN, LEFT_LANDED, LEFT_MOVED, LEFT_COUNTED];
 /// S4, where a program leaves something open at its end. MPI libraries go on without.
 pub const LEFT_OPEN: &str = "a program completes, closes and frees what it has begun";

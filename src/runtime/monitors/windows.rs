@@ -77,12 +77,12 @@ struct Exposed {
     /// How many windows it is in; 0 before its owner has told.
     windows: u32,
     model: MemoryModel,
-    /// What is open, by window.
+    /// Open accesses, by window.
     open: Vec<(u32, Accesses)>,
 }
 
 impl Exposed {
-    /// What is open by way of a window.
+    /// Open accesses by way of a window.
     fn of(&mut self, window: u32) -> &mut Accesses {
         let known = self.open.iter().position(|(of, _)| *of == window);
         let place = known.unwrap_or_else(|| {
@@ -112,7 +112,7 @@ impl Exposed {
     }
 }
 
-/// What a process does in a window.
+/// State of a process in a window.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Part {
     fences: u32,
@@ -253,7 +253,7 @@ impl Windows {
         }
     }
 
-    /// What a process does in a window, to be changed.
+    /// State of a process in a window, to be changed.
     fn part(&mut self, window: u32, process: u32) -> &mut Part {
         self.parts.entry((window, process)).or_default().change()
     }

@@ -167,7 +167,7 @@ where
         }
     }
 
-    /// What most messages do without: windows, rendezvous, counters, GPUs. It is apart from
+    /// Carries out actions that most messages do without: windows, rendezvous, counters, GPUs. It is apart from
     /// [`Timed::carry_out`], which is the body of the loop over a list: what the compiler keeps at hand
     /// for each of them would be set up for every list.
     #[inline(never)]
@@ -620,7 +620,7 @@ where
         }
     }
 
-    /// What a lock or memory decided until now was time of this part.
+    /// Charges the time that a lock or memory decided until now to this part.
     fn account_copy(&mut self, thread: u32, part: Part) {
         let spent = self.memory.peer_copies.busy_until(thread, self.cx.now());
         self.cores.of_mut(thread).account.add(part, spent);

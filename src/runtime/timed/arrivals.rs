@@ -420,7 +420,7 @@ where
 /// ```
 ///
 /// Where `hca.matching_on_nic` says so, the receives of a process lie in the match list of its adapter.
-/// What its library makes of a message (`library/adapter.rs`) is done then without its cores and its
+/// The reaction of its library to a message (`library/adapter.rs`) runs then without its cores and its
 /// locks: nothing is dispatched, walked through or copied by them, and no poll is needed. What the
 /// adapter sends of its own crosses no bus before the wire. A packet of a window needs its host's
 /// handler, and so do the messages behind it in its channel.
@@ -463,7 +463,7 @@ where
         states().any(|state| state == State::Computing) && !states().any(inside)
     }
 
-    /// What the adapter takes next for a process.
+    /// Entry that the adapter takes next for a process.
     fn for_adapter(&self, process: Process) -> Option<Found> {
         if !self.computes(process) {
             return None;
@@ -531,7 +531,7 @@ where
         true
     }
 
-    /// What a message asks for, without a core.
+    /// Carries out an action that a message asks for, without a core.
     fn done_by_adapter(
         &mut self,
         thread: u32,

@@ -53,7 +53,7 @@ where
         }
     }
 
-    /// What the program does at `at` instead of a call; answers whether it goes on at once.
+    /// Carries out a step of the program at `at` that is no call; answers whether it goes on at once.
     #[inline(never)]
     fn beside_calls(&mut self, thread: u32, next: Next<M::Call>, at: Time) -> bool {
         let (process, inner) = self.cores.names(thread);
@@ -373,7 +373,7 @@ where
         self.entered(thread, what, lead, at);
     }
 
-    /// What the wait for a lock counts as: a thread that would only poll, and find nothing, loses
+    /// Part that the wait for a lock is charged to: a thread that would only poll, and find nothing, loses
     /// nothing.
     #[inline]
     fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {

@@ -51,7 +51,7 @@ pub struct Timed<M: Machine, P: Program<M>> {
     pub(super) memory: Memory,
     /// `None` where no program uses a GPU, or the machine has none.
     pub(super) gpus: Option<Gpus>,
-    /// What goes wrong, where a plan says so.
+    /// Faults of the plan, where there is one.
     pub(super) faults: Option<Box<Faults>>,
     /// Whether the adapter of each process is about to look for a message, where adapters match.
     pub(super) looking: Vec<bool>,
@@ -208,7 +208,7 @@ where
         self.finish(ending)
     }
 
-    /// What is looked at now and then; the limit, where the run holds too much.
+    /// Makes the periodic checks; returns the limit, where the run holds too much.
     #[cold]
     fn pause(&mut self) -> Option<LimitReached> {
         let events = self.cx.clock.events();
@@ -348,7 +348,7 @@ where
         }
     }
 
-    /// What an event ends, before it is handled, and its words where they are asked for.
+    /// Traces an event before it is handled: the stretch of time that it ends, and its words where they are wanted.
     #[cold]
     fn trace_event(&mut self, event: Event) {
         let number = self.cx.clock.events();
@@ -400,7 +400,7 @@ where
     }
 
     /// In a job of thousands of processes an event finds nothing of its process in the host's caches.
-    /// What the only thread of a process needs lies in a dozen tables, and each would be waited for
+    /// The state of the only thread of a process lies in a dozen tables, and each would be waited for
     /// after the one before: here a word of each is read first, and the waits overlap.
     #[inline]
     pub(super) fn prefetch(&self, thread: u32) {
@@ -523,7 +523,7 @@ where
     }
 }
 
-/// What the run holds, where it has a limit of memory.
+/// Memory use of the run, where it has a limit.
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
@@ -562,7 +562,7 @@ where
         limit
     }
 
-    /// What the run holds, and how many places were visited to know it.
+    /// Memory use of the run, and how many places were visited to count it.
     fn holdings(&self) -> (MemoryUse, u64) {
         let mut held = MemoryUse::at_start(self.libraries.len() as u64, self.cores.count() as u64);
         let (channels, messages) = self.network.sizes();

@@ -14,7 +14,7 @@ use hardware::gpu::{Agenda, GpuEvent};
 use protocols::contract::{Process, ProtocolError, Thread};
 use units::Time;
 
-/// What every part uses; each part has only its own state beside it.
+/// State that every part uses; each part has only its own beside it.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) clock: Clock,

@@ -11,7 +11,7 @@ use crate::outcome::Ending;
 use protocols::contract::{Machine, Process, Program, Thread, Wait, WaitSet};
 use units::Time;
 
-/// What a diagnosis looks at.
+/// State of the run that a diagnosis reads.
 #[derive(Debug)]
 pub(super) struct Diagnosis<'a, M: Machine, P> {
     pub(super) cx: &'a Context,
@@ -81,7 +81,7 @@ impl<M: Machine, P: Program<M>> Diagnosis<'_, M, P> {
         self.cores.all().filter_map(retrier).collect()
     }
 
-    /// What a thread retries for, in words of its program or of the last call, and since when; `None`
+    /// Waits of a thread that retries, in words of its program or of the last call, and since when; `None`
     /// where it does not.
     fn retries_for(&self, thread: u32, actor: &Actor<M, P>) -> Option<(WaitSet, Time)> {
         let (calls, since) = self.livelock.calls_in_vain(thread)?;

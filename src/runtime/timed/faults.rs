@@ -106,7 +106,7 @@ const fn purpose(effect: &Effect) -> &'static str {
     }
 }
 
-/// What a fault that begins asks of the parts.
+/// Change that a fault makes to the parts when it starts.
 #[derive(Clone, Debug)]
 pub(super) enum Begun {
     /// It asks for nothing at its begin: it hits packets while it lasts.
@@ -249,7 +249,7 @@ impl Faults {
         self.all.iter().any(ends) || longest_try.is_some_and(|longest| quiet < longest)
     }
 
-    /// What a resource is now.
+    /// Present alteration of a resource.
     fn alteration(&self, resource: ResourceId) -> Alteration {
         let here = self.all.iter().filter(|one| one.active && one.resources.contains(&resource));
         let mut all = Alteration::NONE;

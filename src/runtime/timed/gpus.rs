@@ -44,7 +44,7 @@ pub(super) struct Request {
     pub(super) lane: Lane,
     pub(super) stream: u16,
     pub(super) work: Arc<DeviceWork>,
-    /// What its end is reported by; `None`: it is not.
+    /// Token that reports its end; `None`: it is not reported.
     pub(super) token: Option<Token>,
 }
 

@@ -111,7 +111,7 @@ struct Queue {
     len: u32,
 }
 
-/// What the channels of all processes hold: each of them has few entries at once.
+/// Entries of the channels of all processes: each channel has few at once.
 #[derive(Debug, Default)]
 struct Entries {
     all: Vec<Entry>,
@@ -175,7 +175,7 @@ impl Ports {
         self.all[process.0 as usize].take(channel, behind, &mut self.entries)
     }
 
-    /// What an adapter may take for a process: see [`Port::for_adapter`].
+    /// First entry that an adapter may take for a process: see [`Port::for_adapter`].
     pub(super) fn for_adapter(
         &self,
         process: Process,
@@ -184,7 +184,7 @@ impl Ports {
         self.of(process).for_adapter(&self.entries, takes)
     }
 
-    /// What the first channel of a process holds that holds something.
+    /// Oldest entry of the first nonempty channel of a process.
     pub(super) fn first(&self, process: Process) -> Option<Arrived> {
         self.of(process).first(&self.entries)
     }
@@ -267,7 +267,7 @@ impl Port {
         ready ^ self.costs.first().map_or(0, |cost| cost.as_ps())
     }
 
-    /// What the first channel holds that holds something.
+    /// Oldest entry of the first nonempty channel.
     fn first(&self, entries: &Entries) -> Option<Arrived> {
         let (_, queue) = self.ready.first()?;
         Some(entries.all[queue.first as usize].arrived)

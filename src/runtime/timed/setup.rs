@@ -50,13 +50,13 @@ pub struct Placement {
     pub core: usize,
     /// When it begins.
     pub start: TimeDelta,
-    /// What the operating system takes from it.
+    /// Time that the operating system takes from it.
     pub noise: Option<Noise>,
-    /// What faults take from it besides; then `noise` is part of it.
+    /// Slowdown by faults; then `noise` is part of it.
     pub slow: Option<Box<SlowCore>>,
 }
 
-/// What a run needs besides machines and programs.
+/// Input of a run besides machines and programs.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The machine.
@@ -81,7 +81,7 @@ pub struct Setup {
     pub kernel: Option<Kernel>,
     /// How late readers see the counter of a node's large RDMA operations.
     pub counter_lag: TimeDelta,
-    /// What goes wrong; `None`: nothing.
+    /// Faults of the run; `None`: there are none.
     pub faults: Option<FaultPlan>,
     /// The seed of the random numbers of faults.
     pub seed: u64,

@@ -40,7 +40,7 @@ impl<T> Slab<T> {
         self.slots[id as usize].as_mut().expect("an event names a flight that is under way")
     }
 
-    /// What is there, to be looked at.
+    /// Reads a value in its place.
     pub(super) fn peek(&self, id: u32) -> &T {
         self.slots[id as usize].as_ref().expect("an event names a flight that is under way")
     }

@@ -14,7 +14,7 @@
 
 use units::{Time, TimeDelta};
 
-/// What the threads of a job know of their passes over all lanes.
+/// State of the threads of a job for their passes over all lanes.
 #[derive(Debug)]
 pub(super) struct Sweeps(Vec<Sweep>);
 

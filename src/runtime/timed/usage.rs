@@ -19,7 +19,7 @@ const EACH: u64 = 16;
 /// is not looked at without end.
 const PARTS: u64 = 16;
 
-/// What the run holds, where it has a limit.
+/// Watch over the memory use of a run, where it has a limit.
 #[derive(Debug)]
 pub(super) struct MemoryWatch {
     limit: Bytes,

@@ -16,7 +16,7 @@ use hardware::fabric::{About, FabricEvent, ResourceId};
 use hardware::gpu::is_gpu_token;
 use protocols::contract::{Machine, Process, Program, Thread, WaitSet};
 
-/// What words name.
+/// Parts of a run that the words for its events name.
 #[derive(Debug)]
 pub(super) struct Vocabulary<'a, M: Machine, P> {
     pub(super) cores: &'a Cores<M, P>,
@@ -88,7 +88,7 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
         }
     }
 
-    /// What the fabric carries under a token.
+    /// Words for the transfer that a token of the fabric stands for.
     fn carried(&self, token: u64) -> String {
         if is_gpu_token(token) {
             return "a transfer of a GPU".to_owned();
@@ -138,7 +138,7 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
         EventWords { place: Spender::Thread(to, Thread(0)), what }
     }
 
-    /// What a thread does, and the operation that it waits for.
+    /// Event of a thread, with the operation that it waits for.
     fn of_thread(&self, thread: u32, does: &str) -> EventWords {
         let (process, inner) = self.cores.names(thread);
         let waits = self.libraries[process.0 as usize].waits(inner);

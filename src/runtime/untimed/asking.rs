@@ -9,8 +9,8 @@ impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
 {
-    /// Who waits for whom in a state of a livelock, where whoever can go on asks again and again: in words
-    /// of its program, or for the process that died, if one has. `None` where every program has ended.
+    /// Wait-for graph of a livelocked state, where each thread that can go on retries: in words of its program,
+    /// or for the process that died, if one has. `None` where every program has ended.
     pub fn asked_for_ever(&self) -> Option<Deadlock> {
         let stuck = self.deadlock();
         let waits_for_good = |standing: &Standing| {

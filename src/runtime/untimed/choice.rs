@@ -28,7 +28,7 @@ pub enum Choice {
         process: Process,
         /// The thread.
         thread: Thread,
-        /// Who sent it, and the lanes.
+        /// Sending process, and the lanes.
         from: Route,
         /// The wire.
         via: Via,
@@ -46,7 +46,7 @@ pub enum Choice {
     Match {
         /// The process.
         process: Process,
-        /// Who sent it, and the lanes.
+        /// Sending process, and the lanes.
         from: Route,
     },
     /// The adapter takes the completion of an operation, for a process that is in no call.
@@ -72,25 +72,25 @@ pub enum Choice {
     },
     /// The bytes of an RDMA operation move; an atomic one takes effect.
     Move {
-        /// Who posted it.
+        /// Process that posted it.
         process: Process,
         /// The operation.
         token: Token,
     },
     /// An RDMA operation whose bytes have moved tells its completion.
     Finish {
-        /// Who posted it.
+        /// Process that posted it.
         process: Process,
         /// The operation.
         token: Token,
     },
     /// Something happens on the wires between two HCAs: see [`PacketFaults`](super::PacketFaults).
     Wire {
-        /// Who receives its packets.
+        /// Process that receives its packets.
         to: Process,
-        /// Who sends them, and the lanes.
+        /// Sending process, and the lanes.
         from: Route,
-        /// What happens.
+        /// Event on the wires.
         does: Move,
     },
     /// A process dies: see [`Crash`](super::Crash).
@@ -101,7 +101,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Whose step it is: the process that acts, whose HCA works, or that dies.
+    /// Process of the step: the one that acts, whose HCA works, or that dies.
     pub const fn process(self) -> Process {
         match self {
             Self::Enter { process, .. }
@@ -202,7 +202,7 @@ impl fmt::Display for Choice {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{choice}` is not enabled: {reason}")]
 pub struct Refusal {
-    /// What was asked for.
+    /// The choice that was requested.
     pub choice: Choice,
     /// Why it may not happen.
     pub reason: &'static str,

@@ -23,8 +23,8 @@ where
         self.crash
     }
 
-    /// Who waits for a process that died, at the end of a run; `None` where nobody died or waits,
-    /// and where a survivor waits for ever for another reason.
+    /// Report on the threads that wait for a process that died, at the end of a run; `None` where no process
+    /// died or none waits, and where a survivor waits for ever for another reason.
     pub fn crash_report(&self) -> Option<CrashReport> {
         let report = CrashReport::new(self.crash.victim()?, self.deadlock()?);
         let named = |process, thread| {

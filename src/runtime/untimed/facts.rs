@@ -10,7 +10,7 @@ use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region};
 
-/// What the monitors see of a turn.
+/// Fact of a turn, as the monitors see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fact {
     Tells { fact: Observation, place: Option<u32> },
@@ -30,10 +30,10 @@ impl Fact {
     }
 }
 
-/// What monitors made of the facts of a turn: themselves afterwards, and what they met.
+/// Result of monitors for the facts of a turn: themselves afterwards, and the branches that they reached.
 pub(super) type Observed<T> = (Shared<T>, Coverage);
 
-/// What was met since somebody asked; mostly nothing.
+/// Branches that were reached since the last query; mostly none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage(Option<Rc<Sometimes>>);
 
@@ -87,7 +87,7 @@ impl Facts {
         self.all.len()
     }
 
-    /// What it is known by that monitors which are known by `print` observe them: all of one process.
+    /// Key of the observation of these facts by monitors of key `print`: all of one process.
     pub(super) fn question(&self, print: Named) -> u128 {
         let mut question = Fingerprint::default();
         question.known(print);

@@ -39,7 +39,7 @@ where
         }
     }
 
-    /// Who is to receive a message knows what its sender states of it.
+    /// Passes the types that a sender states for a message to the monitor of its receiver.
     fn hand_types(&mut self, from: Process, list: &[ActionOf<M>]) {
         let Some((message, to)) = list.iter().find_map(sent) else { return };
         if to == from || to.0 as usize >= self.buffers.len() {
@@ -56,7 +56,7 @@ where
         self.buffers[to.0 as usize].change().expect_types(message, typed);
     }
 
-    /// Who is to receive a message knows what it was filled with.
+    /// Passes the seed that a message was filled with to the monitor of its receiver.
     fn fill(&mut self, from: Process, (message, seed): (MessageId, u64), list: &[ActionOf<M>]) {
         let mut sends = list.iter().filter_map(sent);
         let sent = sends.find_map(|(one, to)| (one == message).then_some(to));

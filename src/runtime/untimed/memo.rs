@@ -96,7 +96,7 @@ impl<T: Observer> Kept for Observed<T> {
 
 /// A monitor of which it is kept what it made of facts.
 pub(super) trait Remembered: Observer {
-    /// What is kept of it.
+    /// Table of its results.
     fn table<M: Machine, P: Program<M>>(known: &mut Known<M, P>) -> &mut Table<Observed<Self>>;
 }
 
@@ -189,7 +189,7 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
         Some(known.borrow_mut())
     }
 
-    /// What the question is known by; `None` where nothing is kept.
+    /// Key of a machine's answer to an input; `None` where nothing is kept.
     pub(super) fn question(
         &self,
         machine: &Shared<M>,
@@ -211,7 +211,7 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
         known.answers.keep(question, (machine.clone(), list.into()));
     }
 
-    /// What is known of a turn.
+    /// Kept result of a turn.
     pub(super) fn turned(&self, question: Option<u128>) -> Option<Rc<Turned<M, P>>> {
         self.known()?.turns.find(question?)
     }
@@ -240,7 +240,7 @@ impl<M: Machine, P: Program<M>> Memo<M, P> {
         }
     }
 
-    /// What a monitor made of the facts of a turn.
+    /// Kept result of a monitor for the facts of a turn.
     pub(super) fn observed<T: Remembered>(&self, question: u128) -> Option<Observed<T>> {
         T::table(&mut *self.known()?).find(question)
     }

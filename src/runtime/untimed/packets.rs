@@ -53,7 +53,7 @@ where
         self.wires.as_mut().map_or_else(Sometimes::default, |wires| std::mem::take(&mut wires.met))
     }
 
-    /// What can happen on wires without a fault.
+    /// Adds the choices on wires that are no faults.
     pub(super) fn moves_into(&self, choices: &mut Vec<Choice>) {
         for ((to, from), connection) in self.wires.iter().flat_map(|wires| &wires.busy) {
             let (to, from) = (*to, *from);
@@ -61,7 +61,7 @@ where
         }
     }
 
-    /// What wires may do to packets.
+    /// Adds the choices on wires that are faults.
     pub(super) fn packet_faults_into(&self, choices: &mut Vec<Choice>) {
         let Some(wires) = &self.wires else { return };
         for ((to, from), connection) in &wires.busy {

@@ -104,7 +104,7 @@ impl<M: Machine, P: Program<M>> World<M, P> {
         Fingerprint::named(self)
     }
 
-    /// What a search knows this state by: equal where [`Self::fingerprint`] is equal, and of the same
+    /// Key of this state in a search: equal where [`Self::fingerprint`] is equal, and of the same
     /// quality, in a fraction of the time. Another number, and of no use outside one search.
     pub fn print(&self) -> u128 {
         let mut print = Fingerprint::default();

@@ -16,9 +16,9 @@ use protocols::device::DeviceWork;
 /// How far into a state is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Depth {
-    /// What its processes have: their threads and what these are about to do.
+    /// Its processes: their threads and what these are about to do.
     Threads,
-    /// What it shares with other states.
+    /// Values that it shares with other states.
     Values,
     /// The state itself.
     Itself,
@@ -41,7 +41,7 @@ pub(super) struct Actor {
 pub(super) struct Instance<M: Machine, P> {
     pub(super) machine: Shared<M>,
     pub(super) threads: Vec<Shared<Strand<M, P>>>,
-    /// Who is inside which guard, in the order of guards.
+    /// Threads inside guards, in the order of guards.
     pub(super) owners: Vec<(Guard, Thread)>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Strand<M: Machine, P> {
     pub(super) stage: Stage<M::Call>,
     /// The pass that it is in.
     pub(super) pass: Option<Token>,
-    /// What is left of its list, last action first.
+    /// Rest of its list, last action first.
     pub(super) list: Vec<ActionOf<M>>,
 }
 
@@ -74,7 +74,7 @@ pub(super) enum Stage<C> {
     Dead,
 }
 
-/// What a program does with its own memory.
+/// Access of a program to its own memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Touch {
     Load(Region),
@@ -115,7 +115,7 @@ impl Touch {
     }
 }
 
-/// What comes towards one process, and what its HCA is doing for it.
+/// Packets and completions for one process, and the operations that it posted.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Port<M: Machine> {
     /// Channels that hold packets, by sender and wire.
@@ -133,7 +133,7 @@ pub(super) struct Channel<M: Machine> {
     pub(super) packets: VecDeque<Mail<M>>,
 }
 
-/// What lies in a channel.
+/// Entry of a channel.
 pub(super) type Mail<M> = Shared<Incoming<M>>;
 
 /// A packet on its way, or the immediate data of a write.
@@ -189,7 +189,7 @@ impl Operation {
     }
 }
 
-/// What an RDMA operation, a GPU or a core that waits does.
+/// Work of an RDMA operation, a GPU or a core that waits.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum OperationKind {
     /// Bytes move from one place to another.

@@ -87,7 +87,7 @@ where
         }
     }
 
-    /// What a thread does in its turn.
+    /// Takes the turn of a thread.
     pub(super) fn take_turn(&mut self, actor: Actor, turn: Turn<M>) {
         match turn {
             Turn::Enter => self.enter(actor),

@@ -11,7 +11,7 @@ use crate::monitors::buffers::{Buffers, Typed};
 use mpi::observation::MessageId;
 use protocols::contract::{Lane, Machine, Process, Program, Route, Token, Via};
 
-/// What a thread does next, with what it takes from its channels.
+/// Next step of a thread, with what it takes from its channels.
 #[derive(Clone, Debug)]
 pub(super) enum Turn<M: Machine> {
     Enter,
@@ -33,7 +33,7 @@ impl<M: Machine> Hash for Turn<M> {
     }
 }
 
-/// What a turn does outside the library, the programs and the memory of its process.
+/// Effect of a turn outside the library, the programs and the memory of its process.
 #[derive(Clone, Debug)]
 pub(super) enum Outside<M: Machine> {
     Sends { to: Route, via: Via, incoming: Mail<M> },
@@ -42,7 +42,7 @@ pub(super) enum Outside<M: Machine> {
     Types { to: Process, message: MessageId, typed: Arc<Typed> },
 }
 
-/// What a turn left behind.
+/// Result of a turn.
 #[derive(Debug)]
 pub(super) struct Turned<M: Machine, P> {
     pub(super) instance: Shared<Instance<M, P>>,

@@ -48,7 +48,7 @@ where
         }
     }
 
-    /// What a turn is known by; `None` where nothing is kept.
+    /// Key of a turn; `None` where nothing is kept.
     pub(super) fn question(
         &self,
         Actor { process, thread }: Actor,

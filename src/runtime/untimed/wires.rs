@@ -44,12 +44,12 @@ impl Between {
     }
 }
 
-/// What happens to packets below the messages.
+/// Packet faults below the messages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PacketFaults {
     /// How often, all wires together.
     pub allowed: Allowed,
-    /// What the connections are like.
+    /// Settings of the connections.
     pub settings: Settings,
     /// Where.
     pub between: Between,
@@ -58,9 +58,9 @@ pub struct PacketFaults {
 /// A connection that has given up.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct GaveUp {
-    /// Who sends.
+    /// Sending process.
     pub from: Process,
-    /// Who was not heard of.
+    /// Process that did not answer.
     pub to: Process,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Wires<M: Machine> {
     /// In the order of their ends.
     pub(super) busy: Vec<(End, Connection<Mail<M>>)>,
     pub(super) gave_up: Option<GaveUp>,
-    /// What was met on the way: no part of the state.
+    /// Branches that were reached: no part of the state.
     pub(super) met: Sometimes,
 }
 

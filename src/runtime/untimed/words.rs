@@ -12,7 +12,7 @@ impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
 {
-    /// What happens when `choice` is made now, in words; its plain form where it is not enabled.
+    /// Event of `choice`, made now, in words; its plain form where it is not enabled.
     pub fn tell(&self, choice: Choice) -> String {
         self.told(choice).unwrap_or_else(|| choice.to_string())
     }
@@ -142,7 +142,7 @@ fn by(from: Route, via: Via) -> String {
     format!("{wire}{lanes}")
 }
 
-/// What a thread does next of what is left of its list.
+/// Next action of a thread, in words.
 fn in_words<P, R>(action: &Action<P, R>) -> String {
     match action {
         Action::Return { .. } => "returns".to_owned(),

@@ -21,7 +21,7 @@ use protocols::typed::Elements;
 
 const TYPES: &str = "a receive names the types that its message was sent with, one by one";
 
-/// What a call states of its buffer, and where.
+/// Elements that a call states for its buffer, and the line of the call.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Statement {
     elements: Arc<Elements>,
@@ -51,7 +51,7 @@ pub struct Typed {
     envelope: Envelope,
 }
 
-/// What is stated of lent buffers and of messages under way.
+/// Types stated for buffers in use and for messages under way.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Types {
     /// Of the buffer that is about to be lent.
@@ -62,7 +62,7 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// What a lent buffer holds, where it lies in pieces.
+    /// Elements of a buffer in use, where they lie in pieces.
     pub(super) fn pieces(&self, process: Process, id: u32) -> Option<&Elements> {
         self.buffers.get(&(process, id)).and_then(Statement::pieces).map(AsRef::as_ref)
     }

@@ -20,7 +20,7 @@ const SAME: &str = "the ranks of a collective receive what they send each other"
 const ALIKE: &str =
     "the library does a collective in one way at all its ranks, whatever each of them gives";
 
-/// What the first rank of a collective gave.
+/// Arguments of a collective, as its first rank gave them.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Arguments {
     function: Option<&'static str>,
@@ -32,9 +32,9 @@ pub(super) struct Arguments {
     /// Lists, and what the library has chosen. They follow from what the ranks have entered: which rank came first makes
     /// no other state.
     followed: Vec<(Argument, Note<Given>)>,
-    /// What the ranks that are in it send each other, by length and by type.
+    /// Sums over the blocks that the ranks in it send each other, by length and by type.
     traffic: [Traffic; 2],
-    /// Who has given such sums.
+    /// Ranks that have given such sums.
     givers: Note<Vec<Given>>,
 }
 
@@ -54,7 +54,7 @@ struct Given {
 }
 
 impl Given {
-    /// Who gave it, and where.
+    /// The rank that gave it, and where, in words.
     fn giver(&self, function: &str) -> String {
         let line = self.line.map_or_else(String::new, |line| format!(" in line {line}"));
         format!("{function} of rank {}{line}", self.rank.0)
@@ -148,7 +148,7 @@ impl Arguments {
         self.parted("MPI_ERR_COUNT", Some([from, to]), what)
     }
 
-    /// What ranks send each other does not agree; this is known when the last one enters.
+    /// Violation by ranks whose sends and receives do not agree; this is known when the last one enters.
     fn parted(&self, id: &'static str, pair: Option<[Rank; 2]>, detail: String) -> Violation {
         let function = self.function.unwrap_or_default();
         let giver = |rank: Rank| {
@@ -167,7 +167,7 @@ impl Arguments {
     }
 }
 
-/// What differs between two arguments of one kind, by the name of MPI's error and in words.
+/// Difference between two arguments of one kind, by the name of MPI's error and in words.
 fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> {
     let words = |what: &str, one: &str, other: &str| {
         format!("the {what} of the one is {one}, that of the other is {other}")
@@ -221,7 +221,7 @@ fn difference(one: Argument, other: Argument) -> Option<(&'static str, String)> 
     }
 }
 
-/// What differs between two operators on elements of a type. A real program's have the numbers that each rank gives
+/// Difference between two operators on elements of a type. A real program's have the numbers that each rank gives
 /// them: of two of them only what they promise is compared.
 fn reductions_differ(one: Reduction, other: Reduction) -> Option<(&'static str, String)> {
     if one.may_be(other) {

@@ -22,7 +22,7 @@ type Run = (Rank, u32);
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Makings(BTreeMap<Context, Making>);
 
-/// What the ranks of one parent give.
+/// Groups that the ranks of one parent give.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Making {
     /// How many have given all of their groups.

@@ -23,7 +23,7 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(crate) state: State,
     /// The load, store or copy that its program waits for.
     pub(crate) access: Option<Next<M::Call>>,
-    /// What it wants to do once it has the lock.
+    /// Entry to the library that it makes once it has the lock.
     pub(crate) entering: Option<Entering<M>>,
     /// The lock that it holds, and since when.
     pub(crate) holds: Option<(Guard, Time)>,
@@ -34,11 +34,11 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(crate) cut: Cut,
     /// Whether the list ends with the return of this thread's own call.
     pub(crate) returns: bool,
-    /// What its list ends with.
+    /// Continuation once its list is over.
     pub(crate) after: After,
     /// The counters that it asks for last.
     pub(crate) asked: [Counter; ASKED],
-    /// What its call returns, once its list is over.
+    /// Reply of its call, once its list is over.
     pub(crate) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
     pub(crate) taken: Option<(Route, u32)>,
@@ -56,7 +56,7 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(crate) account: Account,
 }
 
-/// What a thread does.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum State {
     /// Not begun, or between two steps of the program.
@@ -75,7 +75,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// What a list ends with.
+/// Continuation at the end of a list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum After {
     /// The call goes on: it returns or polls.
@@ -88,7 +88,7 @@ pub(crate) enum After {
     Consult(Token),
 }
 
-/// What a thread enters the library for.
+/// Reason for which a thread enters the library.
 #[derive(Debug)]
 pub(crate) enum Entering<M: Machine> {
     /// A call of its program.
@@ -97,7 +97,7 @@ pub(crate) enum Entering<M: Machine> {
     Take(u32),
     /// The end of a test's pass.
     Polled(Token),
-    /// What its last list asked for.
+    /// Input that its last list requested.
     Resume(Token),
     /// The values of counters.
     Consult(Token),

@@ -120,7 +120,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         self.threads.iter().map(|actor| actor.since).fold(Time::ZERO, Time::max)
     }
 
-    /// What explanations call the threads.
+    /// Threads, as explanations name them.
     pub(super) fn spenders(&self) -> impl Iterator<Item = Spender> {
         self.threads.iter().map(|actor| Spender::Thread(actor.process, actor.inner))
     }
@@ -132,7 +132,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         programs
     }
 
-    /// What each thread waits for.
+    /// Standing of each thread, with its waits.
     pub(super) fn standings(&self, libraries: &[M]) -> Vec<Standing> {
         self.threads.iter().map(|actor| actor_standing(actor, libraries)).collect()
     }
@@ -241,7 +241,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         self.lists.give_back(list);
     }
 
-    /// What a thread does is over at `at`, and it goes on then: at once, where it runs ahead.
+    /// Ends a thread's list at `at`, when it goes on: at once, where it runs ahead.
     pub(super) fn end_list(&mut self, thread: u32, at: Time, cx: &mut Context) {
         let actor = &self.threads[thread as usize];
         // A pass looks at its channels when it goes on: it must not look before its time.
@@ -272,7 +272,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     }
 }
 
-/// What a thread waits for.
+/// Standing of a thread, with its waits.
 pub(super) fn actor_standing<M: Machine, P: Program<M>>(
     actor: &Actor<M, P>,
     libraries: &[M],

@@ -32,7 +32,7 @@ pub(crate) struct Polls {
 /// Polls that come to an end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Pass {
-    /// What the end of a test's pass is called by; a slice under the lock has none.
+    /// Token of the end of a test's pass; a slice under the lock has none.
     token: Option<Token>,
     /// Polls that are left from the thread's position on.
     left: u32,
@@ -47,7 +47,7 @@ struct Position {
     since: Time,
 }
 
-/// What a notice found.
+/// Result of a notice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Met {
     /// The channel holds an entry.
@@ -153,7 +153,7 @@ impl Polls {
         Some(self.generation)
     }
 
-    /// What was planned is void: its thread does something else.
+    /// Cancels the planned notice: its thread does something else.
     pub(crate) const fn stop(&mut self) {
         self.generation += 1;
         self.notice_at = None;
@@ -190,7 +190,7 @@ impl Polls {
         (spent - last, last)
     }
 
-    /// What it meets: it goes on behind that.
+    /// Result of its notice; polling goes on behind that.
     #[inline]
     pub(crate) fn meet(&mut self) -> Met {
         self.notice_at = None;

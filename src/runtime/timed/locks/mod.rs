@@ -50,7 +50,7 @@ struct Lock {
     /// The thread that had it last.
     last: Option<u32>,
     waiting: VecDeque<u32>,
-    /// What it does by itself.
+    /// Steps that it takes by itself.
     steps: Steps,
 }
 
@@ -450,7 +450,7 @@ impl Locks {
     }
 }
 
-/// What the steps of locks depend on beside the locks.
+/// State beside the locks that their steps depend on.
 #[derive(Debug)]
 pub(super) struct Beside<'a, M: Machine, P> {
     pub(super) cores: &'a Cores<M, P>,

@@ -32,7 +32,7 @@ use mpi::rma::ticket_lock::TicketLock;
 use protocols::contract::{Region, Space};
 use units::{Time, TimeDelta};
 
-/// What a mutex is for.
+/// Scope of a mutex.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Which {
     /// All of the memory of this name.
@@ -62,7 +62,7 @@ pub(crate) struct Acquisition {
     mutex: Which,
     /// When it is free.
     pub(crate) free_at: Time,
-    /// What taking it costs; without the line of its counters, where it has some.
+    /// Cost of taking it; without the line of its counters, where it has some.
     pub(crate) taking: TimeDelta,
     /// The lock whose counters it is taken by.
     pub(crate) counters: Option<TicketLock>,

@@ -118,7 +118,7 @@ impl Memory {
         self.delayed.changed(counter, at, value);
     }
 
-    /// What a core that reads counters at `at` sees.
+    /// Values of counters as a core that reads them at `at` sees them.
     pub(super) fn read_counters(&mut self, counters: [Counter; ASKED], at: Time) -> [u32; ASKED] {
         self.delayed.seen(counters, at, self.counters.read(counters))
     }

@@ -45,7 +45,7 @@ struct PeerCopying {
     since: Time,
 }
 
-/// What copies between processes share.
+/// State that copies between processes share.
 #[derive(Debug)]
 pub(crate) struct PeerCopies {
     kernel: Kernel,
@@ -222,7 +222,7 @@ impl PeerCopies {
         (copying.held, copying.missed) = (batch - missed, missed);
     }
 
-    /// What is moved next of a batch: what the cache holds, or else what it does not; `None` where
+    /// Next part of a batch: the bytes that the cache holds, or else those that it does not; `None` where
     /// the batch is over.
     pub(crate) fn next_part(
         &mut self,
@@ -260,7 +260,7 @@ impl PeerCopies {
     }
 }
 
-/// What a core moves in one go.
+/// Part of a copy that a core moves in one go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopyPart {
     pub(crate) copy: CoreCopy,

@@ -83,7 +83,7 @@ impl Channels {
 struct ChannelTable {
     lanes: u32,
     open: Vec<Vec<(u32, u32)>>,
-    /// What was asked for last, by sender: it is often asked for again.
+    /// Last lookup of each sender: it is often repeated.
     last: Vec<(u32, u32)>,
 }
 
@@ -149,7 +149,7 @@ pub(super) struct Channel {
     /// Bytes of messages in its queue of shared memory, and when the last one is seen.
     queued: u32,
     seen: Time,
-    /// What most channels never have: a large job has many channels.
+    /// State that most channels never need: a large job has many channels.
     rare: Option<Box<Rare>>,
 }
 

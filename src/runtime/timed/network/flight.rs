@@ -55,7 +55,7 @@ pub(crate) enum FlightKind {
     SendDone,
 }
 
-/// What a thread's poll can take.
+/// Entry that a thread's poll can take.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub(crate) enum Arrived {
@@ -76,7 +76,7 @@ pub(crate) enum Arrived {
     SendDone,
 }
 
-/// What joins a channel of a process.
+/// Entry that joins a channel of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) process: Process,
@@ -84,7 +84,7 @@ pub(crate) struct Arrival {
     pub(crate) entry: Arrived,
 }
 
-/// What has to happen because a flight has arrived.
+/// Consequence of a flight's arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Landing {
     /// Nothing that a process could meet now.
@@ -98,7 +98,7 @@ pub(crate) enum Landing {
     Read { reader: Process, owner: Route, flight: u32 },
 }
 
-/// What a packet carries: it stays in one place from its departure until a poll takes it.
+/// Contents of a packet: they stay in one place from its departure until a poll takes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Content<P> {
     pub(crate) packet: P,

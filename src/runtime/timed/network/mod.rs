@@ -39,12 +39,12 @@ pub(super) struct Network<K> {
     channels: Channels,
     flights: Slab<Flight>,
     contents: Slab<Content<K>>,
-    /// What a packet is called.
+    /// Gives the name of a packet.
     name_of: fn(&K) -> String,
     /// When the atomic unit of each node's HCA is free again.
     atomic_free: Vec<Time>,
     delivered: Vec<Delivery>,
-    /// What sends again, where links lose packets.
+    /// Reliable connections, which retransmit where links lose packets.
     reliable: Option<Box<Reliable>>,
     /// Whether a fault plan may touch what is under way.
     faulty: bool,
@@ -119,7 +119,7 @@ impl<K> Network<K> {
         (reliable, &mut self.cluster)
     }
 
-    /// What faults did to packets.
+    /// Effects of faults on packets, counted.
     pub(super) fn tally(&self) -> Tally {
         self.reliable.as_ref().map_or_else(Tally::default, |reliable| reliable.tally())
     }
@@ -139,7 +139,7 @@ impl<K> Network<K> {
         self.flights.iter().all(|flight| flight.bytes <= bytes)
     }
 
-    /// What packets carry that are under way or wait to be taken.
+    /// Contents of packets that are under way or wait to be taken.
     pub(super) fn contents(&self) -> impl Iterator<Item = &Content<K>> + Clone {
         self.contents.iter()
     }
@@ -148,7 +148,7 @@ impl<K> Network<K> {
         self.contents.peek(content)
     }
 
-    /// What each resource did.
+    /// Use of each resource.
     pub(super) fn used(&self) -> Vec<Used> {
         let specs = self.cluster.fabric.resources().iter();
         let used = (0..).zip(specs).map(|(index, spec)| Used {
@@ -169,7 +169,7 @@ impl<K> Network<K> {
         self.cluster.fabric.is_stale(event)
     }
 
-    /// What an event of the fabric is about.
+    /// Subject of an event of the fabric.
     pub(super) fn about(&self, event: FabricEvent) -> About {
         self.cluster.fabric.about(event)
     }
@@ -191,7 +191,7 @@ impl<K> Network<K> {
         self.flights.peek(flight)
     }
 
-    /// What a flight is, in a word or two.
+    /// Label of a flight, a word or two.
     pub(super) fn label_of(&self, kind: &FlightKind) -> String {
         let name_of = |content: u32| (self.name_of)(&self.contents.peek(content).packet);
         let word = match kind {
@@ -225,7 +225,7 @@ impl<K> Network<K> {
         self.flights.remove(flight);
     }
 
-    /// What a process that died sent is on the wire, but nothing is sent again.
+    /// Stops retransmission for a process that died; what it sent stays on the wire.
     pub(super) fn silence(&mut self, process: Process) {
         if let Some(reliable) = &mut self.reliable {
             reliable.silence(process);
@@ -330,7 +330,7 @@ impl<K> Network<K> {
         self.channels.of_mut(channel).post_again(at, now);
     }
 
-    /// What a packet carries is kept until a poll takes it; `make` makes it in its place.
+    /// Keeps the contents of a packet until a poll takes them; `make` makes them in their place.
     #[inline]
     pub(super) fn keep(&mut self, make: impl FnOnce() -> Content<K>) -> u32 {
         self.contents.insert(make)
@@ -554,7 +554,7 @@ impl<K> Network<K> {
         }
     }
 
-    /// What has arrived is completed at its sender when it is acknowledged.
+    /// Completes a flight that has arrived: at its sender, when it is acknowledged.
     pub(super) fn complete(&mut self, id: u32, cx: &mut Context) {
         let Flight { from, to, channel, .. } = *self.flights.get(id);
         let conn = self.connection(channel);

@@ -45,7 +45,7 @@ pub(crate) struct Reliable {
     packets: Slab<Packet>,
     answers: Slab<(u32, Answer)>,
     steps: Vec<Step>,
-    /// What faults did.
+    /// Effects of faults, counted.
     tally: Tally,
 }
 
@@ -89,7 +89,7 @@ struct Message {
     bytes: u64,
 }
 
-/// What the links of a way do to a packet.
+/// Fate of a packet on the links of a way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     lost: Option<LinkId>,
@@ -118,7 +118,7 @@ impl Reliable {
         self.tally
     }
 
-    /// What a process that died does not answer is not sent again, and neither is what it sent.
+    /// Stops retransmission to and from a process that died.
     pub(super) fn silence(&mut self, process: Process) {
         let all = self.connections.values_mut().flatten();
         for connection in all.filter(|one| one.from == process || one.to == process) {
@@ -141,7 +141,7 @@ impl Connection {
     }
 }
 
-/// What active faults do to what crosses `links` now.
+/// Effect of the active faults on a packet that crosses `links` now.
 fn fate(faults: &mut [Armed], links: &[LinkId]) -> Fate {
     let mut fate = Fate::default();
     for armed in faults.iter_mut().filter(|armed| armed.active) {
@@ -160,7 +160,7 @@ fn fate(faults: &mut [Armed], links: &[LinkId]) -> Fate {
     fate
 }
 
-/// What has come to the end of its way over lossy links.
+/// Result of a packet's way over lossy links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossed {
     /// A second copy, which a link has made: it comes first.
@@ -169,7 +169,7 @@ pub(crate) struct Crossed {
     pub(crate) late: Option<Time>,
 }
 
-/// What a receiving HCA makes of a packet.
+/// Result of a packet at the receiving HCA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     /// The flight whose last packet it was.

@@ -27,7 +27,7 @@ const WAITS: usize = 10;
 /// Units that are kept where the log is not asked for: a chunk of them is cleared now and then.
 const NO_LOG: usize = 1 << 17;
 
-/// What the runtime notes of its causes.
+/// Record of the causes of a run.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     causes: Causes,
@@ -81,7 +81,7 @@ struct Strand {
     called: Time,
     waited: TimeDelta,
     marked: bool,
-    /// What came when it had nothing to do, and how far its call was then.
+    /// Time of an arrival when it had nothing to do, and how far its call was then.
     idle: Option<(Time, u128)>,
 }
 
@@ -167,7 +167,7 @@ impl CriticalPath {
         self.until(thread, Spent::Other, to);
     }
 
-    /// Whatever a thread did since its last moment was this.
+    /// Charges a thread's time since its last moment to `spent`.
     pub(crate) fn until(&mut self, thread: u32, spent: Spent, to: Time) {
         let last = self.threads[thread as usize].last;
         if last.at() < to {
@@ -184,7 +184,7 @@ impl CriticalPath {
         self.strand(thread).last = self.causes.add(at, base, tag);
     }
 
-    /// What a flight did since its last moment was this, on the resource of a thread of its process.
+    /// Charges a flight's time since its last moment to `spent`, on the resource of a thread of its process.
     pub(crate) fn flight_until(&mut self, id: u32, thread: u32, spent: Spent, to: Time) {
         let (last, tag) = (self.flights[id as usize], self.tag(thread, spent));
         if last.at() < to {
@@ -211,7 +211,7 @@ impl CriticalPath {
         self.current = self.causes.add(now, asked, self.tag(thread, Spent::Gpu));
     }
 
-    /// What a thread did last is what another one waits for.
+    /// Notes that another thread waits for what a thread did last.
     pub(crate) fn calls_next(&mut self, id: u32, thread: u32) {
         self.sights.insert(id, self.threads[thread as usize].last);
     }
@@ -297,14 +297,14 @@ impl CriticalPath {
         self.not_ready.entry(channel).or_default().push_back(self.current);
     }
 
-    /// What found no receive buffer has one at `now`.
+    /// Notes that the oldest arrival without a receive buffer has one at `now`.
     pub(crate) fn is_ready(&mut self, channel: u32, thread: u32, now: Time) {
         let arrived = self.not_ready.get_mut(&channel).and_then(VecDeque::pop_front);
         let tag = self.tag(thread, Spent::NotReady);
         self.current = self.causes.add(now, arrived.expect("it was kept waiting"), tag);
     }
 
-    /// What is being delivered lies in this entry of a channel.
+    /// Notes that the arrival being delivered lies in this entry of a channel.
     pub(crate) fn entry(&mut self, entry: u32) {
         let entry = entry as usize;
         if entry >= self.entries.len() {

@@ -34,11 +34,11 @@ pub(super) struct Observers {
     marks: Vec<Mark>,
     /// `None` where choices are not recorded.
     choices: Option<Vec<Choice>>,
-    /// What is noted of causes, where that is asked for.
+    /// Record of causes, where it is wanted.
     path: Option<Box<CriticalPath>>,
 }
 
-/// What the observers have when the run is over.
+/// Results of the observers at the end of a run.
 #[derive(Debug)]
 pub(super) struct Observed {
     pub(super) violations: Vec<Violation>,
@@ -172,7 +172,7 @@ impl Observers {
         self.monitors.touched(process, region, touch, place, &mut self.violations);
     }
 
-    /// What a call states of its elements, before the library has it.
+    /// Notes the elements that a call states, before the library has it.
     pub(super) fn states<C: Lends>(&mut self, call: &C, place: impl FnOnce() -> Option<u32>) {
         if let Some(elements) = call.elements() {
             self.buffers.stated(call.lends(), Statement::new(elements, place()));
@@ -282,7 +282,7 @@ impl Observers {
             ^ sender.map_or(0, |sender| matching.touch_sent(sender))
     }
 
-    /// What they keep.
+    /// Adds the objects that they keep.
     pub(super) fn held(&self, held: &mut MemoryUse) {
         held.add(Kind::Mark, self.marks.len() as u64);
         if let Some(path) = &self.path {
@@ -292,7 +292,7 @@ impl Observers {
         }
     }
 
-    /// What they have, with the marks in order.
+    /// Their results, with the marks in order.
     pub(super) fn observed(self) -> Observed {
         Observed {
             sometimes: self.buffers.sometimes.plus(self.monitors.sometimes()),
