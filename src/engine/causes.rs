@@ -422,7 +422,7 @@ impl Causes {
         self.older.front().unwrap_or(&self.newest).first
     }
 
-    /// What led to a moment; `None` at the beginning, or where its cause was forgotten.
+    /// The stretch of time that led to a moment; `None` at the beginning, or where its cause was forgotten.
     fn stretch(&self, end: Moment) -> Option<Stretch> {
         let chunk = self.chunk_of(end.place)?;
         let Record { begin, cause, word } =

@@ -16,7 +16,7 @@ pub struct Record {
     pub time: Time,
     /// Depth of zero-delay causes at that time.
     pub round: u32,
-    /// Who scheduled it.
+    /// Source that scheduled it.
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,

@@ -32,7 +32,7 @@ pub struct Popped<E> {
     pub time: Time,
     /// Depth of zero-delay causes at that time.
     pub round: u32,
-    /// Who scheduled it.
+    /// Source that scheduled it.
     pub source: SourceId,
     /// The event.
     pub event: E,
@@ -440,7 +440,7 @@ fn index_of(word: u64) -> u32 {
     word as u32
 }
 
-/// What orders sources: their number, or its place in the permutation that `tie_key` chooses.
+/// Rank of a source: its number, or the place of that in the permutation that `tie_key` chooses.
 #[inline]
 fn rank(tie_key: Option<u64>, source: SourceId) -> u32 {
     tie_key.map_or(source.0, |key| shuffled_rank(key, source.0))

@@ -8,7 +8,7 @@ use crate::source::SourceId;
 use crate::tag::Tag;
 use units::{Bytes, Time, TimeDelta};
 
-/// What happens at a point in time: a small value; large content lies in arenas that it points to.
+/// An event at a point in time: a small value; large content lies in arenas that it points to.
 pub trait Event: Copy {
     /// Kind and content as one number, equal on every machine ([`crate::mix`] helps):
     /// events that differ in anything that matters have different fingerprints.
@@ -24,7 +24,7 @@ pub struct Fired<E> {
     pub time: Time,
     /// Depth of zero-delay causes at that time.
     pub round: u32,
-    /// Who scheduled it.
+    /// Source that scheduled it.
     pub source: SourceId,
     /// The number of the event during whose handling it was scheduled; 0 before the first.
     pub cause: u64,

@@ -1,6 +1,6 @@
 //! Tags of events.
 
-/// What an event's time is accounted to.
+/// Resource and phase to which an event's time is accounted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Tag {
     /// The resource that was busy until the event, as the caller numbers them.

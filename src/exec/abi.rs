@@ -40,14 +40,14 @@ pub(crate) struct Parameter {
     pub(crate) kind: String,
     /// The name; `...` has none.
     pub(crate) name: String,
-    /// What follows the name of an array: `[]`.
+    /// Suffix of the name of an array: `[]`.
     pub(crate) array: String,
 }
 
 /// One function, or the type of a callback.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Function {
-    /// What it returns.
+    /// Type of the result.
     pub(crate) result: String,
     /// The name without `MPI_`.
     pub(crate) name: String,

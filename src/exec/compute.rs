@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::functions::Function;
 
-/// What computation costs.
+/// Source of the simulated time of computation.
 #[derive(Clone, Debug)]
 pub enum Compute {
     /// No time.
@@ -32,7 +32,7 @@ pub enum Compute {
     Recorded(Factor, Arc<Recording>),
 }
 
-/// What CPU time is multiplied with, in billionths: the simulated core's time over the host's.
+/// Factor by which CPU time is multiplied, in billionths: the simulated core's time over the host's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Factor(pub u64);
 
@@ -68,7 +68,7 @@ type Call = (Function, u64);
 const SCHEMA: u32 = 1;
 
 impl Recording {
-    /// What these ranks have computed.
+    /// A recording of the computation of these ranks.
     ///
     /// # Panics
     ///

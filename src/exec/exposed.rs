@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::ftruncate;
 
-/// What the processes of a job have exposed; clones are the same.
+/// Memory that the processes of a job have exposed; clones share one state.
 #[derive(Clone, Debug)]
 pub struct Exposed(Arc<Mutex<State>>);
 

@@ -27,7 +27,7 @@ pub(super) fn is_lack(error: &io::Error) -> bool {
     [Errno::EMFILE, Errno::ENFILE].iter().any(|lack| error.raw_os_error() == Some(*lack as i32))
 }
 
-/// What to do then, in words.
+/// Message for a lack of open files: the limit, and the remedies.
 pub(super) fn lack() -> String {
     let most = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
     format!(

@@ -51,9 +51,9 @@ pub struct Job {
 /// Why a job of real programs is over before its ranks have ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Failure {
-    /// Whose fault it is.
+    /// The rank at fault.
     pub rank: u32,
-    /// What has happened, in a sentence.
+    /// The cause, in a sentence.
     pub what: String,
     /// The exit status that the program asked for (`MPI_Abort`), if it did.
     pub status: Option<i32>,
@@ -61,11 +61,11 @@ pub struct Failure {
 
 /// One rank: what MPI knows of it, its process, and how far the two have come.
 pub struct Member {
-    /// What MPI knows of the rank.
+    /// State of MPI on the rank.
     pub state: RankState,
     /// The process and its buffers.
     pub place: Place,
-    /// What MPI has of the memory of the process.
+    /// Memory of the process that is in use by MPI.
     pub lent: Lent,
     /// The call that the process is in, or its last one.
     pub inside: Option<Inside>,
@@ -77,7 +77,7 @@ pub struct Member {
     pub reads_clock: bool,
     /// Whether the process sleeps.
     pub sleeps: bool,
-    /// What the process computes between its calls.
+    /// Computation of the process between its calls.
     pub computing: Computing,
     /// Picoseconds of computation that begin now.
     pub computes: Option<u64>,
@@ -85,7 +85,7 @@ pub struct Member {
     pub computed: Option<Request>,
     /// How far the process has come.
     pub progress: Progress,
-    /// What it has called and sent.
+    /// Digest of its calls and of the data that it has sent.
     pub digest: Digest,
     /// Whether the process is asked no more.
     pub is_over: bool,
@@ -121,7 +121,7 @@ pub struct Inside {
     pub function: Function,
     /// With its arguments.
     pub request: Request,
-    /// What becomes of the library's reply, where one is waited for.
+    /// Continuation with the library's reply, where one is awaited.
     pub then: Option<Then>,
 }
 
@@ -206,12 +206,12 @@ impl Job {
         })
     }
 
-    /// What was looked for in what the ranks have printed.
+    /// The numbers looked for in the output of the ranks.
     pub const fn reports(&self) -> &Reports {
         &self.reports
     }
 
-    /// What all ranks have called and sent: 8 bytes of each.
+    /// Digests of the calls and the sent data of all ranks: 8 bytes of each.
     pub fn digest(&self) -> Vec<u8> {
         let started = if self.members.is_empty() { 0 } else { self.size };
         (0..started).flat_map(|rank| self.member(rank).digest.bytes()).collect()
@@ -238,7 +238,7 @@ impl Job {
         }
     }
 
-    /// What took no simulated time, though a core would take some.
+    /// Prints a note on the work that took no simulated time, though a core would take some.
     fn tell_of_untimed(&self) {
         let mut all = Untimed::new();
         for rank in 0..self.size {

@@ -14,7 +14,7 @@ use protocols::call::{Call, Reply};
 use protocols::loans::{Clash, Loans};
 use protocols::space::{Region, Space};
 
-/// What MPI has of the memory of a process; a place is a function and where it returns to.
+/// Memory of a process that is in use by MPI; a place is a function and where it returns to.
 #[derive(Debug)]
 pub struct Lent(Loans<(Function, u64)>);
 

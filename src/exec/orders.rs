@@ -19,7 +19,7 @@ pub(super) struct Order {
     pub(super) output: Option<i32>,
 }
 
-/// What the supervisor answers and tells.
+/// A message of the supervisor.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) enum Word {
     /// The process runs, and has this number.

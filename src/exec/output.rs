@@ -55,7 +55,7 @@ impl Reports {
         Self(patterns.into_iter().map(one).collect())
     }
 
-    /// What was found for each pattern, as it was printed: the number in the last line that matches it.
+    /// The number found for each pattern, as printed: that of the last line that matches it.
     pub fn numbers(&self) -> impl Iterator<Item = Option<String>> {
         self.0.iter().map(|report| report.found().clone())
     }
@@ -99,7 +99,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// Error of the operating system.
     pub fn of_rank(
         &self,
         rank: u32,
@@ -147,7 +147,7 @@ pub struct Lines {
     from: Option<PipeReader>,
     /// Bytes that the pipe holds at most.
     capacity: usize,
-    /// What was taken out of the pipe and not printed: whole lines, and the beginning of one.
+    /// Bytes taken out of the pipe and not printed: whole lines, and the beginning of one.
     rest: Vec<u8>,
     /// Bytes of the whole lines.
     whole: usize,

@@ -25,9 +25,9 @@ pub struct Place {
     mapped: BTreeMap<u32, u64>,
     /// The function that the process is in.
     pub(crate) now: Option<Function>,
-    /// What functions have packed, unpacked and combined in no simulated time.
+    /// Packing, unpacking and combining that took no simulated time, by function.
     pub(crate) untimed: Untimed,
-    /// What functions that need no other rank have read and written, and where they return to.
+    /// Memory read and written by functions that need no other rank, with the functions' return addresses.
     pub(crate) touched: Vec<Touched>,
     /// Whether the program has read clocks of the system, by the time of `MPI_Finalize`.
     pub(crate) reads_clocks: bool,
@@ -35,18 +35,18 @@ pub struct Place {
     watched: Option<(u32, u64)>,
 }
 
-/// What a function that needs no other rank reads and writes.
+/// Memory read and written by one function that needs no other rank.
 #[derive(Debug)]
 pub struct Touched {
     /// The function, and where it returns to.
     pub(crate) by: (Function, u64),
-    /// What it reads.
+    /// Memory that it reads.
     pub(crate) reads: Use,
-    /// What it writes.
+    /// Memory that it writes.
     pub(crate) writes: Use,
 }
 
-/// What functions did that takes no simulated time: how often, and with how many bytes.
+/// Work of functions that takes no simulated time: times and bytes of each function.
 pub type Untimed = BTreeMap<Function, (u64, u64)>;
 
 /// Buffers that the simulator holds have numbers from here on.

@@ -26,7 +26,7 @@ pub struct RealProgram {
 const START: u32 = 0;
 const END: u32 = 1;
 
-/// What a core takes to read the clock, in picoseconds: 20 to 30 ns for `clock_gettime` of Linux on x86-64, which
+/// Time that a core takes to read the clock, in picoseconds: 20 to 30 ns for `clock_gettime` of Linux on x86-64, which
 /// reads the time stamp counter in user space. So a loop that waits for a time ends.
 const CLOCK: u64 = 25_000;
 
@@ -118,7 +118,7 @@ impl RealProgram {
         }
     }
 
-    /// What a call of the process leads to; `None` where the process goes on.
+    /// Carries out a call of the process; the next operation of the rank, `None` where the process goes on.
     fn called(&self, member: &mut Member, request: Request) -> Result<Option<Next<Call>>, Fault> {
         if request.function == wire::RESULT {
             return self.called_back(member, request);
@@ -166,7 +166,7 @@ impl RealProgram {
         self.stepped(member, step)
     }
 
-    /// What a step of the call leads to; `None` where the process goes on.
+    /// Carries out a step of the call; the next operation of the rank, `None` where the process goes on.
     fn stepped(&self, member: &mut Member, step: Step) -> Result<Option<Next<Call>>, Fault> {
         let inside = member.inside.as_mut().expect("the process is in a call");
         Ok(match step {

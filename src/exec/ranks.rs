@@ -23,7 +23,7 @@ use super::supervisor::Supervisor;
 use super::watch::{PATIENCE, Watch, note, now};
 use super::wire;
 
-/// What to start.
+/// A program to start, with its arguments, environment, library and output.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// The program and its arguments.
@@ -40,7 +40,7 @@ pub struct Image {
 
 /// The variable that names the folders in which a process looks for libraries.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
-/// What makes programs in Python do the same in each run, and print what they have printed: the user's come after it.
+/// Variables that fix Python's hash seed, so that runs repeat, and leave its output unbuffered; the user's come later.
 const DEFAULTS: [(&str, &str); 2] = [("PYTHONHASHSEED", "0"), ("PYTHONUNBUFFERED", "1")];
 
 impl Image {
@@ -68,7 +68,7 @@ pub enum RankError {
     Start {
         /// The first word of the command.
         program: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// The pipe cannot be read or written.
@@ -76,15 +76,15 @@ pub enum RankError {
     Channel {
         /// Which rank.
         rank: u32,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// What it prints cannot be taken or passed on.
+    /// Its output cannot be read or passed on.
     #[error("the output of rank {rank} cannot be printed: {error}")]
     Output {
         /// Which rank.
         rank: u32,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// Its memory cannot be read or written.
@@ -94,7 +94,7 @@ pub enum RankError {
         rank: u32,
         /// Where.
         address: u64,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// An array goes on where the process has no memory.
@@ -118,7 +118,7 @@ pub enum RankError {
     Rights {
         /// Which rank.
         rank: u32,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
     /// A function of the program's that MPI runs within another call makes a call that takes time.
@@ -128,7 +128,7 @@ pub enum RankError {
     InCallback {
         /// Which rank.
         rank: u32,
-        /// What it calls.
+        /// The function that it calls.
         function: &'static str,
     },
     /// An error handler whose own calls fail.
@@ -181,7 +181,7 @@ pub enum RankError {
         /// Which rank.
         rank: u32,
     },
-    /// What came is no request of this library's.
+    /// The message received is no request of this library's.
     #[error("rank {rank} sent an invalid request to the simulator")]
     Nonsense {
         /// Which rank.
@@ -190,7 +190,7 @@ pub enum RankError {
 }
 
 impl RankError {
-    /// What an error of the system's is about a rank, unless it is that no file can be opened.
+    /// The error of a rank for one of the operating system: `Files` where no more files can be opened, else `other`.
     fn of(rank: u32, error: io::Error, other: impl FnOnce(io::Error) -> Self) -> Self {
         if super::files::is_lack(&error) { Self::Files { rank } } else { other(error) }
     }
@@ -208,7 +208,7 @@ impl RankError {
     }
 }
 
-/// What a process asks.
+/// A request of a process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Request {
     /// The number of the function, or one of [`wire`]'s words in its place.
@@ -272,7 +272,7 @@ pub struct Rank {
     code: Code,
     /// The function that it has called last, and where that returns to.
     last: Option<(Function, u64)>,
-    /// What it prints, where the simulator passes it on.
+    /// The output of the process, where the simulator passes it on.
     lines: Option<Lines>,
     /// Frames that were not sent yet.
     answer: Vec<u8>,
@@ -382,7 +382,7 @@ impl Rank {
         RankError::Threads { rank: self.number }
     }
 
-    /// What the process has said before it ended, where that explains an error.
+    /// The last message of the process before it ended, where that explains an error.
     pub fn last_words(&mut self, error: &RankError) -> Option<String> {
         if error.is_last_word() {
             return Some(error.to_string());

@@ -23,7 +23,7 @@ struct Mapped {
 }
 
 impl Code {
-    /// What the process has now; nothing where it has ended.
+    /// The code that the process maps now; none where it has ended.
     pub fn of(process: u32) -> Self {
         Self::read(&fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default())
     }

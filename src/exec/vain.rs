@@ -45,7 +45,7 @@ impl Vain {
     }
 }
 
-/// What there is to say of the last of such calls.
+/// Text of the note on a row of such calls, of which `call` is the last.
 pub fn in_words(rank: u32, call: &str) -> String {
     format!(
         "rank {rank} has made {MANY} calls in a row that wait for nothing and make no progress, the last {call}, and \

@@ -48,7 +48,7 @@ pub enum Posting {
     OwnRead,
 }
 
-/// What one node shares.
+/// Shared resources of one node.
 #[derive(Debug)]
 struct Node {
     pcie_down: ResourceId,
@@ -237,7 +237,7 @@ impl Cluster {
         Some(ResourceId(u32::try_from(found).expect("fewer than 2^32 resources")))
     }
 
-    /// What a node's HCA begins work at: its units, and its bus in both directions.
+    /// Resources at which a node's HCA begins work: its units, and its bus in both directions.
     pub fn hca(&self, node: u32) -> [ResourceId; 4] {
         let Node { units_out, units_in, pcie_down, pcie_up, .. } = self.nodes[node as usize];
         [units_out, units_in, pcie_down, pcie_up]

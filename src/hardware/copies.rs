@@ -22,7 +22,7 @@ use super::memory::{CopyRate, Level, Memory, Side};
 use super::profile::Profile;
 use units::{Bandwidth, Bytes, TimeDelta};
 
-/// What one core copies, and where it lies.
+/// A copy by one core, and where its buffers lie.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CoreCopy {
     /// The copying core.
@@ -49,7 +49,7 @@ impl CoreCopy {
     }
 }
 
-/// What the cores of one node share for copies.
+/// Resources that the cores of one node share for copies.
 pub(super) struct Shares<'a> {
     /// Memory, by socket.
     pub memory: &'a [ResourceId],
@@ -163,7 +163,7 @@ impl Copies {
         hops
     }
 
-    /// What limits the core itself.
+    /// Resource that limits the core itself.
     fn limit(&self, core: Place, rate: CopyRate) -> ResourceId {
         let rates = &self.rates[&core];
         let limit = match (rate.crosses_sockets, rate.traffic) {

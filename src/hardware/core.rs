@@ -21,7 +21,7 @@ pub struct Place {
     pub thread: u32,
 }
 
-/// What lies between two places; nearest first.
+/// Distance between two places; nearest first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Distance {
     /// Hardware threads of one core, or the same one.
@@ -48,7 +48,7 @@ impl Place {
         self.core / cores_per_tile
     }
 
-    /// What lies between here and `other`, on sockets whose tiles have `cores_per_tile` cores.
+    /// Distance from here to `other`, on sockets whose tiles have `cores_per_tile` cores.
     pub fn distance(self, other: Self, cores_per_tile: u32) -> Distance {
         if self.node != other.node {
             Distance::OtherNode
@@ -324,13 +324,13 @@ impl Noise {
         Time::from_ps(periods * self.period + self.length + (wanted - periods * free) - shift)
     }
 
-    /// What is left for work between two moments.
+    /// Time left for work between two moments.
     pub fn free_between(&self, from: Time, until: Time) -> TimeDelta {
         TimeDelta::from_ps(self.free_until(until) - self.free_until(from))
     }
 
-    /// What was left for work until `now`, on a clock where an interruption begins at every multiple
-    /// of the period.
+    /// Time that was left for work until `now`, on a clock where an interruption begins at every multiple of the
+    /// period.
     const fn free_until(&self, now: Time) -> u64 {
         let now = now.as_ps() + self.period - self.phase;
         let free = self.period - self.length;

@@ -71,7 +71,7 @@ impl<K: Copy + Ord> LastLevel<K> {
         bytes_in(missing, &bytes)
     }
 
-    /// What was used longest ago makes room.
+    /// Evicts the least recently used parts until the others fit.
     fn evict(&mut self) {
         while self.used > self.capacity {
             let (_, oldest) = self.ages.pop_first().expect("what is used has an age");

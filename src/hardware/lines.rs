@@ -20,7 +20,7 @@ use std::ops::Range;
 use super::core::Place;
 use units::TimeDelta;
 
-/// What a core does with lines.
+/// Access of a core to cache lines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Use {
     /// It needs copies.
@@ -38,7 +38,7 @@ pub struct Coming {
     pub lines: u64,
 }
 
-/// Who has the lines of one piece of memory, numbered from its beginning.
+/// Cores that have the cache lines of one piece of memory, numbered from its beginning.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lines {
     /// By their first line.
@@ -50,9 +50,9 @@ pub struct Lines {
 struct Run {
     /// The line behind the last one.
     end: u64,
-    /// Who wrote them last, or read them first.
+    /// The core that wrote them last, or read them first.
     writer: Place,
-    /// Who else has read them since; in order.
+    /// Other cores that have read them since; in order.
     readers: Vec<Place>,
 }
 

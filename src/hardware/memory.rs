@@ -189,7 +189,7 @@ impl Memory {
     }
 }
 
-/// What parts of [`WHOLE`] have summed up to, in picoseconds.
+/// Mean of prices in picoseconds, from their sum weighted with parts of [`WHOLE`].
 fn mean(sum: u128) -> TimeDelta {
     TimeDelta::from_ps(u64::try_from(sum / WHOLE).expect("a mean lies between its prices"))
 }

@@ -21,7 +21,7 @@ const PARTS: u128 = 1_000_000;
 /// The callers that pin pages of one address space.
 #[derive(Debug, Default)]
 pub struct Pinning {
-    /// Who, and what is left of the time it would take alone, in [`PARTS`] of a picosecond.
+    /// Callers, and of each the rest of the time it would take alone, in [`PARTS`] of a picosecond.
     callers: Vec<(u32, u128)>,
     /// Until when that is accounted for.
     until: Time,
@@ -30,7 +30,7 @@ pub struct Pinning {
 }
 
 impl Pinning {
-    /// What `n` callers take for what one takes [`PARTS`] for.
+    /// Time that each of the present callers needs for work that takes one alone [`PARTS`].
     fn slowdown(&self, growth: Ratio) -> u128 {
         let others = (self.callers.len() as u128).saturating_sub(1);
         PARTS + u128::from(growth.as_ppm()) * others

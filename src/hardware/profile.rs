@@ -12,7 +12,7 @@ pub use super::value::{Kind, Ratio, Value, ValueError};
 
 use units::{Bandwidth, Bytes, CostPerByte, Frequency, Rate, TimeDelta};
 
-/// What holds where a profile does not name a parameter.
+/// Rule for a parameter that a profile does not name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fallback {
     /// Nothing: the profile is incomplete.
@@ -32,11 +32,11 @@ pub enum Fallback {
 pub struct Parameter {
     /// Section and name: `hca.mtu`.
     pub path: &'static str,
-    /// What it can hold.
+    /// Kind of its value.
     pub kind: Kind,
-    /// What holds where it is not named.
+    /// Rule where a profile does not name it.
     pub fallback: Fallback,
-    /// What it means, in a sentence.
+    /// Its meaning, in a sentence.
     pub doc: &'static str,
     /// Where real machines lie, as texts of the parameter's kind.
     pub band: (&'static str, &'static str),
@@ -145,9 +145,9 @@ pub enum ProfileError {
     WrongKind {
         /// The parameter.
         path: &'static str,
-        /// What it takes.
+        /// Kind of the parameter.
         expected: Kind,
-        /// What was given.
+        /// The value given.
         found: Value,
     },
     /// A parameter without which the machine is not described.
@@ -175,7 +175,7 @@ pub enum ProfileError {
         second: &'static str,
         /// Its value.
         second_value: Value,
-        /// What should hold between them.
+        /// Relation that should hold between them.
         rule: &'static str,
     },
 }
@@ -289,7 +289,7 @@ fn position(path: &str) -> Option<usize> {
     PARAMETERS.iter().position(|parameter| parameter.path == path)
 }
 
-/// What must hold between two values.
+/// A relation that must hold between two values.
 struct Rule {
     first: &'static str,
     second: &'static str,
@@ -311,8 +311,8 @@ impl Rule {
     }
 }
 
-/// What the kinds and bands of the table cannot say; nothing that two estimates, each inside its
-/// range, could break.
+/// Relations that the kinds and bands of the table cannot express; none that two estimates, each inside its range,
+/// could break.
 static RULES: [Rule; 6] = [
     Rule {
         first: "cpu.cores_per_tile",

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::parts::Parts;
 use units::Bytes;
 
-/// What a registration finds.
+/// Result of a registration.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
     /// All its bytes are pinned.
@@ -41,7 +41,7 @@ struct Buffer {
     pinned: Parts,
     /// The last use of each part that is pinned, by its first byte.
     used: BTreeMap<u64, u64>,
-    /// What was ever pinned.
+    /// Parts that were ever pinned.
     ever: Parts,
 }
 
@@ -72,7 +72,7 @@ impl<K: Copy + Ord> RegistrationCache<K> {
         if known { Found::Left } else { Found::New }
     }
 
-    /// What was used longest ago makes room.
+    /// Unpins the least recently used parts until the others are within the limit.
     fn unpin(&mut self) {
         while self.used > self.limit {
             let parts = self.buffers.iter().flat_map(|(name, buffer)| {

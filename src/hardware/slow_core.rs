@@ -21,10 +21,10 @@ impl Slow {
     }
 }
 
-/// What a core loses.
+/// Noise and slowdown of a core.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SlowCore {
-    /// What the operating system takes.
+    /// Interruptions by the operating system.
     pub noise: Option<Noise>,
     /// When it is slower; where several hold at a time, their factors multiply.
     pub slow: Vec<Slow>,

@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 
 use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
 
-/// What a topology is built from.
+/// Kind and parameters of a topology.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Shape {
     /// One switch with a port for every host.

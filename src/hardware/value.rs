@@ -155,7 +155,7 @@ pub enum ValueError {
     Plain {
         /// The text as written.
         found: String,
-        /// What is needed, in words.
+        /// The value that is needed, in words.
         expected: &'static str,
     },
 }

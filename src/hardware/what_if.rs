@@ -9,7 +9,7 @@ use super::value::{Kind, Ratio};
 /// A group of parameters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Group {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Beginnings of the paths of its parameters.
     paths: &'static [&'static str],

@@ -34,7 +34,7 @@ pub struct Cartesian {
 /// The two neighbours of a rank; `None` is `MPI_PROC_NULL`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Shift {
-    /// Whose shift leads here.
+    /// Rank whose shift leads here.
     pub source: Option<Rank>,
     /// Where the shift leads.
     pub destination: Option<Rank>,
@@ -160,7 +160,7 @@ impl Cartesian {
         Ok(coordinates)
     }
 
-    /// Who stands at these coordinates; those of a periodic dimension are taken modulo its extent.
+    /// The rank at these coordinates; those of a periodic dimension are taken modulo its extent.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@
 
 use super::envelope::Rank;
 
-/// Who has which rank.
+/// Ranks of endpoints, and the process of each.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EndpointGroup {
     /// Endpoints of all parents before each, and of all.

@@ -54,7 +54,7 @@ pub enum IntercommunicatorError {
     /// The leader's rank is not in its group.
     #[error("side {side:?}: leader {} is out of range, the group has {size} processes", leader.0)]
     LeaderOutOfRange {
-        /// Whose leader.
+        /// Side of the leader.
         side: Side,
         /// Its rank.
         leader: Rank,
@@ -67,7 +67,7 @@ pub enum IntercommunicatorError {
         remote_leader.0
     )]
     RemoteLeaderOutOfRange {
-        /// Who names it.
+        /// Side that names it.
         side: Side,
         /// The rank named.
         remote_leader: Rank,
@@ -77,7 +77,7 @@ pub enum IntercommunicatorError {
     /// A leader is not in the peer communicator.
     #[error("side {side:?}: its leader, process {process}, is not in the peer communicator")]
     LeaderNotInPeer {
-        /// Whose leader.
+        /// Side of the leader.
         side: Side,
         /// Its process.
         process: u32,
@@ -88,7 +88,7 @@ pub enum IntercommunicatorError {
          {leader}"
     )]
     OtherLeader {
-        /// Who is wrong.
+        /// Side that is wrong.
         side: Side,
         /// The process it names.
         named: u32,
@@ -138,7 +138,7 @@ pub enum MergeError {
         side: Side,
         /// The first rank that differs from rank 0.
         rank: Rank,
-        /// What rank 0 says.
+        /// Flag of rank 0.
         first: bool,
     },
 }

@@ -36,7 +36,7 @@ impl Hash for Names {
 /// by it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Name {
-    /// Who gave it, and to what kind of things.
+    /// Process that gave it, and the kind of things named.
     pub of: u64,
     /// Its number among those.
     pub serial: u32,
@@ -145,7 +145,7 @@ pub enum Observation {
     Moved {
         /// The message.
         message: MessageId,
-        /// Who.
+        /// Core or adapter that moves them.
         by: Mover,
         /// The first byte.
         offset: u64,
@@ -244,7 +244,7 @@ pub enum StatementError {
     },
     /// A part of a shared window is read or written before `MPI_Win_shared_query` has told where it lies.
     UnknownPart {
-        /// Whose part.
+        /// Rank of the process that has the part.
         target: i64,
     },
     /// A statement touches bytes of a buffer with a name that an open operation has.
@@ -325,7 +325,7 @@ pub enum ReturnValue {
     RemoteSize,
     /// How many requests `MPI_Waitsome` and `MPI_Testsome` have ended.
     OutCount,
-    /// What `MPI_Test_cancelled` says of the status: 1 or 0.
+    /// Result of `MPI_Test_cancelled` for the status: 1 or 0.
     Cancelled,
 }
 
@@ -347,7 +347,7 @@ impl ReturnValue {
     }
 }
 
-/// Who moves bytes of a large message.
+/// Core or adapter that moves bytes of a large message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Mover {
     /// The sender's core.
@@ -380,7 +380,7 @@ pub struct GroupId {
     pub prepared: Option<u32>,
 }
 
-/// What all ranks of a collective must have alike: their arguments, and how the library does it.
+/// An argument that all ranks of a collective must have alike, or a choice of the library for it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Argument {
     /// The root.
@@ -396,8 +396,8 @@ pub enum Argument {
         /// A number that lists which differ have alike by chance only.
         print: u32,
     },
-    /// What the rank and others send each other, block by block: each number is the sum over some blocks of one that
-    /// blocks with other ends, or of another length, have by chance only.
+    /// Data that the rank and others send each other, block by block: each number is the sum over some blocks of one
+    /// that blocks with other ends, or of another length, have by chance only.
     Traffic {
         /// Over the blocks that it gives.
         gives: Sums,
@@ -472,7 +472,7 @@ pub const fn pair_weight(from: Rank, to: Rank) -> u64 {
     (mixed ^ mixed >> 31) | 1
 }
 
-/// What a rank gives of the group of a communicator that it makes.
+/// Part of the group of a communicator, given by a rank that makes it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Listed {
     /// Its rank in the parent.
@@ -504,7 +504,7 @@ pub enum GroupFact {
     Lists {
         /// The context of its messages.
         context: Context,
-        /// What it gives.
+        /// The part that it gives.
         part: Listed,
     },
     /// The process has endpoints of a communicator that it made.
@@ -526,7 +526,7 @@ pub enum GroupFact {
     Entered {
         /// Which communicator.
         of: GroupId,
-        /// Who.
+        /// Rank of the caller.
         rank: Rank,
         /// Ranks of the communicator.
         size: u32,
@@ -538,7 +538,7 @@ pub enum GroupFact {
     Gives {
         /// Which communicator.
         of: GroupId,
-        /// Who.
+        /// Rank of the caller.
         rank: Rank,
         /// The argument.
         argument: Argument,
@@ -547,7 +547,7 @@ pub enum GroupFact {
     Left {
         /// Which communicator.
         of: GroupId,
-        /// Who.
+        /// Rank of the caller.
         rank: Rank,
         /// How many it has entered there since it entered this one: none, unless this one was only
         /// begun.
@@ -590,7 +590,7 @@ pub enum WindowFact {
     },
     /// The process has called an operation on consecutive bytes.
     Accessed {
-        /// Whose memory.
+        /// Process that owns the memory.
         owner: u32,
         /// Which of its memories.
         memory: u32,
@@ -607,7 +607,7 @@ pub enum WindowFact {
     },
     /// An update of its memory has taken place.
     Applied {
-        /// Who has asked for it.
+        /// Process that has requested it.
         origin: u32,
         /// Which memory.
         memory: u32,

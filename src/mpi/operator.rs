@@ -40,7 +40,7 @@ pub enum Datatype {
     Uint64,
     /// IEEE 754 binary32.
     Float,
-    /// What operators of a real program are about; the operator says how wide one is.
+    /// Elements for the operators of a real program; the operator says how wide one is.
     Program,
 }
 
@@ -107,7 +107,7 @@ impl Datatype {
     }
 }
 
-/// What two elements become.
+/// Operator that combines two elements.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Operator {
     /// `MPI_SUM`.

@@ -114,7 +114,7 @@ fn simulated() -> Option<u64> {
     Some(now)
 }
 
-/// What `PMPI_Wtime`, which is at this address, returns.
+/// Result of `PMPI_Wtime`, which is at this address.
 fn as_seconds_f64(address: usize) -> f64 {
     // SAFETY: a function of this name has no arguments and returns a double.
     let wtime: extern "C" fn() -> f64 = unsafe { std::mem::transmute(address as *const c_void) };

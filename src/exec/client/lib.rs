@@ -83,9 +83,9 @@ struct Engine {
     pid: c_int,
     /// Whether the simulator asks for the CPU time between calls.
     is_timed: Cell<bool>,
-    /// What two readings of it that follow one another lie apart.
+    /// Difference between two consecutive readings of that time.
     reading: u64,
-    /// What came and is not taken yet lies from `start` to `end`.
+    /// Input buffer: bytes received and not taken yet lie from `start` to `end`.
     buffer: UnsafeCell<[u8; BUFFER]>,
     start: Cell<usize>,
     end: Cell<usize>,
@@ -372,7 +372,7 @@ impl Engine {
     }
 }
 
-/// What the simulator reads by itself: the version to see whether the system lets it.
+/// Data that the simulator reads by itself: the version to see whether the system permits it.
 #[repr(C)]
 struct Facts {
     version: u64,

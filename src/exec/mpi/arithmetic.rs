@@ -53,7 +53,7 @@ impl Group {
     }
 }
 
-/// What an operator combines.
+/// An element that an operator combines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Element {
     /// One number, or a pair that the library knows.
@@ -69,7 +69,7 @@ pub(super) enum Element {
     },
     /// A value, and its index behind it.
     Located {
-        /// What is compared.
+        /// The value that is compared.
         value: Value,
         /// An integer, or a number as the value is.
         index: Datatype,

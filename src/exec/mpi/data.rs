@@ -31,7 +31,7 @@ pub(crate) enum Data {
     Pieces {
         /// The first byte of their buffer.
         address: u64,
-        /// What it holds.
+        /// The elements in it.
         elements: Arc<Elements>,
     },
 }

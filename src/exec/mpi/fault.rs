@@ -10,7 +10,7 @@ pub enum Fault {
     Error {
         /// Its class.
         class: i32,
-        /// What is wrong.
+        /// The reason, in words.
         why: String,
     },
     /// The process is of no use any more.
@@ -25,7 +25,7 @@ impl Fault {
         Self::Error { class, why: why.into() }
     }
 
-    /// What the simulator does not carry.
+    /// An error for a function or feature that the simulator does not support.
     pub(super) fn not_carried(what: impl Into<String>) -> Self {
         Self::new(mpi5::ERR_UNSUPPORTED_OPERATION, what)
     }

@@ -26,14 +26,14 @@ use crate::wire;
 use protocols::call::{Call, Reply};
 use protocols::collectives::Between;
 
-/// What becomes of the library's reply.
+/// Continuation with the library's reply.
 pub type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send>;
-/// What becomes of what a function of the program returns.
+/// Continuation with the result of a function of the program.
 pub type Back = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
-/// What comes of a call, or of a reply.
+/// Result of a call, or of a reply: the next step, or a fault.
 pub type Answer = Result<Step, Fault>;
 
-/// What comes next.
+/// The next step of a call.
 pub enum Step {
     /// The function returns this word.
     Returns(u64),
@@ -45,7 +45,7 @@ pub enum Step {
         function: u64,
         /// Its arguments.
         words: [u64; 6],
-        /// What becomes of its result.
+        /// Continuation with its result.
         back: Back,
     },
     /// The function returns the time in seconds.
@@ -106,10 +106,10 @@ pub(super) const fn done() -> Answer {
     Ok(Step::Returns(0))
 }
 
-/// What MPI knows of one rank.
+/// State of MPI on one rank.
 #[derive(Debug)]
 pub struct RankState {
-    /// What answers a call: functions of the program that MPI calls make some.
+    /// Function that answers a call: functions of the program that MPI calls make some.
     serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
     pub(super) rank: u32,
     pub(super) node: u32,

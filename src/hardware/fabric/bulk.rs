@@ -228,7 +228,7 @@ impl Bulk {
         }
     }
 
-    /// What packets left of their reserve speeds up the flows that are limited here.
+    /// Speeds up the flows that are limited here by the time that packets left of their reserve.
     fn give_back(
         &mut self,
         now: Time,

@@ -23,7 +23,7 @@ use super::spec::{EventKind, FabricEvent, LookAhead, ResourceId, Schedule};
 use super::watch::{Visit, Watch};
 use units::{Time, TimeDelta};
 
-/// What transfers cross, and those that are under way.
+/// Resources and hops that transfers cross, and the transfers under way.
 #[derive(Debug)]
 pub(super) struct Datapath {
     /// Transfers of at most so many bytes are packets.
@@ -62,7 +62,7 @@ impl Datapath {
         self.hops[self.flights[id].first_hop].resource
     }
 
-    /// What `bytes` cost at a shared hop, and the time that follows it.
+    /// Charge of `bytes` at a shared hop, and the time that follows it.
     #[inline]
     pub(super) fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
         let hop = self.hops[hop];
@@ -352,7 +352,7 @@ impl Datapath {
         }
     }
 
-    /// What the promises of a shared resource that begin after `now` count already.
+    /// Charges, counted already, of the promises of a shared resource that begin after `now`.
     pub(super) fn promised_after(&self, now: Time, coming: &Coming) -> Vec<Charge> {
         let later = coming.promises.iter().filter(|promise| promise.start > now.as_ps());
         let charge = |promise: &Promise| {

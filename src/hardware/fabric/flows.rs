@@ -32,7 +32,7 @@ pub(super) struct Flow {
     remaining: u128,
     /// Payload per picosecond, in 2^-40 byte.
     pub(super) rate: u64,
-    /// What it may have of a full resource, in 2^-16 of the usual share.
+    /// Most that it may have of a full resource, in 2^-16 of the usual share.
     pub(super) share: u32,
     /// Its rate for one usual share: at a full resource that limits it, that of all. Nothing before
     /// its first solve.
@@ -384,7 +384,7 @@ impl Flows {
     }
 }
 
-/// What a payload rate weighs on a resource, rounded down.
+/// Load of a payload rate on a resource, rounded down.
 pub(super) fn load(rate: u64, weight: u64) -> u64 {
     let raw = (u128::from(rate) * u128::from(weight)) >> 32;
     u64::try_from(raw).expect("a load is below a capacity")

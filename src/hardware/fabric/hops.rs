@@ -19,7 +19,7 @@ pub(super) struct Path {
     pub(super) has_servers: bool,
 }
 
-/// What one transfer costs at one shared hop.
+/// Cost of one transfer at one shared hop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Charge {
     pub(super) raw: u64,
@@ -38,7 +38,7 @@ pub(super) struct HopState {
     kind: u32,
 }
 
-/// What hops over alike resources have in common.
+/// Common properties of hops over alike resources.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     /// `None` for processing units.
@@ -47,7 +47,7 @@ struct Kind {
     weight: u32,
     extra: u64,
     latency: TimeDelta,
-    /// What it charged the sizes that it saw last: sizes repeat.
+    /// Charges of the sizes that it saw last: sizes repeat.
     charged: [(u64, Charge); SIZES],
 }
 
@@ -156,7 +156,7 @@ impl Hops {
         self.kinds[hop.kind as usize].latency
     }
 
-    /// What `bytes` cost at a shared hop, and the time that follows it.
+    /// Charge of `bytes` at a shared hop, and the time that follows it.
     #[inline]
     pub(super) fn charge(&mut self, hop: &HopState, bytes: u64) -> (&Charge, TimeDelta) {
         let cut_through = self.cut_through;

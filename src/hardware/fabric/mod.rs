@@ -223,7 +223,7 @@ impl Fabric {
         self.path.flights[flight].generation != generation
     }
 
-    /// What an event that came due is about; to be asked before it is handled.
+    /// Subject of an event that came due; to be called before it is handled.
     pub fn about(&self, event: FabricEvent) -> About {
         let FabricEvent { kind, id, .. } = event;
         match kind {
@@ -284,7 +284,7 @@ impl Fabric {
         }
     }
 
-    /// What a resource did so far: packets whose service began, and bulk whose flow ended.
+    /// Statistics of a resource so far: packets whose service began, and bulk whose flow ended.
     ///
     /// # Panics
     ///
@@ -293,8 +293,8 @@ impl Fabric {
         self.stats_with(resource, self.path.clock, 0)
     }
 
-    /// What a resource did until `now`, with the part of each flow that has moved, and without
-    /// what the packet in service still needs. For the difference over a measured interval.
+    /// Statistics of a resource until `now`, with the part of each flow that has moved, and without what the packet in
+    /// service still needs. For the difference over a measured interval.
     ///
     /// # Panics
     ///
@@ -309,7 +309,7 @@ impl Fabric {
         stats
     }
 
-    /// What services that began until `now` did, and `moved` raw bytes of flows.
+    /// Statistics of the services that began until `now`, and of `moved` raw bytes of flows.
     fn stats_with(&self, resource: ResourceId, now: Time, moved: u128) -> ResourceStats {
         match self.path.resources.get(resource.0) {
             Resource::Shared(shared) => {
@@ -324,7 +324,7 @@ impl Fabric {
         }
     }
 
-    /// What every resource did until `now`, in the order of their ids.
+    /// Statistics of every resource until `now`, in the order of their ids.
     pub fn snapshot(&self, now: Time) -> Vec<ResourceStats> {
         (0..)
             .map(ResourceId)

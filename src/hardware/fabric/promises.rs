@@ -15,7 +15,7 @@ pub(super) struct Promise {
     pub(super) hop: u32,
 }
 
-/// What is to come at one resource.
+/// Packets to come at one resource.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coming {
     /// Packets on their way here by an event: while there are any, nothing is promised.

@@ -26,12 +26,12 @@ const fn filtered(estimate: u64, load: u64) -> u64 {
     (estimate * PAST + load) / (PAST + 1)
 }
 
-/// What packets take of one resource, and what is kept for them; shares in 2^-32.
+/// Load of packets on one resource, and the capacity kept for them; shares in 2^-32.
 #[derive(Debug, Default)]
 pub(super) struct Reserve {
     /// The filtered load. The reserve follows it and never the other way round.
     estimate: u64,
-    /// What the solver keeps.
+    /// The share that the solver keeps for packets.
     kept: u64,
     /// Service time of packets in the present window.
     load: u64,
@@ -45,7 +45,7 @@ pub(super) struct Reserve {
     bank_most: u128,
 }
 
-/// What a packet's service changes, to take it back in the same instant.
+/// State that a packet's service changes, to restore it in the same instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
     load: u64,
@@ -87,7 +87,7 @@ impl Reserve {
         self.window_open || self.kept > 0
     }
 
-    /// What is kept of `rate`.
+    /// The part of `rate` that is kept for packets.
     pub(super) fn kept(&self, rate: u64) -> u64 {
         let kept = (u128::from(rate) * u128::from(self.kept)) >> 32;
         u64::try_from(kept).expect("less than all is kept")

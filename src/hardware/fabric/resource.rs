@@ -133,7 +133,7 @@ impl Resources {
         if limit == NONE { 0 } else { self.shared(limit).fluid.stolen }
     }
 
-    /// What packets are on their way to a resource.
+    /// Packets on their way to a resource.
     #[inline]
     pub(super) fn coming(&mut self, resource: u32) -> &mut Coming {
         self.states[resource as usize].coming()
@@ -161,7 +161,7 @@ impl Resources {
         (from, left)
     }
 
-    /// What a hop over an altered resource takes beyond its latency.
+    /// Time that a hop over an altered resource takes beyond its latency.
     pub(super) fn added_delay(&self, resource: u32) -> TimeDelta {
         self.altered.get(&resource).map_or(TimeDelta::ZERO, |(altered, _)| altered.delay)
     }

@@ -33,7 +33,7 @@ enum Entry {
     Segments(u32),
 }
 
-/// Who has the next turn.
+/// The packets or flows that have the next turn.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Turn {
     /// The packets of a lane, which stood in the ring since `at`.

@@ -15,7 +15,7 @@ pub(super) const NONE_BEFORE: u64 = u64::MAX;
 /// The state of one shared resource.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// What it was built with: busy time is counted in it.
+    /// Capacity that it was built with: busy time is counted in it.
     built: Bandwidth,
     capacity: Bandwidth,
     pub(super) arbitration: Arbitration,
@@ -52,7 +52,7 @@ pub(super) struct Serving {
     pub(super) undo: Undo,
 }
 
-/// What a packet's service changed, to take it back.
+/// State that a packet's service changed, to restore it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     pub(super) free_at: u64,
@@ -85,7 +85,7 @@ impl Counts {
     }
 }
 
-/// What the flows of a resource mean to its packets; set by the solver.
+/// Effect of the flows of a resource on its packets; set by the solver.
 #[derive(Debug, Default)]
 pub(super) struct Fluid {
     /// Flows that cross the resource: (flow, which of its hops).
@@ -112,7 +112,7 @@ pub(super) struct Fluid {
     pub(super) left: u64,
     /// The rate of the flows that are limited here; the capacity where none is.
     pub(super) level: u64,
-    /// What packets take, and what is kept for them.
+    /// Load of packets, and the capacity kept for them.
     pub(super) reserve: Reserve,
     /// Flows of the component at the last solve, and when that was.
     pub(super) component: u32,
@@ -239,7 +239,7 @@ impl Shared {
 
     /// Books a packet's service as time taken from the flows that this resource limits.
     ///
-    /// What the solver kept for packets is theirs: only what exceeds it is stolen.
+    /// The capacity that the solver kept for packets is theirs: only what exceeds it is stolen.
     pub(super) fn steal(&mut self, now: u64, service: TimeDelta) -> i64 {
         #[cfg(test)]
         if self.fault == Some(super::tests::Fault::NothingStolen) {

@@ -287,7 +287,7 @@ fn publish_resource(now: Time, resource: u32, flows: &Flows, path: &mut Datapath
     }
 }
 
-/// What a flow of `share` gets where one usual share gets `level`.
+/// Rate of a flow of `share` where one usual share gets `level`.
 fn rate_of(level: u64, share: u32) -> u64 {
     let rate = (u128::from(level) * u128::from(share)) >> SHARE_BITS;
     u64::try_from(rate.max(1)).expect("rates are below 2^63")

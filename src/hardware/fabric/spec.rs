@@ -87,7 +87,7 @@ pub enum Service {
     },
 }
 
-/// Who is served next among the connections that wait at a shared resource.
+/// Order of service among the connections that wait at a shared resource.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Arbitration {
     /// Round robin; a turn lasts up to one MTU of bytes.
@@ -110,12 +110,12 @@ pub enum Boundary {
     GpuBus,
 }
 
-/// What a resource is, for reports: nothing of the fabric depends on it.
+/// Kind of a resource, for reports: nothing of the fabric depends on it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Kind {
     /// Each byte that crosses is charged here once, with the headers of its packets.
     Boundary(Boundary),
-    /// What a core, or the cores of a tile, copy.
+    /// Copies by a core, or by the cores of a tile.
     Copies,
     /// Bytes on their way to a boundary, or beyond it, are charged here, too: a limit of two
     /// directions together, a DMA engine, a unit, memory.
@@ -134,7 +134,7 @@ pub struct ResourceSpec {
     pub service: Service,
     /// How payload is cut into packets here.
     pub framing: Framing,
-    /// Who is next.
+    /// Order of service among connections.
     pub arbitration: Arbitration,
 }
 
@@ -199,7 +199,7 @@ pub struct Hop {
 /// A request to move `bytes` along a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transfer {
-    /// Whose turn it is charged to, and within which order it stays.
+    /// Connection whose turn it is charged to, and within whose order it stays.
     pub conn: ConnId,
     /// Where it goes.
     pub path: PathId,
@@ -240,7 +240,7 @@ pub struct FabricEvent {
     pub(super) generation: u32,
 }
 
-/// What a [`FabricEvent`] means.
+/// Kind of a [`FabricEvent`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub(super) enum EventKind {
@@ -269,7 +269,7 @@ impl FabricEvent {
     }
 }
 
-/// What a [`FabricEvent`] is about, for people.
+/// Subject of a [`FabricEvent`], for people.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum About {
     /// The transfer of this token reaches a resource, or, without one, the end of its path.
@@ -288,7 +288,7 @@ pub enum About {
     Nothing,
 }
 
-/// What one resource did since the run began.
+/// Statistics of one resource since the run began.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ResourceStats {
     /// Time of service, summed over all servers, rounded down to a picosecond.
@@ -304,7 +304,7 @@ pub struct ResourceStats {
 }
 
 impl ResourceStats {
-    /// What happened since `earlier`; the queue maximum is that of the whole run.
+    /// Statistics since `earlier`; the queue maximum is that of the whole run.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(earlier.busy),

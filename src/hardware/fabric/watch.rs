@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use super::spec::ResourceId;
 use units::{Time, TimeDelta};
 
-/// What a transfer does at a resource.
+/// State of a transfer at a resource.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Stage {
     /// It waits for those before it on its connection, which use the resource.
@@ -38,7 +38,7 @@ pub enum Stage {
 pub struct Leg {
     /// Where.
     pub resource: ResourceId,
-    /// What it did.
+    /// Its state there.
     pub stage: Stage,
     /// When it ended, from the start of the transfer.
     pub until: TimeDelta,
@@ -90,7 +90,7 @@ impl Visit {
     }
 }
 
-/// What the journey of a packet depends on, with times from its start.
+/// Quantities that the journey of a packet depends on, with times from its start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Crossing {
     pub(super) first_hop: u32,

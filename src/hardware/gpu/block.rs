@@ -1,6 +1,6 @@
 //! A block of threads: what it needs of a multiprocessor.
 
-/// What one block needs of the SM that it runs on.
+/// Resources that one block needs of the SM that it runs on.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Block {
     /// Threads.

@@ -26,7 +26,7 @@ const INSTRUCTION: u64 = 4096;
 /// Kernels that run at the same time and leave SMs idle in their own way; of more, two may slow each
 /// other down.
 const OWN: u32 = 16;
-/// What is not packets is charged for this many bytes at a time.
+/// Bytes at a time for which traffic is charged that is not packets.
 const GRAIN: u64 = 1024;
 
 /// The resources of one GPU.
@@ -99,7 +99,7 @@ impl Bus {
     }
 }
 
-/// What a wave of blocks moves as one transfer, and over what.
+/// Traffic that a wave of blocks moves as one transfer, and the resources that it loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Load {
     /// Bytes of the transfer for the whole kernel: what it moves over the bus, or else in memory.
@@ -265,7 +265,7 @@ impl Paths {
         self.made(&hops, fabric)
     }
 
-    /// What both directions of the node's buses share, and the host's memory.
+    /// Adds the resource that both directions of the node's buses share, and the host's memory.
     fn host(&self, framing: Framing, hops: &mut Vec<Framed>) {
         let shared = [self.bus.both, self.bus.host].into_iter().flatten();
         hops.extend(shared.map(|resource| framed(resource, framing, TimeDelta::ZERO)));

@@ -14,7 +14,7 @@ pub enum Direction {
     InDevice,
 }
 
-/// What kind of host memory a copy touches.
+/// Kind of host memory that a copy touches.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum HostMemory {
     /// The engine reaches it.
@@ -87,8 +87,8 @@ impl Copy {
         self.rows * self.width
     }
 
-    /// What a row needs of its engine besides the time of its bytes on the bus, and at least; zero
-    /// where the copy is contiguous.
+    /// Time that a row needs of its engine besides that of its bytes on the bus, and its least time; zero where the
+    /// copy is contiguous.
     pub(super) fn row_times(&self, rule: &RowRule) -> RowTimes {
         if self.rows <= 1 {
             return RowTimes::default();
@@ -110,7 +110,7 @@ impl Copy {
         if whole == 0 { self.width.max(1) } else { whole }
     }
 
-    /// What a row has on average of `launch`, the engine's time between two slices.
+    /// Average time of a row out of `launch`, the engine's time between two slices.
     pub(super) fn launches_of_row(&self, launch: TimeDelta) -> TimeDelta {
         launch.scaled(self.slices.saturating_sub(1), self.rows.max(1))
     }

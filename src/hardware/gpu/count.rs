@@ -74,7 +74,7 @@ impl<'a, L: Lanes> Counter<'a, L> {
         Self { warps: WarpCounter::new(shape), warp, block, lanes }
     }
 
-    /// What blocks `first..end` do, one after the other.
+    /// Work of blocks `first..end`, one after the other.
     fn blocks(&mut self, first: u64, end: u64) -> Work {
         let mut work = Work::default();
         for block in first..end {

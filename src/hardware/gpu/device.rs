@@ -28,7 +28,7 @@ struct Submitted {
     ready: bool,
 }
 
-/// What a transfer of the fabric is.
+/// The part of an operation that a transfer of the fabric moves.
 #[derive(Debug)]
 enum Moving {
     /// Blocks of the kernel with this slot.

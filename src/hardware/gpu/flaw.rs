@@ -9,7 +9,7 @@ pub enum Flaw {
     SlotsAtOnce,
     /// A later kernel takes slots before an earlier one.
     NewestFirst,
-    /// What follows in a stream does not wait for what is before it.
+    /// Later operations of a stream do not wait for those before them.
     StreamIgnored,
     /// Two copies to the host are done at the same time.
     TwoCopiesAtOnce,

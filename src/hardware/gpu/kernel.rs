@@ -8,9 +8,9 @@ use super::work::Work;
 pub struct Kernel {
     /// Blocks, which run in any order, each to its end.
     pub blocks: u64,
-    /// What each needs.
+    /// Resources that each block needs.
     pub block: Block,
-    /// What all of them do together.
+    /// Work of all blocks together.
     pub work: Work,
 }
 

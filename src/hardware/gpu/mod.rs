@@ -94,7 +94,7 @@ impl Gpus {
         self
     }
 
-    /// What each of them is made of.
+    /// Hardware parameters of each of them.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -153,7 +153,7 @@ impl Gpus {
         device.delivered(now, &self.shape, transfer, fabric, agenda, done);
     }
 
-    /// What a GPU did so far.
+    /// Statistics of a GPU so far.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use super::shape::Shape;
 /// Blocks of one kernel on the SMs that took them: SM and number.
 pub(super) type Placement = Vec<(u32, u32)>;
 
-/// What one SM holds.
+/// Blocks on one SM, and the resources that they use.
 #[derive(Clone, Debug, Default)]
 struct Sm {
     blocks: u32,

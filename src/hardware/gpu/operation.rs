@@ -13,7 +13,7 @@ pub struct GpuId(pub u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Stream(pub u32);
 
-/// What a GPU can be asked for.
+/// An operation of a GPU.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Operation {
     /// Blocks on SMs.
@@ -51,7 +51,7 @@ pub struct Done {
     pub token: u64,
 }
 
-/// What one GPU did since the run began.
+/// Statistics of one GPU since the run began.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct GpuStats {
     /// Kernels that ended.

@@ -67,7 +67,7 @@ pub struct Shape {
     pub launch_latency: TimeDelta,
     /// From asking for a copy until its first byte can move.
     pub copy_latency: TimeDelta,
-    /// What rows cost.
+    /// Cost of rows.
     pub rows: RowRule,
     /// Payload bytes of a TLP, at most.
     pub payload: u64,
@@ -93,7 +93,7 @@ pub struct Shape {
     pub sm_share: u32,
     /// Rate at which a core copies into the buffers that pageable memory is staged in.
     pub staging_bw: Bandwidth,
-    /// What the code of kernels issues.
+    /// Instructions that the code of kernels issues.
     pub instructions: Instructions,
     /// A planted bug.
     #[cfg(feature = "mutants")]

@@ -19,7 +19,7 @@ pub enum Space {
     Shared,
 }
 
-/// What an access does, and whether its thread waits for it.
+/// Kind of an access, and whether its thread waits for it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
     /// A load whose value the next instructions need.
@@ -39,11 +39,11 @@ pub struct Access {
     pub bytes: u32,
     /// Which memory.
     pub space: Space,
-    /// What it does.
+    /// Load, prefetch or store.
     pub kind: Kind,
 }
 
-/// What one thread does.
+/// Instructions and accesses of one thread.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Lane {
     /// Threads of a warp with the same number run together; others diverge from them.
@@ -71,15 +71,15 @@ impl Lane {
     }
 }
 
-/// What the threads of a kernel do, each by its number: made from addresses, not from formulas.
+/// Work of the threads of a kernel, each by its number: made from addresses, not from formulas.
 pub trait Lanes {
     /// Threads with something to do.
     fn threads(&self) -> u64;
 
-    /// What thread `thread` does; `lane` is empty before.
+    /// Puts the work of thread `thread` into `lane`, which is empty before.
     fn lane(&self, thread: u64, lane: &mut Lane);
 
-    /// What one warp of each block does before all others begin: the load of what they share.
+    /// Work of one warp of each block before all others begin: the load of what they share.
     fn prologue(&self, lane: &mut Lane) {
         let _ = lane;
     }

@@ -14,7 +14,7 @@ pub struct BusTraffic {
     pub packets: u64,
 }
 
-/// What the slowest warp waits for from its first to its last instruction.
+/// Instructions and loads that the slowest warp waits for from its first to its last instruction.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Chain {
     /// Instructions, one after the other.
@@ -64,7 +64,7 @@ impl Chain {
     }
 }
 
-/// What a kernel, or a part of one, does.
+/// Work of a kernel, or of a part of one.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Work {
     /// Warps.
@@ -85,7 +85,7 @@ pub struct Work {
     pub host_writes: BusTraffic,
     /// Loads from host memory.
     pub host_reads: BusTraffic,
-    /// What the slowest warp waits for.
+    /// Instructions and loads that the slowest warp waits for.
     pub chain: Chain,
     /// The blocks that were counted, and the times of the slowest warp of each, summed: how long they
     /// hold their slots at least. None: all as the slowest one.

@@ -124,7 +124,7 @@ const fn common(mut one: u64, mut other: u64) -> u64 {
     other
 }
 
-/// What grows with each block.
+/// Sums that grow with each block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     blocks: u64,

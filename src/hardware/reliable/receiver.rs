@@ -7,7 +7,7 @@
 
 use super::{Answer, Psn, Settings};
 
-/// What becomes of a packet.
+/// Decision of the receiver on a packet.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Verdict {
     /// Whether its payload goes to memory.

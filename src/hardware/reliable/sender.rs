@@ -8,7 +8,7 @@
 
 use super::{Answer, Psn, Settings};
 
-/// What the sender wants done.
+/// A step that the sender asks for or reports.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Step {
     /// Packet number `0` of the connection goes to the wire.

@@ -7,7 +7,7 @@ use super::flaw::Flaw;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Psn(pub u32);
 
-/// What both ends of a connection agree on.
+/// Settings on which both ends of a connection agree.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Settings {
     /// Bits of a PSN, at most 24.

@@ -2,7 +2,7 @@
 
 use super::{Datatype, Primitive};
 
-/// What strides and displacements count.
+/// Unit of strides and displacements.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Unit {
     /// Extents of the child.

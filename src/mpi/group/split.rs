@@ -42,7 +42,7 @@ pub enum SplitError {
     /// A color is negative.
     #[error("rank {}: color {color} is neither undefined nor 0 or more", rank.0)]
     NegativeColor {
-        /// Whose color.
+        /// The rank that gives the color.
         rank: Rank,
         /// The color.
         color: i32,

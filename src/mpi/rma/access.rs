@@ -155,7 +155,7 @@ pub const fn allowed(model: MemoryModel, a: Kind, b: Kind, overlap: Overlap) -> 
     together(model, a, b).verdict(overlap)
 }
 
-/// What an operation of the accumulate family does to an element.
+/// Effect of an operation of the accumulate family on an element.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Change {
     /// `MPI_REPLACE`.
@@ -344,13 +344,13 @@ impl Under {
 /// One access to the memory of a process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Access {
-    /// Who accesses: the owner itself, or the origin of an operation.
+    /// The rank that accesses: the owner itself, or the origin of an operation.
     pub by: Rank,
     /// How.
     pub touch: Touch,
     /// Which bytes of the window, from its start; in a dynamic window, which addresses.
     pub bytes: Range<u64>,
-    /// What keeps others apart from it.
+    /// Synchronisation that keeps others apart from it.
     pub under: Under,
     /// The line of its call, where the program has lines.
     pub place: Option<u32>,

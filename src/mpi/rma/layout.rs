@@ -75,7 +75,7 @@ pub enum LayoutError {
     /// The window has no such process.
     #[error("target {} does not exist: the window has {ranks} ranks", target.0)]
     Target {
-        /// Who was meant.
+        /// The rank given as target.
         target: Rank,
         /// How many there are.
         ranks: u64,
@@ -86,7 +86,7 @@ pub enum LayoutError {
          target {}, which has {size} B", target.0
     )]
     Bounds {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
         /// In units of the target.
         displacement: u64,
@@ -100,7 +100,7 @@ pub enum LayoutError {
     /// Some of the bytes have no address.
     #[error("{bytes} B at address {address} of target {} end beyond all addresses", target.0)]
     Address {
-        /// Whose memory.
+        /// Rank of the target.
         target: Rank,
         /// The first address.
         address: u64,
@@ -113,7 +113,7 @@ pub enum LayoutError {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("the memory of rank {} ends beyond all addresses", rank.0)]
 pub struct TooLarge {
-    /// Whose memory.
+    /// Rank of the process with that memory.
     pub rank: Rank,
 }
 

@@ -112,12 +112,12 @@ pub enum Event {
     },
     /// `MPI_Win_post` for these origins.
     Post {
-        /// Who may access.
+        /// Origins that may access.
         group: RankSet,
     },
     /// `MPI_Win_start` towards these targets.
     Start {
-        /// Who will be accessed.
+        /// Targets that will be accessed.
         group: RankSet,
     },
     /// `MPI_Win_complete`.
@@ -131,14 +131,14 @@ pub enum Event {
     },
     /// `MPI_Win_lock`.
     Lock {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
         /// How.
         kind: LockKind,
     },
     /// `MPI_Win_unlock`.
     Unlock {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
     },
     /// `MPI_Win_lock_all`.
@@ -147,14 +147,14 @@ pub enum Event {
     UnlockAll,
     /// `MPI_Win_flush`.
     Flush {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
     },
     /// `MPI_Win_flush_all`.
     FlushAll,
     /// `MPI_Win_flush_local`.
     FlushLocal {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
     },
     /// `MPI_Win_flush_local_all`.
@@ -163,7 +163,7 @@ pub enum Event {
     Sync,
     /// A communication call: put, get, or one of the accumulate family.
     Operation {
-        /// Whose window.
+        /// Rank of the target.
         target: Rank,
         /// Whether it gives a request, as `MPI_Rput` does.
         request: bool,

@@ -46,7 +46,7 @@ impl Number {
         }
     }
 
-    /// What grows when a lock of this kind is given back, in order.
+    /// Numbers that grow when a lock of this kind is released, in order.
     pub const fn at_end(kind: LockKind) -> &'static [Self] {
         match kind {
             LockKind::Shared => &[Self::Writers],

@@ -8,7 +8,7 @@
 
 use crate::operator::{Datatype, Operator, Reduction, Side};
 
-/// What an element of the target becomes.
+/// New value of an element of the target.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Update {
     /// `MPI_REPLACE`: the origin's.
@@ -101,7 +101,7 @@ impl Update {
     }
 }
 
-/// What an operation of the accumulate family does to the elements of a target, one after the other.
+/// Effect of an operation of the accumulate family on the elements of a target, one after the other.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Effect {
     /// `MPI_REPLACE` on elements of this type.

@@ -11,9 +11,9 @@ use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::place::Place;
 use ::mpi::envelope::TAG_UB;
 
-/// What goes on when attributes are gone.
+/// Continuation when attributes are deleted.
 type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>) -> Answer + Send>;
-/// What goes on when attributes are copied, or one could not be.
+/// Continuation when attributes are copied, or one could not be.
 type Copied = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
@@ -225,7 +225,7 @@ fn copy_rest(
     then(state, asked, Ok(()))
 }
 
-/// What a copy function has left in memory: the value, where it lets the attribute pass.
+/// The value that an attribute copy function has left in memory; `None` where the attribute is not copied.
 fn copied_value(place: &mut Place, room: u64, result: u64) -> Result<Option<u64>, Fault> {
     refused(result, "the copy function of an attribute")?;
     let mut bytes = [0; 16];
@@ -249,7 +249,8 @@ fn predefined_value(errors: &Errors, comms: &Comms, key: i32) -> Option<i32> {
     })
 }
 
-/// What a predefined attribute of a window says: where it begins, or where the process has its size and so on.
+/// Value of a predefined attribute of a window: its base address, or the address at which the process has its size and
+/// so on.
 fn predefined_of_window(
     state: &mut RankState,
     place: &mut Place,

@@ -137,7 +137,7 @@ impl Which {
     }
 }
 
-/// Who calls a collective, and over what.
+/// The caller of a collective, with its communicator, groups and root.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     comm: Comm,

@@ -15,7 +15,7 @@ use ::mpi::group::Group;
 use protocols::arguments::Comm;
 use protocols::call::{Call, CommCall, Reply};
 
-/// What becomes of a new communicator, beside what all get.
+/// Continuation with a new communicator, beside what all get.
 type Settle = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]

@@ -6,7 +6,7 @@ use crate::mpi::rank_state::{Answer, RankState, Step};
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
-/// What may be called at any time.
+/// Answers calls of functions that may be called at any time.
 pub(super) fn call(_: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     let name = asked.function.name();
     if name.ends_with("_toint") {

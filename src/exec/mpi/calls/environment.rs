@@ -9,7 +9,7 @@ use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};
 use crate::watch::note_once;
 use protocols::call::Call;
 
-/// What may be called at any time.
+/// Answers calls of functions that may be called at any time.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;

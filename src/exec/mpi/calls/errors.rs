@@ -7,7 +7,7 @@ use crate::mpi::objects::errors::Errors;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::watch::note_once;
 
-/// What becomes of an error: that of its object's handler.
+/// Applies the error handler of its object to an error; other answers pass.
 pub(super) fn handled(state: &mut RankState, asked: &mut Asked<'_>, answer: Answer) -> Answer {
     match answer {
         Err(Fault::Error { class, why }) => raise(state, asked, class, why),
@@ -29,8 +29,8 @@ fn raise(state: &mut RankState, asked: &mut Asked<'_>, class: i32, why: String) 
     Ok(Step::Returns(i64::from(class).cast_unsigned()))
 }
 
-/// What the simulator does not carry the program may take for an error of its own, and go on without it: the user hears
-/// of the first refusal, and the program's end names it, where that is a bad one.
+/// Notes the first refusal of an unsupported operation, which a program may take for an error of its own and go on
+/// without: the user gets a note, and the end of the program names it, where that is a failure.
 fn note_refusal(state: &mut RankState, asked: &Asked<'_>, class: i32, why: &str) {
     if class == mpi5::ERR_UNSUPPORTED_OPERATION && state.refusal.is_none() {
         state.refusal = Some(format!("{}: {why}", asked.function.name()));

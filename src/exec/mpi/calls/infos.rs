@@ -6,7 +6,7 @@ use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-/// What may be called at any time.
+/// Answers calls of functions that may be called at any time.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;

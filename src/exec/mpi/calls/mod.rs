@@ -35,11 +35,11 @@ use protocols::call::Reply;
 /// The answer to a call, where it is one of this family.
 type Family = fn(&mut RankState, &mut Asked<'_>) -> Option<Answer>;
 
-/// What may be called at any time.
+/// Families of functions that may be called at any time.
 const AT_ANY_TIME: [Family; 5] =
     [environment::call, infos::call, conversions::call, tools::call, sessions::call];
 
-/// What may be called between `MPI_Init` and `MPI_Finalize`, or in a session.
+/// Families of functions that may be called between `MPI_Init` and `MPI_Finalize`, or in a session.
 const BETWEEN: [Family; 16] = [
     messages::call,
     partitioned::call,
@@ -65,18 +65,18 @@ impl RankState {
         Self::served_by(Self::call, (rank, size), node, exposed, choose)
     }
 
-    /// What a call means.
+    /// Begins a call and gives its first step.
     ///
     /// # Errors
     ///
-    /// What ends the job: an error that no handler returns, or that the process cannot be reached.
+    /// A fault that ends the job: an error that no handler returns, or that the process cannot be reached.
     pub fn call(&mut self, asked: &mut Asked<'_>) -> Answer {
         self.errors.on = On::Job;
         let answer = answer(self, asked);
         errors::handled(self, asked, answer)
     }
 
-    /// What the reply means to the call that waits for it.
+    /// Continues the call that waits for this reply and gives its next step.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl RankState {
         errors::handled(self, asked, answer)
     }
 
-    /// What the result of a function of the program's means to the call that it was called for.
+    /// Continues the call for which a function of the program has returned this result and gives its next step.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use protocols::call::{CommCall, GROUP_TAG_MAX};
 /// The process sets of each session.
 const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-/// What may be called at any time.
+/// Answers calls of functions that may be called at any time.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;

@@ -4,7 +4,7 @@ use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 
-/// What may be called at any time. Its errors are returned, and call no handler.
+/// Answers calls of functions that may be called at any time. Their errors are returned, and call no handler.
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
 pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
     use mpi5::Function as F;

@@ -6,7 +6,7 @@ use crate::functions as mpi5;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 
-/// What an error is about: the handler of that object decides.
+/// The object of an error: its handler decides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum On {
     /// No object: the handler of `MPI_COMM_WORLD`.
@@ -18,7 +18,7 @@ pub(crate) enum On {
 /// Error handlers and what else the program has said of errors.
 #[derive(Debug)]
 pub(crate) struct Errors {
-    /// What the call that runs is about.
+    /// The object of the call in progress.
     pub(crate) on: On,
     /// The functions that programs have made handlers of.
     handlers: Table<u64>,
@@ -114,7 +114,7 @@ impl Errors {
         self.added.get(&code).map_or(code, |(class, _)| *class)
     }
 
-    /// What a code says.
+    /// Text of an error code.
     pub(crate) fn text(&self, code: i32) -> String {
         match (self.added.get(&code), words(code)) {
             (Some((_, text)), _) => text.clone(),
@@ -153,7 +153,7 @@ fn no_code(code: i32) -> Fault {
     Fault::new(mpi5::ERR_ARG, format!("{code} is no class or code that the program has added"))
 }
 
-/// What a class says.
+/// Text of an error class.
 const fn words(class: i32) -> Option<&'static str> {
     Some(match class {
         mpi5::SUCCESS => "no error",

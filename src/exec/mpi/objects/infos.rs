@@ -88,7 +88,7 @@ impl Infos {
         self.given(handle).map(drop)
     }
 
-    /// What an argument says that may be `MPI_INFO_NULL`.
+    /// The info object of an argument; an empty one for `MPI_INFO_NULL`.
     fn given(&self, handle: u64) -> Result<Info, Fault> {
         if handle == mpi5::INFO_NULL { Ok(Info::default()) } else { self.get(handle).cloned() }
     }

@@ -78,7 +78,7 @@ impl Operators {
         made.ok_or_else(|| Fault::new(mpi5::ERR_OP, "the program has made no such operator"))
     }
 
-    /// What the library knows by a number.
+    /// The operator that the library knows by this number.
     pub(crate) fn foreign(&self, number: u16) -> Foreign {
         if let Some(at) = usize::from(number).checked_sub(Operator::OWN.into()) {
             let Used { made, datatype, tree } = self.used[at].clone();

@@ -42,7 +42,7 @@ pub(crate) struct Open {
     pub(crate) made: Option<(mpi5::Function, u64)>,
     /// The number of the library's call by which its operation begins.
     call: u32,
-    /// What a send reads; `None` of other operations.
+    /// Data that a send reads; `None` of other operations.
     pub(crate) sent: Option<Sent>,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Near {
 }
 
 impl Graph {
-    /// What the library gets of it.
+    /// The graph in the form that the library takes.
     pub(crate) fn arrangement(&self) -> Arrangement {
         let ends = self.ends.iter().map(|end| end.cast_unsigned()).collect();
         let edges = self.edges.iter().map(|node| Rank(node.cast_unsigned())).collect();

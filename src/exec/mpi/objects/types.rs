@@ -116,7 +116,7 @@ impl Types {
         named::of(handle)
     }
 
-    /// What one of MPI's operators combines of elements of a datatype.
+    /// The element of a datatype that one of MPI's operators combines.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Types {
             || self.made.get(handle).is_some_and(|made| made.contents.has(named))
     }
 
-    /// What a datatype was made of; `None` of a named one.
+    /// Combiner and arguments that a datatype was constructed with; `None` of a named one.
     pub(crate) fn contents(&self, handle: u64) -> Result<Option<Arc<Contents>>, Fault> {
         match self.made.get(handle) {
             Some(made) => Ok(Some(Arc::clone(&made.contents))),

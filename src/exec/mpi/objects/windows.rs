@@ -30,12 +30,12 @@ pub(crate) struct Window {
     pub(crate) base: u64,
     pub(crate) bytes: i64,
     pub(crate) unit: i64,
-    /// What is mapped for it.
+    /// Memory that is mapped for it: address and bytes.
     pub(crate) mapped: Option<(u64, u64)>,
     pub(crate) name: String,
     /// Addresses of what this rank has attached to it.
     pub(crate) attached: BTreeSet<u64>,
-    /// What is held for operations that are not complete, with their targets.
+    /// Data that the simulator holds for operations that are not complete, with their targets.
     pub(crate) held: Vec<(u32, Held)>,
 }
 

@@ -37,7 +37,7 @@ pub struct Element {
     pub size: u64,
 }
 
-/// What sees the way of one id; offsets are in bytes.
+/// Observer of the way of one id; offsets are in bytes.
 pub trait Observer {
     /// A node is entered; it begins at this offset of the fixed part.
     fn level(&mut self, kind: NodeKind, node: u32);
@@ -47,7 +47,7 @@ pub trait Observer {
     fn lookaside(&mut self, lookaside_byte: u64);
     /// The way goes on with this member of a struct.
     fn branch(&mut self, member: u32);
-    /// What was read outside searches decides what is read next; until then nothing depended on it.
+    /// The entries read outside searches decide what is read next; until then nothing depended on them.
     fn needs_lists(&mut self) {}
 }
 

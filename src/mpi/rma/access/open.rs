@@ -17,7 +17,7 @@ use crate::envelope::Rank;
 
 /// A piece of memory in its group: class of its length, start, end.
 type Piece = (u32, u64, u64);
-/// Who accesses a piece, and under what.
+/// The rank that accesses a piece, and the synchronisation under which it does.
 type Who = (Rank, Under);
 /// Where it does so in its program.
 type Where = Option<u32>;
@@ -145,7 +145,7 @@ impl Accesses {
         }
     }
 
-    /// What an origin got is there: by a flush or a wait that says no more.
+    /// Ends the gets of an origin: their data has arrived, by a flush or a wait that guarantees no more.
     pub fn arrived(&mut self, by: Rank) {
         self.close(by, |touch, _| touch == Touch::Get);
     }

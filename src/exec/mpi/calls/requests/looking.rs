@@ -12,7 +12,7 @@ use protocols::contract::Handle;
 
 /// Places in the array of requests, and how those operations have ended that have.
 type Looked = Vec<(usize, Option<Outcome>)>;
-/// What the program reads of them.
+/// Function that stores the results for the program.
 type Tell = Box<dyn FnOnce(&mut Asked<'_>, &Looked) + Send>;
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]

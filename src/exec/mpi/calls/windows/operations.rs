@@ -30,7 +30,7 @@ struct Operate {
     result: Option<Region>,
 }
 
-/// What all operations say of their target, in the order of MPI.
+/// Target arguments, which all operations have, in the order of MPI.
 #[derive(Clone, Copy)]
 struct Target {
     rank: i32,
@@ -164,7 +164,7 @@ fn element_at(
     }
 }
 
-/// What an operator does to the elements of a target.
+/// Effect of an operator on the elements of a target.
 fn effect(types: &Types, operator: u64, datatype: u64) -> Result<Effect, Fault> {
     let basic = types.basic(datatype).unwrap_or(datatype);
     match operator {

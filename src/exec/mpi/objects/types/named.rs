@@ -16,7 +16,7 @@ pub(super) struct Named {
     pub(super) tree: Datatype,
     /// Its group in MPI's table of operators; `None` where no operator is defined on it.
     pub(super) group: Option<Group>,
-    /// What operators combine; `None` where the simulator carries none on it.
+    /// The element that operators combine; `None` where the simulator supports no operator on it.
     pub(super) element: Option<Element>,
 }
 
@@ -141,7 +141,7 @@ fn primitive(number: Number) -> Primitive {
     }
 }
 
-/// What is no number of the library: truth values, complex numbers, extended precision, letters.
+/// Types that are no numbers of the library: truth values, complex numbers, extended precision, letters.
 fn others() -> Vec<(u64, Named)> {
     use Group::{Complex, Floating, FortranInteger, Logical};
     use Primitive::{Byte, Char, Double, Float, Int16, Int32, Int64};
