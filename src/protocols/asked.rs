@@ -1,6 +1,6 @@
 //! What a call asks of requests that are open.
 
-/// What a call asks of a set of requests.
+/// Wait or test that a call makes on a set of requests.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Asked {
     /// To wait until one has ended, and for all that have: `MPI_Waitsome`.
@@ -22,7 +22,7 @@ impl Asked {
     }
 }
 
-/// What a call does with one request.
+/// Action of a call on one request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum OfRequest {
     /// It tests it, and leaves it open: `MPI_Request_get_status`.

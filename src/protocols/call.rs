@@ -264,7 +264,7 @@ pub struct LocalReduction {
     pub from: Region,
     /// The right operand, and the result.
     pub into: Region,
-    /// What two elements become.
+    /// Operator that combines two elements.
     pub reduction: Reduction,
 }
 
@@ -273,7 +273,7 @@ pub struct LocalReduction {
 pub struct TypedCall {
     /// The call; its buffer has as many bytes as are packed.
     pub call: Call,
-    /// What the buffer holds.
+    /// Elements in the buffer.
     pub elements: Arc<Elements>,
 }
 
@@ -473,7 +473,7 @@ impl CommCall {
     }
 }
 
-/// What a call returns.
+/// Return value of a call.
 #[allow(missing_docs, reason = "named as MPI names them")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Reply {

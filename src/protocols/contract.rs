@@ -94,7 +94,7 @@ pub enum Entry<'a, C> {
     Poll,
 }
 
-/// What happens to a machine.
+/// Event that a machine handles.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[repr(u8)]
 pub enum Input<P, C> {
@@ -115,7 +115,7 @@ pub enum Input<P, C> {
     Polled(Token),
     /// The work before [`Action::Resume`] is over.
     Resume(Token),
-    /// What [`Action::Consult`] read.
+    /// Values that [`Action::Consult`] read.
     Counters {
         /// The token of the question.
         token: Token,
@@ -193,7 +193,7 @@ pub enum Toward {
     Peer,
 }
 
-/// What a machine wants done, in words of hardware, with its quantities.
+/// Action that a machine requests, in terms of hardware, with its quantities.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 // Its own tag: variants are told apart several times for each action, and a tag that hides in the
 // niche of a field takes ten instructions to read.
@@ -209,7 +209,7 @@ pub enum Action<P, R> {
         entries: u32,
         /// Entries in the queue: its footprint decides the cache level.
         length: u32,
-        /// What the walk has found or left, told to monitors after it.
+        /// Entry that the walk has found or left, as a fact that monitors get after the walk.
         fact: Option<Observation>,
     },
     /// This core copies `from.len` bytes.
@@ -227,7 +227,7 @@ pub enum Action<P, R> {
         from: Region,
         /// Operand and result, in this process; as long as the other.
         into: Region,
-        /// What two elements become.
+        /// Operator that combines two elements.
         reduction: Reduction,
         /// On which side of `into` the other operand stands.
         side: Side,
@@ -239,7 +239,7 @@ pub enum Action<P, R> {
         target: Region,
         /// The rank whose part of the window they are.
         rank: u32,
-        /// What becomes of them.
+        /// Effect on each element.
         update: Effect,
         /// The operand, as long as the update says; `None` where it has none.
         operand: Option<Region>,
@@ -284,7 +284,7 @@ pub enum Action<P, R> {
     Watch {
         /// Which.
         counter: Counter,
-        /// What it waits for.
+        /// Value that it waits for.
         value: u32,
         /// Comes back when it is there.
         token: Token,
@@ -317,8 +317,8 @@ pub enum Action<P, R> {
         into: Region,
         /// Comes back when the write is complete at the peer.
         token: Token,
-        /// What the write carries as immediate data: the peer takes it from the channel like a packet
-        /// without payload, at the earliest when the bytes are there.
+        /// Immediate data of the write: the peer takes it from the channel like a packet without payload, at the
+        /// earliest when the bytes are there.
         immediate: Option<Box<P>>,
     },
     /// The HCA reads a peer's bytes into local memory; `token` comes back as [`Input::Done`].
@@ -339,7 +339,7 @@ pub enum Action<P, R> {
         at: Route,
         /// The element, in the peer.
         target: Region,
-        /// What becomes of it.
+        /// Effect on the element.
         update: Effect,
         /// The operand, in this process; read when the operation is posted.
         operand: Option<Region>,
@@ -353,7 +353,7 @@ pub enum Action<P, R> {
     Device {
         /// Which stream of the process.
         stream: u16,
-        /// What.
+        /// Operation for the GPU.
         work: Arc<DeviceWork>,
         /// Comes back at its end.
         token: Token,
@@ -362,7 +362,7 @@ pub enum Action<P, R> {
     Repost {
         /// The buffer, as it came with the packet.
         landing: Region,
-        /// Whose channel the buffer belongs to, as it came with the packet.
+        /// Route of the channel that the buffer belongs to, as it came with the packet.
         from: Route,
     },
     /// Leave the guard.
@@ -377,16 +377,16 @@ pub enum Action<P, R> {
         code: Option<Step>,
         /// The buffer that belongs to the program again; `None` where there is none.
         buffer: Option<Region>,
-        /// What has ended with it, told before: a send or a receive; `None` where that is neither.
+        /// Operation that has ended with it, reported before: a send or a receive; `None` where that is neither.
         fact: Option<Observation>,
     },
     /// Marker for monitors, at no cost: a fact of MPI semantics.
     Observe(Observation),
     /// The call of `thread` (this or another one) returns.
     Return {
-        /// Whose call.
+        /// Thread whose call returns.
         thread: Thread,
-        /// What it returns.
+        /// Return value of the call.
         reply: R,
     },
 }
@@ -486,12 +486,12 @@ impl ProtocolError {
     }
 }
 
-/// What a blocked call waits for.
+/// Condition that a blocked call waits for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Wait {
     /// The operation, as MPI spells it: `MPI_Recv`, `MPI_Send`.
     pub operation: &'static str,
-    /// Who could end the wait; empty means anybody of the communicator (a wildcard).
+    /// Processes that could end the wait; empty means any process of the communicator (a wildcard).
     pub peers: Vec<Process>,
     /// Which thread of the only peer, where no other one of it could.
     pub thread: Option<Thread>,
@@ -515,7 +515,7 @@ pub enum WaitSet {
 pub struct Awaited {
     /// The operation, as MPI spells it.
     pub operation: &'static str,
-    /// Who could end the waits for such an operation, in any order and perhaps more than once.
+    /// Processes that could end the waits for such an operation, in any order and perhaps more than once.
     pub peers: Vec<Process>,
 }
 
@@ -551,14 +551,14 @@ pub type ActionOf<M> = Action<<M as Machine>::Packet, <M as Machine>::Reply>;
 /// An input of machine `M`.
 pub type InputOf<M> = Input<<M as Machine>::Packet, <M as Machine>::Call>;
 
-/// What lies before an adapter that matches.
+/// Packet or completion that lies before an adapter that matches.
 #[derive(Debug)]
 pub enum Brought<'a, P> {
     /// The oldest packet of a channel.
     Packet {
-        /// Who sent it, and the lanes.
+        /// Sender of the packet, and the lanes.
         from: Route,
-        /// What it is.
+        /// The packet.
         packet: &'a P,
     },
     /// The completion of an RDMA operation of its process.
@@ -576,11 +576,11 @@ pub struct Keeps {
 
 /// The MPI library of one process, without clock, randomness or wires.
 pub trait Machine: Clone + Eq + Hash + Debug {
-    /// What goes over the wire besides payload bytes.
+    /// Packet: all that goes over the wire besides payload bytes.
     type Packet: Clone + Eq + Hash + Debug;
-    /// What programs call.
+    /// Call of a program to the library.
     type Call: Clone + Eq + Hash + Debug;
-    /// What calls return.
+    /// Return value of a call.
     type Reply: Clone + Eq + Hash + Debug;
 
     /// The lock this entry needs; asked before `handle`, changes nothing.
@@ -617,13 +617,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         out: &mut Vec<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
-    /// What a packet is called in pictures: a word or two.
+    /// Name of a packet in pictures: a word or two.
     fn name_of(packet: &Self::Packet) -> String {
         let debug = format!("{packet:?}");
         debug.chars().take_while(|letter| letter.is_alphanumeric()).collect()
     }
 
-    /// What the blocked call of `thread` waits for; `None` while it is not inside a call.
+    /// Waits of the blocked call of `thread`; `None` while it is not inside a call.
     fn waits(&self, thread: Thread) -> Option<WaitSet>;
 
     /// The first of the waits of [`Self::waits`], without words: a run that is explained asks for it at
@@ -675,10 +675,10 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         Ok(())
     }
 
-    /// What is still open inside the library, in words; empty at the end of a correct program.
+    /// Operations and objects still open inside the library, in words; empty at the end of a correct program.
     fn leftovers(&self) -> Vec<String>;
 
-    /// What it keeps now, for a limit of memory.
+    /// Number of requests and queue entries that it keeps now, for a limit of memory.
     fn keeps(&self) -> Keeps {
         Keeps::default()
     }
@@ -694,7 +694,7 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     }
 }
 
-/// What a program does next.
+/// Next step of a program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Next<C> {
     /// Call the library.
@@ -743,7 +743,7 @@ impl CallSite {
         format!("{}{line}", self.function)
     }
 
-    /// What it adds to the name of an operation: the line, and the function where that has another name.
+    /// Addition to the name of an operation: the line, and the function where that has another name.
     pub fn beside(&self, operation: &str) -> String {
         let function = (self.function != operation).then(|| format!("in {}", self.function));
         let words: Vec<&str> =
@@ -807,7 +807,7 @@ pub trait Program<M: Machine>: Clone + Eq + Hash + Debug {
         None
     }
 
-    /// What a program waits for over a library that polls the one below; `None` where a call waits.
+    /// Waits of a program over a library that polls the one below; `None` where a call waits.
     fn asks_for(&self) -> Option<WaitSet> {
         None
     }

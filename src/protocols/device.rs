@@ -26,7 +26,7 @@ pub struct DeviceBuffer {
     pub id: u32,
     /// The byte of it where displacement 0 is, or the lowest one, if that is negative.
     pub at: u64,
-    /// What is in it.
+    /// Elements in the buffer, and their encoding.
     pub layout: Layout,
     /// How it is packed and unpacked.
     pub method: Method,
@@ -36,9 +36,9 @@ pub struct DeviceBuffer {
     pub chunk: Option<u64>,
     /// Kernels that pack chunks and are under way at once; at least 1.
     pub ahead: u64,
-    /// What packing asks for, all at once.
+    /// Requests to the driver for packing, all at once.
     pack: Arc<[DeviceCall]>,
-    /// What unpacking asks for.
+    /// Requests to the driver for unpacking.
     unpack: Arc<[DeviceCall]>,
 }
 
@@ -123,7 +123,7 @@ impl DeviceBuffer {
         self.layout.encoding.packed()
     }
 
-    /// What it asks for where all is packed, or unpacked, at once.
+    /// Requests to the driver where all is packed, or unpacked, at once.
     pub const fn calls(&self, task: Task) -> &Arc<[DeviceCall]> {
         match task {
             Task::Pack => &self.pack,
@@ -203,12 +203,12 @@ impl DeviceBuffer {
     }
 }
 
-/// What a process asks its GPU for.
+/// Operation that a process requests from its GPU.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum DeviceWork {
     /// A step of a packing.
     Pack {
-        /// What is packed.
+        /// Buffer to be packed.
         buffer: Arc<DeviceBuffer>,
         /// The step.
         call: DeviceCall,
@@ -299,9 +299,9 @@ impl DeviceWork {
 pub struct DeviceExchange {
     /// The communicator.
     pub comm: Comm,
-    /// What is sent, to whom, and under which tag.
+    /// Destination, tag and buffer of the send.
     pub send: Option<(Peer, i32, Arc<DeviceBuffer>)>,
-    /// What is received, from whom, and under which tag.
+    /// Source, tag and buffer of the receive.
     pub receive: Option<(Peer, Option<i32>, Arc<DeviceBuffer>)>,
 }
 

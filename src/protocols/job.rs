@@ -15,7 +15,7 @@ use super::wire::Wire;
 use mpi::communicator::Communicators;
 use units::Bytes;
 
-/// What all processes of a job agree on.
+/// Facts and settings that are the same for all processes of a job.
 #[derive(Debug)]
 pub struct Job {
     /// The communicators, the same in every process.
@@ -128,7 +128,7 @@ pub enum Progress {
     Independent,
 }
 
-/// What the program promises about threads (an info hint).
+/// Promise of the program about threads (an info hint).
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Threading {
     /// Any thread may use any endpoint.
@@ -164,7 +164,7 @@ pub struct Endpoints {
     pub queues: Queues,
     /// What a call on one endpoint owes the others.
     pub progress: Progress,
-    /// What the program promises about threads.
+    /// Promise of the program about threads.
     pub threading: Threading,
     /// Whether a process may make none.
     pub allow_none: bool,

@@ -20,7 +20,7 @@ use crate::space::{Region, Space};
 use crate::uses::{Pieces, Until, Use, ready, uses};
 use crate::windows::call::{RmaCall, Win};
 
-/// What is in use. `P` is a place in the program.
+/// Uses of memory that are open. `P` is a place in the program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Loans<P> {
     /// Open uses, by their first bytes.
@@ -33,7 +33,7 @@ pub struct Loans<P> {
     quiet: BTreeSet<Handle>,
     /// Partitioned sends that are started.
     sends: BTreeMap<Handle, Arc<Call>>,
-    /// What the reply to the last call tells.
+    /// Information that the reply to the last call gives.
     asks: Asks,
     /// The number of the program's thread, where the process has several: another one may ask for its partitions.
     thread: Option<u16>,
@@ -60,7 +60,7 @@ enum End {
     Hears,
 }
 
-/// What a reply tells.
+/// Information that a reply gives.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Asks {
     Nothing,
@@ -103,7 +103,7 @@ impl<P: Copy> Loans<P> {
         self.clash(&Use::whole(region, writes))
     }
 
-    /// What is open and does not go with a use that is over at once.
+    /// Open use that conflicts with a use that is over at once.
     pub fn meets(&self, with: &Use) -> Option<Clash<P>> {
         self.clash(with)
     }
@@ -162,7 +162,7 @@ impl<P: Copy> Loans<P> {
         Some((ready(self.sends.get(request)?, (*first, *last))?, *request))
     }
 
-    /// What a call ends, and what its reply will tell.
+    /// Records the uses that a call ends, and the information that its reply will give.
     fn follows(&mut self, call: &Call) {
         self.asks = Asks::Nothing;
         match call {
@@ -366,7 +366,7 @@ impl<P: Copy> Loans<P> {
         self.over(End::Hears);
     }
 
-    /// What is open and does not go with a use.
+    /// Open use that conflicts with a use.
     fn clash(&self, with: &Use) -> Option<Clash<P>> {
         if self.open.is_empty() || with.region.len == 0 {
             return None;

@@ -112,7 +112,7 @@ impl Method {
         matches!(self, Self::Kernel | Self::HandCoded)
     }
 
-    /// What the driver is asked for, in order, in one stream.
+    /// Requests to the driver, in order, in one stream.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub enum Grouping {
     Each,
 }
 
-/// What a partitioned operation does.
+/// Direction of a partitioned operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Side {
     /// It sends: `MPI_Psend_init`.
@@ -30,7 +30,7 @@ pub enum Side {
 pub struct Partitioned {
     /// Its request.
     pub request: Handle,
-    /// What it does.
+    /// Direction.
     pub side: Side,
     /// The other side: a rank, or `MPI_PROC_NULL`.
     pub peer: Peer,
@@ -59,7 +59,7 @@ impl Partitioned {
     }
 }
 
-/// What a call does with partitions of a request.
+/// Action of a call on partitions of a request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum OfPartitions {
     /// They may be sent: `MPI_Pready`.
@@ -81,7 +81,7 @@ impl OfPartitions {
     }
 }
 
-/// What libraries say about a pair of partitioned operations, apart from their messages.
+/// Packet about a pair of partitioned operations, apart from their messages.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum PartitionPacket {
     /// A send was prepared: what a receive must be like to match it.

@@ -8,8 +8,8 @@ use mpi::operator::Side;
 
 /// The memory of the processes of a job that runs real programs.
 ///
-/// What cannot be read or written is noted by the implementation, and ends the run: the simulator goes on with
-/// zeros until it hears of it.
+/// A read or write that fails is noted by the implementation, and ends the run: the simulator goes on with zeros until
+/// it learns of it.
 pub trait ProcessMemory: Debug {
     /// The address of the first byte of a space; `None` where it has none in the process.
     fn address(&self, process: Process, space: Space) -> Option<u64>;

@@ -46,7 +46,7 @@ impl Space {
         Some(Self::Shared(u32::from(root) << 16 | u32::from(number)))
     }
 
-    /// Who has allocated memory that several processes map.
+    /// Process that has allocated memory that several processes map.
     pub const fn root(self) -> Option<Process> {
         match self {
             Self::Shared(name) => Some(Process(name >> 16)),

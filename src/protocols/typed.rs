@@ -153,14 +153,14 @@ impl Elements {
     }
 }
 
-/// What a core moves between a buffer in pieces and packed bytes.
+/// Copy by a core between a buffer in pieces and packed bytes.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct TypedCopy {
     /// Which way.
     pub task: Task,
     /// The program's buffer.
     pub buffer: u32,
-    /// What it holds.
+    /// Elements in the buffer.
     pub elements: Arc<Elements>,
     /// The packed bytes.
     pub packed: Region,
@@ -179,7 +179,7 @@ impl TypedCopy {
         self.first..self.first + self.packed.len
     }
 
-    /// What is read, and what is written.
+    /// Region that is read, and region that is written.
     pub fn ends(&self) -> (Region, Region) {
         match self.task {
             Task::Pack => (self.data(), self.packed),

@@ -46,11 +46,11 @@ use crate::windows::call::{Operation, RmaCall, Win};
 pub struct Lent {
     /// The buffer.
     pub region: Region,
-    /// What the library may do with it.
+    /// Use that the library may make of it.
     pub use_as: UseAs,
 }
 
-/// What the library may do with a lent buffer.
+/// Use that the library may make of a buffer that a call hands to it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum UseAs {
     /// Read it: a send buffer.
@@ -180,7 +180,7 @@ fn typed_lent(typed: &TypedCall) -> Option<Lent> {
     Some(Lent { region: typed.elements.data(buffer.id), use_as })
 }
 
-/// What a one-sided call does, where it is an operation.
+/// Operation of a one-sided call, where it is one.
 fn one_sided(call: &RmaCall) -> Option<&Operation> {
     if let RmaCall::Operate { does, .. } = call { Some(does) } else { None }
 }
@@ -203,7 +203,7 @@ pub enum Until {
     },
 }
 
-/// What an operation does with bytes of its program.
+/// Access of an operation to bytes of its program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Use {
     /// The bytes, with all that is between them.

@@ -125,12 +125,12 @@ pub struct Wire {
     pub thread: Thread,
 }
 
-/// What every message carries.
+/// Header of every message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct MessageHeader {
     /// Identity, for monitors.
     pub message: MessageId,
-    /// What is matched.
+    /// Envelope, for matching.
     pub envelope: Envelope,
     /// Payload bytes.
     pub bytes: u64,
@@ -146,7 +146,7 @@ pub struct MessageHeader {
     pub word: u64,
 }
 
-/// What goes over the wire besides payload bytes.
+/// Packet: all that goes over the wire besides payload bytes.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Packet {
     /// A whole small message.
@@ -160,7 +160,7 @@ pub enum Packet {
     Rts {
         /// The envelope and size.
         header: MessageHeader,
-        /// Who decides how the payload will move.
+        /// Scheme that chooses how the payload will move.
         scheme: Scheme,
         /// The sender's buffer.
         remote: Region,

@@ -11,9 +11,9 @@ use mpi::envelope::Rank;
 use mpi::observation::{Argument, Sums, pair_weight};
 
 impl Collective {
-    /// What rank `me` gives and what the library has chosen for it, which all ranks must have alike. A rule looks at
+    /// Arguments of rank `me` and the library's choices for it, which must be the same at all ranks. A rule looks at
     /// nothing else of a call (see [`Self::facts`]): a choice comes last, and where one differs and nothing before it
-    /// does, the library has chosen by what one rank alone knows.
+    /// does, the library has chosen by facts that one rank alone knows.
     pub fn arguments(&self, me: Rank, ranks: u32) -> impl Iterator<Item = Argument> {
         let root = match &self.between {
             Some(between) => between.root(me, self.root),
@@ -67,8 +67,9 @@ impl Collective {
         Some(blocks).filter(|blocks| !blocks.are_equal())
     }
 
-    /// What rank `me` gives itself and what it takes of that, in bytes, where the two differ. Its own block goes by no
-    /// message, so that no message tells; neighbours send it, and between two groups there is none.
+    /// Bytes that rank `me` gives as its own block and bytes that it takes of it, where the two differ. That block
+    /// travels in no message, so that no message shows the difference; neighbours send it, and between two groups there
+    /// is none.
     pub fn own_block(&self, Rank(me): Rank) -> Option<(u64, u64)> {
         if self.between.is_some() || self.neighbours.is_some() {
             return None;

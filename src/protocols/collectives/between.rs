@@ -39,7 +39,7 @@ pub struct Between {
     pub other: Side,
 }
 
-/// What a rank is in an operation that has a root.
+/// Part of a rank in an operation that has a root.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Role {
     /// The root.
@@ -82,7 +82,7 @@ impl Between {
 /// The most steps of an operation.
 pub(super) const PHASES: u8 = 4;
 
-/// What a rank does in one round of one step; `barrier` is the algorithm inside each group.
+/// Appends the moves and work of a rank in one round of one step; `barrier` is the algorithm inside each group.
 pub(super) fn round(
     barrier: Algorithm,
     (kind, between): (Kind, &Between),

@@ -24,7 +24,7 @@ use mpi::topology::Neighbours;
 pub struct Collective {
     /// The communicator.
     pub comm: Comm,
-    /// What is done.
+    /// Kind of operation.
     pub kind: Kind,
     /// How.
     pub algorithm: Algorithm,
@@ -40,7 +40,7 @@ pub struct Collective {
     /// Whether what this rank gives lies where its result goes (`MPI_IN_PLACE`): see
     /// [`Self::at_its_place`].
     pub in_place: bool,
-    /// What a rank gives; unused in a barrier and in a broadcast.
+    /// Contribution of a rank; unused in a barrier and in a broadcast.
     pub input: Region,
     /// Where the result goes; what a broadcast sends, too.
     pub output: Region,
@@ -69,9 +69,9 @@ pub enum Unfit {
     /// It is for another operation.
     #[error("the algorithm is for `{}`, not for `{}`", algorithm.name(), operation.name())]
     Kind {
-        /// What the algorithm does.
+        /// Operation that the algorithm performs.
         algorithm: Kind,
-        /// What is called.
+        /// Operation that is called.
         operation: Kind,
     },
     /// It needs blocks of one size.
@@ -306,7 +306,7 @@ impl Collective {
         )
     }
 
-    /// What all of so many ranks know of the call: rules look at these facts, and the ranks must choose alike.
+    /// Facts of the call that all of so many ranks know: rules look at them, and the ranks must choose alike.
     ///
     /// | fact | why it is the same at all ranks |
     /// |---|---|
@@ -320,9 +320,9 @@ impl Collective {
     /// | `ranks`, `ranks_per_node` | those of the communicator, whose group all ranks have |
     /// | `commutative` | a property of the one operator that all ranks give |
     ///
-    /// What a rule chooses is the rule's own (`segment`, `outstanding`), or comes from the group again (`over`). An
-    /// algorithm that does not fit ([`Self::by`], [`Self::over`]) fits nowhere: that depends on the operator, on whether
-    /// blocks are lists, and on the group. [`Self::arguments`] tells all of it, so that the ranks are compared.
+    /// A rule's choice is the rule's own (`segment`, `outstanding`), or comes from the group again (`over`). An
+    /// algorithm that does not fit ([`Self::by`], [`Self::over`]) fits nowhere: that depends on the operator, on
+    /// whether blocks are lists, and on the group. [`Self::arguments`] tells all of it, so that the ranks are compared.
     pub fn facts(&self, ranks: u32, ranks_per_node: u32) -> Facts {
         let bytes = self.bytes_of_each();
         let total = match self.kind {
@@ -469,8 +469,8 @@ impl Collective {
         if self.units.is_some() { hierarchy::phases(self.kind).unwrap_or(1) } else { 1 }
     }
 
-    /// What `rank` of `size` does at one place of the operation, appended to `round`; false where
-    /// the phase has no such round. Scratch space begins with `scratch` and has no end.
+    /// Appends to `round` the moves and work of `rank` of `size` at one place of the operation; false where the phase
+    /// has no such round. Scratch space begins with `scratch` and has no end.
     pub fn round(
         &self,
         (rank, size): (u32, u32),

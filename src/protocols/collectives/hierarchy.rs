@@ -43,7 +43,7 @@ pub const fn phases(kind: Kind) -> Option<u8> {
     }
 }
 
-/// What a rank does in one round of one step; `flat` is its task if there were no units.
+/// Appends the moves and work of a rank in one round of one step; `flat` is its task if there were no units.
 pub(super) fn round(
     call: &Collective,
     units: &Units,

@@ -13,7 +13,7 @@ pub enum Move {
         to: Rank,
         /// A tag of the algorithm's own.
         tag: u16,
-        /// What.
+        /// Bytes to send.
         region: Region,
     },
     /// It comes.
@@ -48,9 +48,8 @@ pub enum Work {
     },
 }
 
-/// What starts together, and what follows when it is complete. Empty messages, copies and
-/// reductions are left out, on both sides alike; [`Self::signal`] and [`Self::hear`] are messages
-/// that are meant to be empty.
+/// Moves that start together, and the work that follows when they are complete. Empty messages, copies and reductions
+/// are left out, on both sides alike; [`Self::signal`] and [`Self::hear`] are messages that are meant to be empty.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Round {
     /// Messages, in the order in which they are started.

@@ -54,7 +54,7 @@ pub struct Selection {
     pub ranks_per_node: u32,
 }
 
-/// What all ranks know of a call.
+/// Facts of a call that all ranks know.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Facts {
     /// Bytes of the message, of the vector, or of the block of each rank; `None` where they may differ.

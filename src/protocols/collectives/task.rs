@@ -291,13 +291,13 @@ pub struct At {
 /// One rank's task: what an algorithm is told.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// Whose it is.
+    /// Rank that performs the task.
     pub rank: u32,
     /// Number of ranks, at least 1.
     pub size: u32,
     /// The root, where there is one.
     pub root: u32,
-    /// What this rank gives.
+    /// Contribution of this rank.
     pub input: Region,
     /// Where its result goes.
     pub output: Region,

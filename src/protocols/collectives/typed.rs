@@ -19,7 +19,8 @@ use crate::typed::{Elements, TypedCopy};
 /// The blocks of both sides, as the caller gives them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct TypedBlocks {
-    /// What it gives and what it takes, by rank or neighbour; `None` of a side whose blocks are runs of bytes.
+    /// Elements of the blocks that it sends and of those that it receives, by rank or neighbour; `None` of a side whose
+    /// blocks are runs of bytes.
     sides: [Option<Arc<[Arc<Elements>]>>; 2],
     /// The caller's buffers, once others stand in their places.
     buffers: Option<[Region; 2]>,
@@ -79,7 +80,7 @@ impl TypedBlocks {
         self.sides.clone()
     }
 
-    /// What is sent and received in the place of the caller's `buffers`: packed blocks, which lie in `aside`.
+    /// Regions to send and to receive in place of the caller's `buffers`: packed blocks, which lie in `aside`.
     pub(crate) fn pack(
         &mut self,
         buffers: [Region; 2],

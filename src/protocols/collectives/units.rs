@@ -9,7 +9,7 @@ pub struct Units {
     pub(super) unit_of: Vec<u32>,
     /// The ranks of each unit, rising.
     pub(super) members: Vec<Vec<u32>>,
-    /// What other units have by chance only.
+    /// Fingerprint of the units: other units share it by chance only.
     print: u32,
 }
 

@@ -30,7 +30,7 @@ use crate::mutant::Mutant;
 use crate::rma::call::{RmaCall, Win};
 use mpi::envelope::{Context, Rank};
 
-/// What the threads of a process act as.
+/// Identities that the threads of a process act as.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Acting {
     /// The rank or ranks, or the VCI, that each thread acted as in its last call.
@@ -45,7 +45,7 @@ impl Acting {
         Self { current: vec![Caller::Process; threads], endpoints }
     }
 
-    /// What a thread acts as now.
+    /// Identity that a thread acts as now.
     pub(super) fn current(&self, thread: Thread) -> Caller {
         self.current[usize::from(thread.0)]
     }
@@ -252,7 +252,7 @@ fn is_several(caller: Caller) -> bool {
     matches!(caller, Caller::Several(_))
 }
 
-/// What the calls acted as that made these requests.
+/// Identity under which these requests were made.
 fn caller_of(set: &Requests, requests: &RequestTable) -> Caller {
     let keys = (0..set.len()).map(|index| Key::User(set.at(index)));
     let mut callers = keys.filter_map(|key| requests.get(key)).map(|open| open.caller);

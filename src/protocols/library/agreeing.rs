@@ -318,7 +318,7 @@ impl Agreeing {
         true
     }
 
-    /// What all members told.
+    /// Agreement among all members: the words of each.
     ///
     /// # Panics
     ///
@@ -330,7 +330,7 @@ impl Agreeing {
         }
     }
 
-    /// What the other group's leader told.
+    /// Exchange with the other group: the words of its leader.
     ///
     /// # Panics
     ///

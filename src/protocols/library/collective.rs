@@ -38,7 +38,7 @@ use mpi::observation::{GroupFact, GroupId};
 use mpi::operator::Reduction;
 use mpi::topology::Neighbours;
 
-/// What is wrong where a rank gives a block of one length, and who takes it wants another one.
+/// Reason for a refusal where a rank sends a block of one length and its receiver expects another one.
 const DISAGREE: &str = "the arguments of the two do not agree";
 
 /// A collective that a thread is inside.
@@ -53,11 +53,11 @@ pub(super) struct Running {
     pub(super) remaining: u32,
     /// The number of its communicator; that of the call, until the program frees it.
     pub(super) comm: Comm,
-    /// Who goes through its rounds.
+    /// Thread, or threads, that advance its rounds.
     pub(super) place: Place,
 }
 
-/// Who goes through the rounds of a collective.
+/// Thread, or threads, that advance the rounds of a collective.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Place {
     /// A thread that is inside it.
@@ -128,7 +128,7 @@ impl Place {
     }
 }
 
-/// What the collectives of one process have in common.
+/// State that the collectives of one process share.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Collectives {
     /// Room for the round that is looked at, kept from one to the next.
@@ -430,7 +430,7 @@ fn enters(
     Ok((of, rank, size))
 }
 
-/// Whom a collective is among, where that is not one group.
+/// Participants of a collective that is not among one group: two groups, or neighbours.
 struct Groups {
     between: Option<Between>,
     neighbours: Option<Neighbours>,

@@ -469,19 +469,19 @@ impl Communicators {
         &mut self.acting.get_or_insert_with(new).endpoints
     }
 
-    /// What the threads act as, where that is not their process with its first lane.
+    /// Identities that the threads act as, where those are not their process with its first lane.
     #[inline]
     pub(super) fn acting_mut(&mut self) -> Option<&mut Acting> {
         self.acting.as_deref_mut()
     }
 
-    /// What a thread acts as now.
+    /// Identity that a thread acts as now.
     #[inline]
     pub(super) fn current(&self, thread: Thread) -> Caller {
         self.acting.as_ref().map_or(Caller::Process, |acting| acting.current(thread))
     }
 
-    /// What `thread` makes a call as; `window` knows the numbers of windows, and `probed` the messages of
+    /// Identity that `thread` makes a call as; `window` knows the numbers of windows, and `probed` the messages of
     /// matched probes.
     pub(super) fn caller(
         &self,
@@ -530,7 +530,7 @@ impl Communicators {
     }
 }
 
-/// What the threads of a process act as before its first call, where that is not the process.
+/// Identities of the threads of a process before its first call, where those are not the process.
 fn acting_at_start(site: &Site, threads: usize) -> Option<Acting> {
     let endpoints = EndpointTable::at_start(&site.job, site.me, threads);
     let several = site.job.vcis.are_several();

@@ -38,7 +38,7 @@ pub(super) struct Diagnosis<'a> {
 }
 
 impl Diagnosis<'_> {
-    /// What a thread waits for.
+    /// Waits of a thread.
     pub(super) fn waits(&self, thread: Thread) -> Option<WaitSet> {
         let pending = self.threads.get(thread)?;
         Some(match pending {
@@ -225,7 +225,7 @@ impl Diagnosis<'_> {
         })
     }
 
-    /// Who could end the wait for a request.
+    /// Adds the processes that could end the wait for a request.
     fn add_peers(&self, body: &Body, peers: &mut Vec<Process>) {
         match body {
             Body::Complete(_) | Body::OneSided => {}
@@ -334,7 +334,7 @@ impl Diagnosis<'_> {
         format!("{posted} posted, {waiting} unexpected{list}")
     }
 
-    /// What the program has not ended.
+    /// Requests, messages, handles and windows that the program has not ended, in words.
     pub(super) fn open_ends(&self) -> Vec<String> {
         let name = |key| match key {
             Key::User(handle) => format!("request {}", handle.0),
@@ -371,7 +371,7 @@ impl Diagnosis<'_> {
         requests.chain(unreceived).chain(handles).chain(windows).collect()
     }
 
-    /// What a collective under way waits for, in words.
+    /// Condition that a collective under way waits for, in words.
     fn background_detail(&self, slot: u16) -> String {
         let place = self.background.map_or(String::new(), |all| all.standing(slot));
         let first = self.messages.requests().later(slot).find_map(|key| self.wait_on(key));
@@ -379,7 +379,7 @@ impl Diagnosis<'_> {
     }
 }
 
-/// What a request waits for, as MPI spells it; `None` where it is complete.
+/// Operation that a request waits for, as MPI spells it; `None` where it is complete.
 const fn operation_of(body: &Body) -> Option<&'static str> {
     match body {
         Body::Complete(_) => None,

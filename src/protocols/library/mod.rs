@@ -163,7 +163,7 @@ impl Library {
         &mut self.messages
     }
 
-    /// What the processes of its job agree on.
+    /// The job, which is the same for all its processes.
     pub(crate) fn job(&self) -> &Job {
         &self.messages.site().job
     }

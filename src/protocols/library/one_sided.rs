@@ -201,7 +201,7 @@ impl OneSided {
     }
 }
 
-/// What a window must know of the communicator that it is made over.
+/// Facts that a window needs about the communicator that it is made over.
 fn members(messages: &Messages, thread: Thread, comm: Comm) -> Result<Members, ProtocolError> {
     let (site, communicators) = (messages.site(), messages.communicators());
     if communicators.sides(site, comm).is_ok() {

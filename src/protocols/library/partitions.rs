@@ -74,7 +74,7 @@ struct Prepared {
     freed: bool,
 }
 
-/// What was started.
+/// State of a partitioned operation that was started.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Active {
     /// Ranges of partitions that are ready, in their order.
@@ -404,7 +404,7 @@ impl PartitionedOperations {
         of.process(*peer).map(Process)
     }
 
-    /// What an operation that was started waits for, in words.
+    /// Condition that a started operation waits for, in words.
     pub(super) fn standing(&self, slot: u16) -> String {
         let prepared = self.prepared.get(usize::from(slot)).and_then(Option::as_ref);
         let Some(Prepared { operation, peer, agreed, active, .. }) = prepared else {

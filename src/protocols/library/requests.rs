@@ -72,7 +72,7 @@ pub(super) enum Choice {
     Made(Protocol, bool),
 }
 
-/// What the end of a request concerns.
+/// Call, collective, operation or thread that the end of a request concerns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
 pub(super) enum Wake {
@@ -426,7 +426,7 @@ fn trim(parts: &mut Vec<Option<Request>>) {
     }
 }
 
-/// What a receiver role needs to begin.
+/// Facts from an RTS that a receiver role needs to start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rts {
     pub(super) scheme: Scheme,
@@ -441,7 +441,7 @@ pub(super) struct Rts {
 }
 
 impl Rts {
-    /// What an RTS says that has come `from` its sender.
+    /// Contents of an RTS that has come `from` its sender.
     pub(super) fn of(header: &MessageHeader, scheme: Scheme, from: Route, remote: Region) -> Self {
         Self {
             scheme,

@@ -15,7 +15,7 @@ pub(crate) struct Standing {
     pub(crate) begun: bool,
     /// Whether its operator does not commute.
     pub(crate) in_order: bool,
-    /// What is done between two groups, and in which step the rank is.
+    /// Operation between two groups, and the step of it that the rank is in.
     pub(crate) step: Option<(Kind, u8)>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn bend(mutant: Mutant, standing: &Standing, round: &mut Round) {
     }
 }
 
-/// What is sent is kept as what is received.
+/// Replaces an exchange of one send and one receive by a copy of the sent bytes into the receive's place.
 fn keep_own(round: &mut Round) {
     if let [Move::Send { region: from, .. }, Move::Receive { region: to, .. }] = round.moves[..] {
         round.moves.clear();

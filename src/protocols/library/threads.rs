@@ -10,7 +10,7 @@ use crate::call::{Comm, Requests};
 use crate::rma::call::{RmaCall, Win};
 use mpi::envelope::Rank;
 
-/// What a thread's call waits for.
+/// Condition that a thread's call waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Pending {
     /// One request: `MPI_Wait` and the blocking operations.
@@ -47,7 +47,7 @@ pub(super) enum Pending {
     Agree(Box<Agreeing>),
 }
 
-/// What a test asks of a set of requests.
+/// Kind of test of a set of requests.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum TestOf {
     /// All: `MPI_Testall`.
@@ -74,13 +74,13 @@ impl Threads {
         self.0.len()
     }
 
-    /// What a thread waits for.
+    /// Condition that a thread waits for.
     #[inline]
     pub(super) fn get(&self, thread: Thread) -> Option<&Pending> {
         self.0[usize::from(thread.0)].as_ref()
     }
 
-    /// What a thread waits for, to be changed.
+    /// Condition that a thread waits for, mutable.
     #[inline]
     pub(super) fn get_mut(&mut self, thread: Thread) -> Option<&mut Pending> {
         self.0.get_mut(usize::from(thread.0))?.as_mut()
@@ -150,7 +150,7 @@ impl Threads {
         waits.map(|(thread, _)| thread).collect()
     }
 
-    /// What the threads beside this one wait for.
+    /// Conditions that the threads beside this one wait for.
     fn others(&self, thread: Thread) -> impl Iterator<Item = &Pending> {
         let numbered = (0..).zip(&self.0);
         let others = numbered.filter(move |&(other, _)| Thread(other) != thread);

@@ -253,7 +253,7 @@ impl Library {
         }
     }
 
-    /// What a list must still end with, after an input was handled, while the thread has work.
+    /// Appends the actions that a list must still end with, after an input was handled, while the thread has work.
     pub(super) fn arrange(
         &mut self,
         thread: Thread,

@@ -14,7 +14,7 @@ use mpi::endpoints::EndpointsError;
 use mpi::envelope::Rank;
 use mpi::group::{RepeatedProcess, SelectionError, SplitError};
 
-/// What a selection is called in reports.
+/// Text of a selection in reports.
 pub(super) fn in_words(selection: &Selection) -> String {
     let source =
         selection.source.map_or("any source".to_owned(), |rank| format!("rank {}", rank.0));
@@ -128,7 +128,7 @@ pub(super) fn call(call: &Call) -> String {
     }
 }
 
-/// What a refusal names, in words.
+/// Conversion of an item that a refusal names into words.
 pub(super) trait InWords {
     fn in_words(self) -> String;
 }

@@ -39,7 +39,7 @@ pub struct Flawed {
     answers: Answers,
 }
 
-/// What tests read of a library they read of one with a bug.
+/// Gives tests read access to the library inside, as to one without a bug.
 impl std::ops::Deref for Flawed {
     type Target = Library;
 

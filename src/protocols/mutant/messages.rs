@@ -12,7 +12,7 @@ use crate::rendezvous::{Protocol, Scheme};
 use crate::wire::{ControlMessage, Key, LibraryAction, Packet};
 use mpi::observation::{Mover, Observation};
 
-/// What the bugs know of the messages of one process.
+/// State that the planted bugs keep about the messages of one process.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Messages {
     /// Messages that have left.

@@ -14,14 +14,14 @@ use crate::wire::{LibraryAction, Packet};
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Answers(BTreeMap<u32, Vec<u32>>);
 
-/// What a packet said about a window.
+/// Number of the window and body of a packet about a window.
 fn said(packet: &Packet) -> Option<(u32, Body)> {
     let Packet::Rma(packet) = packet else { return None };
     let RmaPacket::About { window, body } = **packet else { return None };
     Some((window, body))
 }
 
-/// What an action sends about a window, and where to.
+/// Route, number of the window and body of a packet that an action sends about a window.
 fn sends(action: &LibraryAction) -> Option<(Route, u32, Body)> {
     let Action::Send { to, packet, .. } = action else { return None };
     said(packet).map(|(window, body)| (*to, window, body))

@@ -10,7 +10,7 @@ use super::boxes::{Joined, pieces};
 use super::{DeviceCall, Layout, Memory, Method, Task};
 use mpi::datatype::{NodeKind, Observer};
 
-/// What is chosen from, the one to take among equals first.
+/// Methods to choose from, in order of preference among equals.
 const CANDIDATES: [Method; 8] = [
     Method::Blockwise,
     Method::Memcpy2d,
@@ -22,7 +22,7 @@ const CANDIDATES: [Method; 8] = [
     Method::KernelStaged,
 ];
 
-/// What things cost on a machine, in bytes that the bus carries meanwhile.
+/// Costs on a machine, in bytes that the bus carries in the same time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Prices {
     /// A copy that is asked for and waited for.
@@ -31,13 +31,13 @@ pub struct Prices {
     pub slice: u64,
     /// A kernel, from asking for it until its threads have found what they move.
     pub launch: u64,
-    /// What threads add to that which part on their way to short members.
+    /// Addition to the launch by threads that part on their way to short members.
     pub parting: u64,
-    /// What the instructions of parting threads take of all SMs for a primitive, in millionths.
+    /// Cost, on all SMs, of the instructions of parting threads for a primitive, in millionths.
     pub issue_ppm: u64,
     /// Payload of a full packet; bytes that are really moved.
     pub payload: u64,
-    /// What a packet adds to it.
+    /// Bytes that a packet adds to its payload.
     pub header: u64,
     /// A packet of a row that an engine is slow with.
     pub slow_packet: u64,

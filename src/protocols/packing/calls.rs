@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mpi::datatype::{Datatype, DatatypeError, Encoding, EncodingError, NodeKind};
 
-/// What is to be packed: elements of a type, and how a GPU reads that.
+/// Data to be packed: elements of a type, and the form in which a GPU reads that.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Layout {
     /// The type.
@@ -81,7 +81,7 @@ pub struct Arithmetic {
 }
 
 impl Code {
-    /// What it does on one level of the encoding; searches and loads from lists are left out.
+    /// Arithmetic of the code on one level of the encoding; searches and loads from lists are left out.
     ///
     /// The divisions of Algorithm 2, products and sums, and, in the generic kernel, the loop, the
     /// branch on the kind and the fields of the node.
@@ -115,7 +115,7 @@ pub struct End {
     pub slice: i64,
 }
 
-/// What the driver is asked for.
+/// Request to the driver.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DeviceCall {
     /// A kernel with a thread for each primitive.

@@ -41,7 +41,7 @@ pub(super) fn calls(layout: &Layout) -> Result<Vec<DeviceCall>, Refusal> {
     Ok(calls)
 }
 
-/// What new bounds were put around.
+/// Datatype that new bounds were put around.
 fn unbounded(datatype: &Datatype) -> &Datatype {
     if let Kind::Resized { child, .. } = datatype.kind() { unbounded(child) } else { datatype }
 }

@@ -11,14 +11,14 @@ use crate::selection::scheme::Cooperation;
 use crate::wire::{ControlMessage, Key, LibraryAction, Packet, Wire};
 use mpi::observation::{MessageId, Mover, Observation};
 
-/// What a packet between two roles costs the core that builds or handles it: those of the handshake have
-/// no payload, a cell of a transfer through shared memory has.
+/// Cost of a packet between two roles for the core that builds or handles it: packets of the handshake have no payload,
+/// a cell of a transfer through shared memory has one.
 #[must_use]
 pub const fn step(payload: bool) -> Step {
     if payload { Step::Control } else { Step::Handshake }
 }
 
-/// What happens to a role.
+/// Event that a role handles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RoleInput {
     /// The role begins: the send was called, or a receive has taken the RTS.
@@ -55,7 +55,7 @@ pub enum Progress {
     Complete,
 }
 
-/// What a role knows of its message, and its way to act.
+/// A role's view of its message and its process, and the list to which it adds its actions.
 #[derive(Debug)]
 pub struct Port<'a> {
     /// The wire to the other side.
@@ -74,7 +74,7 @@ pub struct Port<'a> {
     pub tag: i32,
     /// How it moves.
     pub protocol: Protocol,
-    /// What all processes have agreed on.
+    /// Settings for large messages inside a node, the same in all processes.
     pub settings: &'a Cooperation,
     /// Whether the choice of the protocol has counted copies: see [`Counter::Copies`].
     pub counted: bool,

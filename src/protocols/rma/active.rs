@@ -61,7 +61,7 @@ impl Window {
         Exchange::barrier(self.rank, self.size())
     }
 
-    /// What follows when everybody's counts are known.
+    /// Issues the operations of a fence once the counts of all ranks are known, and gives the fence's next state.
     pub(super) fn counted_out(&mut self, expected: u64, port: &mut Port<'_>) -> Fence {
         #[cfg(feature = "mutants")]
         let expected = expected + u64::from(expected > 0 && port.has(Mutant::CountsOneMore));

@@ -39,7 +39,7 @@ pub(super) struct Leg {
     pub(super) to: u32,
     /// Sender of the words that are heard.
     pub(super) from: u32,
-    /// What is told.
+    /// Words to send.
     pub(super) words: Arc<[u64]>,
 }
 

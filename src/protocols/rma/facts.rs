@@ -144,7 +144,7 @@ impl Facts<'_> {
         port.fact(self.0.id, WindowFact::Freed { first: self.0.members[0].0 });
     }
 
-    /// What was wanted of one target, or of all, is done.
+    /// Reports that the completion that was requested at one target, or at all, is reached.
     pub(super) fn done(self, target: Option<u32>, wants: Wants, port: &mut Port<'_>) {
         let owner = target.map(|rank| self.0.members[rank as usize].0);
         port.fact(

@@ -16,7 +16,7 @@ use crate::contract::{Process, Thread, Wait};
 use crate::mutant::Mutant;
 use mpi::observation::WindowFact;
 
-/// What a thread waits for.
+/// Condition that a thread waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Goal {
     operation: &'static str,
@@ -93,7 +93,7 @@ enum Aim {
     },
 }
 
-/// What becomes of an aim.
+/// Outcome of a look at an aim: it waits, is replaced by the next one, or is over.
 enum Turn {
     Waits,
     Next(Aim),
@@ -208,8 +208,8 @@ impl Rma {
         }
     }
 
-    /// What a call returns whose goal is reached: the window that shares memory tells where the own
-    /// part of it lies.
+    /// Return value of a call whose goal is reached: for a window that shares memory, the place of the process's own
+    /// part.
     fn returned(&self, goal: &Goal) -> Called {
         let Aim::Made { window, .. } = &goal.aim else { return Called::Returns };
         let made = &self.windows[window];
@@ -396,7 +396,7 @@ fn exchange_of(aim: &mut Aim) -> Option<&mut Exchange> {
 }
 
 impl Goal {
-    /// Who could bring it nearer, and what for.
+    /// Processes that could bring it nearer, and the reason.
     pub(super) fn waits(&self, rma: &Rma, origin: u32) -> Vec<Wait> {
         let wait = |peers: Vec<Process>, detail: String| Wait {
             operation: self.operation,

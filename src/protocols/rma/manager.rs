@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::call::LockKind;
 
-/// Who may use this part of the window now.
+/// Holders of the lock of this part of the window.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 enum Held {
     #[default]

@@ -47,7 +47,7 @@ enum Stage {
     Waits(u32),
 }
 
-/// What the numbers of a lock have brought.
+/// Result of a look at the numbers of a lock.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Look {
     /// The ticket of the thread is called: it has the lock.

@@ -63,7 +63,7 @@ pub struct Rma {
     next: u32,
 }
 
-/// What becomes of the thread that called.
+/// Outcome for the thread that called.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Called {
     /// Its call returns.
@@ -280,7 +280,7 @@ impl Rma {
         }
     }
 
-    /// What a blocked thread waits for.
+    /// Waits of a blocked thread.
     pub(crate) fn waits(&self, thread: Thread, origin: u32) -> Option<Vec<Wait>> {
         let goal = self.goals.get(usize::from(thread.0))?.as_ref()?;
         Some(goal.waits(self, origin))
@@ -294,7 +294,7 @@ impl Rma {
         }
     }
 
-    /// What is still open, in words.
+    /// Windows and locks still open, in words.
     pub(crate) fn open_ends(&self, settings: &Settings) -> Vec<String> {
         let windows = self.windows.values().flat_map(|window| {
             let name = self.handles.iter().find(|&(_, id)| *id == window.id);
@@ -324,7 +324,7 @@ impl Rma {
         why
     }
 
-    /// What a window says of its memory: its attribute `MPI_WIN_MODEL`.
+    /// Memory model of a window: its attribute `MPI_WIN_MODEL`.
     pub fn model(&self, win: Win) -> Option<MemoryModel> {
         Some(self.windows[self.handles.get(&win)?].model)
     }
@@ -393,7 +393,7 @@ fn complete_at_once(does: &Operation, request: Option<Handle>, port: &mut Port<'
     port.complete(request);
 }
 
-/// What a call means to the synchronisation of its window.
+/// Synchronisation event that a call is for its window.
 fn event(call: &RmaCall) -> Option<Event> {
     Some(match call {
         RmaCall::Create { .. }

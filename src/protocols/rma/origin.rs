@@ -188,7 +188,7 @@ impl Window {
         self.close(target, port);
     }
 
-    /// What the operation that goes out now ends, if it is the last one.
+    /// Flush or lock that ends with the operation going out now, if it is the last one.
     fn closing(&mut self, target: u32, answered: bool) -> Closes {
         let state = self.targets.get_mut(&target).expect("it has operations");
         if !state.queue.is_empty() || state.rdma > 0 {

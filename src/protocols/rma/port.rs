@@ -16,13 +16,13 @@ use crate::wire::{LibraryAction, Packet};
 use mpi::envelope::Context;
 use mpi::observation::{Observation, WindowFact};
 
-/// What the one-sided part knows of its process, and its way to act.
+/// View of its process for the one-sided part, and the list to which it adds its actions.
 pub(crate) struct Port<'a> {
     /// This process.
     pub(crate) me: Process,
     /// The thread that acts.
     pub(crate) thread: Thread,
-    /// What all processes agree on.
+    /// The job, which is the same for all processes.
     pub(crate) job: &'a Job,
     pub(crate) out: &'a mut Vec<LibraryAction>,
     /// Requests of the program that are complete.

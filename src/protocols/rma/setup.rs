@@ -29,7 +29,7 @@ use mpi::rma::access::MemoryModel;
 use mpi::rma::layout::{Attached, Layout};
 use mpi::rma::synchronisation::Synchronisation;
 
-/// Who makes a window.
+/// Processes that create a window together.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Members {
     pub(crate) rank: u32,

@@ -158,7 +158,8 @@ impl Window {
         }
     }
 
-    /// What an operation, or a packet of its own, ends; `told` says that its bytes told it already.
+    /// Ends a flush, a lock or an epoch for an operation, or for a packet of its own; `told` says that the bytes sent
+    /// back have reported it already.
     fn closed(&mut self, from: Route, closes: Closes, told: bool, port: &mut Port<'_>) {
         match closes {
             Closes::Nothing => {}

@@ -14,7 +14,7 @@ use mpi::rma::access::MemoryModel;
 use mpi::rma::layout::{AttachError, Attached};
 use mpi::rma::synchronisation::Synchronisation;
 
-/// What a target exposes, as every origin knows it.
+/// Memory that a target exposes, as every origin knows it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Base {
     pub(super) memory: u32,
@@ -46,7 +46,7 @@ pub(super) enum Lock {
     Open,
 }
 
-/// What waits to be told to a target.
+/// Synchronisation that is still due at a target.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) enum Wants {
     /// Nothing.
@@ -60,7 +60,7 @@ pub(super) enum Wants {
     Unlock,
 }
 
-/// What this process is doing to one target.
+/// State of this process's accesses to one target.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Target {
     pub(super) lock: Lock,
@@ -164,7 +164,7 @@ pub(super) struct Slot {
     pub(super) parts: u32,
 }
 
-/// Who asks for the lock of this process's part.
+/// Requester of the lock of this process's part.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Asker {
     /// This process itself.
@@ -182,9 +182,9 @@ pub(super) struct Window {
     pub(super) rank: u32,
     pub(super) members: Arc<[Process]>,
     pub(super) flavor: Flavor,
-    /// What is said of all its memory.
+    /// Memory model of all its memory.
     pub(super) model: MemoryModel,
-    /// What every rank exposes, by rank; empty where the window is dynamic.
+    /// Memory that every rank exposes, by rank; empty where the window is dynamic.
     pub(super) bases: Arc<[Base]>,
     /// Memory of this process that is attached, by [`address`].
     pub(super) attached: Attached,
@@ -411,7 +411,8 @@ impl Window {
         self.members.iter().copied().filter(|&peer| peer != me).collect()
     }
 
-    /// Who could end a wait for a target: itself, and where its lock is awaited whoever holds that.
+    /// Processes that could end a wait for a target: the target, or where its lock is awaited all others, which may
+    /// hold it.
     pub(super) fn who_ends(&self, target: u32) -> Vec<Process> {
         let awaited = |state: &Target| matches!(state.lock, Lock::Requested(_));
         if self.targets.get(&target).is_some_and(awaited) {

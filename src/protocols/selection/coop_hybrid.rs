@@ -12,7 +12,7 @@ use super::protocol::Protocol;
 use super::{coop_coll, coop_load};
 use crate::arguments::SendMode;
 
-/// What a message's calls and the node say.
+/// Facts about a message's calls and about the node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Situation {
     /// The sender's mode.

@@ -11,7 +11,7 @@
 use super::protocol::Protocol;
 use crate::contract::{Change, Counter, Process};
 
-/// What the counter of a process holds.
+/// Quantity in the counter of a process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Held {
     /// Copies that are still to do.
@@ -21,7 +21,7 @@ pub enum Held {
     Cumulative,
 }
 
-/// Who raises the counters of a message, and when.
+/// Side that raises the counters of a message, and when.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Raised {
     /// The receiver those of both sides, when it has matched the RTS, in one piece with its choice.
@@ -31,7 +31,7 @@ pub enum Raised {
     ByEachSide,
 }
 
-/// What is one in a counter.
+/// Unit of a counter.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Unit {
     /// A copy, of a whole message or of a half.
@@ -44,11 +44,11 @@ pub enum Unit {
 /// How copies are counted.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Load {
-    /// What is one in a counter.
+    /// Unit of a counter.
     pub unit: Unit,
-    /// What a counter holds.
+    /// Quantity in a counter.
     pub held: Held,
-    /// Who raises it.
+    /// Side that raises it.
     pub raised: Raised,
 }
 
@@ -61,7 +61,7 @@ impl Load {
         }
     }
 
-    /// What the receiver counts up with its choice: the copies of those that will copy, or its own.
+    /// Increments by the receiver with its choice: for the copies of those that will copy, or for its own.
     pub fn with_choice(
         self,
         protocol: Protocol,
@@ -75,7 +75,7 @@ impl Load {
         who.flat_map(move |process| self.each(protocol, self.of(process), Change::Up))
     }
 
-    /// What a sender counts up when the CTS tells it of the choice.
+    /// Increments by a sender when the CTS brings it the choice.
     pub fn with_cts(
         self,
         protocol: Protocol,
@@ -86,7 +86,7 @@ impl Load {
         of_sender.flat_map(move |process| self.each(protocol, self.of(process), Change::Up))
     }
 
-    /// What a process counts down when a copy of its own has ended.
+    /// Decrements by a process when a copy of its own has ended.
     pub fn with_end(
         self,
         protocol: Protocol,

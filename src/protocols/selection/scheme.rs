@@ -253,7 +253,7 @@ impl Cooperation {
         }
     }
 
-    /// What is asked: the copies of both sides, and the operations of their HCA.
+    /// Counters to read: the copies of both sides, and the operations of their HCA.
     pub const fn question(
         &self,
         sender: Process,

@@ -81,7 +81,7 @@ pub const fn address(memory: u32, offset: u64) -> u64 {
     (memory as u64) << 32 | offset
 }
 
-/// What an operation does.
+/// One-sided operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Operation {
     /// `MPI_Put`, `MPI_Rput`.
@@ -97,7 +97,7 @@ pub enum Operation {
     /// `MPI_Accumulate`, `MPI_Raccumulate`; and with a result `MPI_Get_accumulate`,
     /// `MPI_Rget_accumulate`, `MPI_Fetch_and_op` and `MPI_Compare_and_swap`.
     Update {
-        /// What becomes of each element.
+        /// Effect on each element.
         update: Effect,
         /// The operand, as long as the update says; `None` where it has none.
         origin: Option<Region>,
@@ -183,7 +183,7 @@ impl Operation {
         }
     }
 
-    /// What it reads at its origin.
+    /// Region that it reads at its origin.
     pub const fn origin(&self) -> Option<Region> {
         match *self {
             Self::Put { origin } => Some(origin),
@@ -192,7 +192,7 @@ impl Operation {
         }
     }
 
-    /// What it writes at its origin.
+    /// Region that it writes at its origin.
     pub const fn result(&self) -> Option<Region> {
         match *self {
             Self::Put { .. } => None,

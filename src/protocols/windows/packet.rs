@@ -11,7 +11,7 @@ use mpi::rma::update::Effect;
 /// length, stride and extent, 8 each.
 pub const DERIVED_BYTES: u64 = 40;
 
-/// What an exchange of words belongs to.
+/// Communicator or window that an exchange of words belongs to.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Scope {
     /// A communicator, by its context: a window is being made.
@@ -25,21 +25,21 @@ pub enum Scope {
 pub enum RmaPacket {
     /// A message of an exchange: see `exchange.rs`.
     Words {
-        /// What it belongs to.
+        /// Communicator or window that it belongs to.
         scope: Scope,
-        /// What is told.
+        /// Words of the exchange.
         words: Arc<[u64]>,
     },
     /// Something about one window.
     About {
         /// The window, by the number that its processes have agreed on.
         window: u32,
-        /// What is said.
+        /// Body of the packet.
         body: Body,
     },
 }
 
-/// What is said about a window.
+/// Body of a packet about a window.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Body {
     /// The origin asks for the lock of the target.
@@ -48,13 +48,13 @@ pub enum Body {
     Granted,
     /// The target is to do this; the payload is what it reads of the origin.
     Operate {
-        /// What.
+        /// Operation on the target's memory.
         does: Does,
         /// Where.
         place: Place,
         /// The operation asks for the lock itself (lock-op-unlock).
         locks: Option<LockKind>,
-        /// What ends with it.
+        /// Flush, lock or epoch that ends with it.
         closes: Closes,
         /// The origin's name for the operation, where it wants bytes back.
         answer: Option<u32>,
@@ -66,7 +66,7 @@ pub enum Body {
         /// Whether it also says what [`Body::Done`] says.
         closes: bool,
     },
-    /// What ends without an operation to carry it.
+    /// End of a flush, lock or epoch without an operation to carry it.
     Close(Closes),
     /// Everything up to the flush or unlock that asked is done.
     Done,
@@ -74,7 +74,7 @@ pub enum Body {
     Post,
 }
 
-/// What a target does to its memory.
+/// Operation of a target on its memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Does {
     /// Writes the payload.
@@ -85,7 +85,7 @@ pub enum Does {
     Update(Effect),
 }
 
-/// What a packet ends.
+/// Flush, lock or epoch that a packet ends.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Closes {
     /// Nothing.

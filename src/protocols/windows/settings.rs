@@ -50,7 +50,7 @@ pub enum MappedLocks {
 pub struct Settings {
     /// When operations leave.
     pub issue: Issue,
-    /// Who carries them out.
+    /// Component that carries them out.
     pub transport: Transport,
     /// Whether a single operation travels with its lock and unlock.
     pub merge: bool,
@@ -72,7 +72,7 @@ pub struct Settings {
 }
 
 impl std::fmt::Display for Settings {
-    /// What tells the ways apart in which the same calls can be carried out.
+    /// Writes the settings that distinguish the ways to carry the same calls out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.issue {
             Issue::Lazy => f.write_str("lazy issue")?,

@@ -57,7 +57,7 @@ pub enum Collective {
     Exscan,
 }
 
-/// Who does what.
+/// Parts of all processes in a collective.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Plan {
     /// The operation.
@@ -66,18 +66,18 @@ pub struct Plan {
     pub endpoints: u32,
     /// Process of the root, which is the root of MPI's collective.
     pub mpi_root: Option<u32>,
-    /// What each process that has endpoints does, by process.
+    /// Plan of each process that has endpoints, by process.
     pub processes: Vec<ProcessPlan>,
 }
 
-/// What happens in one process.
+/// Part of one process in a collective.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct ProcessPlan {
     /// The process.
     pub process: u32,
-    /// Who hands data to the caller first.
+    /// Endpoints that hand data to the caller first.
     pub gathered: Vec<Rank>,
-    /// Who takes part in MPI's collective.
+    /// Endpoint that takes part in MPI's collective.
     pub caller: Rank,
     /// To whom the caller hands data at last.
     pub served: Vec<Rank>,
@@ -164,7 +164,7 @@ impl Plan {
         })
     }
 
-    /// Who takes part in MPI's collective, by process.
+    /// Endpoints that take part in MPI's collective, by process.
     pub fn participants(&self) -> impl ExactSizeIterator<Item = Rank> {
         self.processes.iter().map(|process| process.caller)
     }
@@ -210,15 +210,14 @@ impl fmt::Display for ProcessPlan {
     }
 }
 
-/// What a process contributes to a reduction, from its endpoints' values by in-process rank; none
-/// without endpoints.
+/// Contribution of a process to a reduction, from its endpoints' values by in-process rank; none without endpoints.
 pub fn local_reduce<T: Clone>(values: &[T], op: impl FnMut(T, &T) -> T) -> Option<T> {
     let (first, rest) = values.split_first()?;
     Some(rest.iter().fold(first.clone(), op))
 }
 
-/// What each endpoint of a process has after a scan, from the values of the process and what MPI's
-/// exscan among the callers gave its caller: nothing to the first.
+/// Value of each endpoint of a process after a scan, from the values of the process and the result that MPI's exscan
+/// among the callers gave its caller: none for the first.
 ///
 /// Ranks have to be in process order.
 pub fn local_scan<T: Clone>(
@@ -238,7 +237,7 @@ pub fn local_scan<T: Clone>(
     values.iter().map(&mut next).collect()
 }
 
-/// What each endpoint of a process has after an exscan; nothing has the first of all.
+/// Value of each endpoint of a process after an exscan; the first of all has none.
 ///
 /// Ranks have to be in process order.
 pub fn local_exscan<T: Clone>(

@@ -28,7 +28,7 @@ pub struct Pair {
     pub size: u32,
 }
 
-/// What one thread holds.
+/// Communicator handle of one thread.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Handle<M> {
     /// Its process among the processes.
@@ -41,7 +41,7 @@ pub struct Handle<M> {
     pub messages: MessageList<M>,
 }
 
-/// What the threads of one process share; `M` is the caller's record of a message of MPI.
+/// State that the threads of one process share; `M` is the caller's record of a message of MPI.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Part<M> {
     /// The EP flag: false for a communicator of MPI itself, with one handle in each process.
@@ -58,7 +58,7 @@ pub struct Part<M> {
     pub handles: Vec<Handle<M>>,
 }
 
-/// What becomes of a process that asks for no endpoint.
+/// Treatment of a process that asks for no endpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Empty {
     /// An error: it has no thread that could call a collective.
@@ -111,7 +111,7 @@ pub fn layout(counts: &[u32], empty: Empty) -> Result<RankMap, CreateError> {
 }
 
 impl<M> Part<M> {
-    /// What process `process` has of a communicator with this map.
+    /// Part of process `process` in a communicator with this map.
     pub fn new(parent: Comm, rank_map: &Arc<RankMap>, process: u32) -> Self {
         let ranks = rank_map.locals(process);
         let handle = |(local, rank): (u32, &Rank)| Handle {
@@ -148,7 +148,7 @@ impl<M> Part<M> {
 pub struct Broken {
     /// Where.
     pub process: u32,
-    /// What is wrong, as a sentence.
+    /// Description of the violation, as a sentence.
     pub what: String,
 }
 
@@ -188,13 +188,13 @@ pub fn validate<M>(parts: &[Part<M>]) -> Result<(), Broken> {
 /// The barrier of the threads of one process.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct LocalBarrier {
-    /// Who waits, by in-process rank.
+    /// Whether each thread waits, by in-process rank.
     inside: Box<[bool]>,
     /// How often it opened.
     opened: u64,
 }
 
-/// What a thread finds at the barrier.
+/// Result of a thread's arrival at the barrier.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Entered {
     /// Others are missing: it waits until the barrier has opened this often.
@@ -274,7 +274,7 @@ impl LocalBuffer {
         self.slots[local as usize] = bytes.into();
     }
 
-    /// What is in the slot of a thread; `None` where the process has no such thread.
+    /// Content of the slot of a thread; `None` where the process has no such thread.
     pub fn slot(&self, local: u32) -> Option<&[u8]> {
         self.slots.get(local as usize).map(|slot| &**slot)
     }

@@ -19,14 +19,14 @@ use super::rank_map::{Place, RankMap};
 use mpi::envelope::Rank;
 use mpi::intercommunicator::{MergeError, Side};
 
-/// What a merge makes.
+/// Result of a merge.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Merged {
-    /// Whose ranks its endpoints were, by new rank.
+    /// Side and old rank of each of its endpoints, by new rank.
     pub order: Vec<(Side, Rank)>,
     /// World ranks of its processes, by process rank: the order of MPI's merge.
     pub processes: Vec<u32>,
-    /// Who its endpoints are, and where they live.
+    /// Its endpoints, and where they live.
     pub members: Members,
 }
 

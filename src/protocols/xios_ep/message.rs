@@ -22,7 +22,7 @@ use super::tag::{Fields, TagError};
 use mpi::envelope::Rank;
 use mpi::intercommunicator::Side;
 
-/// What a matched probe took out of MPI's queue.
+/// Message that a matched probe took out of MPI's queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Probed<M> {
     /// MPI's message, which nobody else can receive now.
@@ -33,7 +33,7 @@ pub struct Probed<M> {
     pub tag: i32,
 }
 
-/// What a check hands MPI for its probe; `None` is the wildcard.
+/// Arguments of a check for MPI's probe; `None` is the wildcard.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct ProcessProbe {
     /// Always any process.
@@ -45,7 +45,7 @@ pub struct ProcessProbe {
 /// The only probe that a check makes.
 pub const ANY: ProcessProbe = ProcessProbe { source: None, tag: None };
 
-/// What a finished receive or a probe tells; source and tag are what the sender's program said.
+/// Status of a finished receive or a probe; source and tag are those that the sender's program gave.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Status<S> {
     /// MPI's status.

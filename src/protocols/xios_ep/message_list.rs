@@ -21,7 +21,7 @@ pub struct Message<M> {
     pub tag: i32,
 }
 
-/// What a receive or a probe of an endpoint wants; `None` is the wildcard.
+/// Selection of a receive or a probe of an endpoint; `None` is the wildcard.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Wanted {
     /// The sending endpoint, or any.

@@ -16,7 +16,7 @@ use super::comm::Part;
 use super::message::{self, ANY, Probed, ProcessProbe, RelocateError, Wanted};
 use super::request::{Pending, Served};
 
-/// What a check did.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Checked {
     /// Matched probes made; the last one found nothing.

@@ -131,7 +131,7 @@ impl RankMap {
         self.places.get(rank.0 as usize).copied()
     }
 
-    /// Who lives there; `None` where nobody does.
+    /// Endpoint that lives there; `None` where none does.
     pub fn rank(&self, place: Place) -> Option<Rank> {
         self.locals(place.process).get(place.local as usize).copied()
     }

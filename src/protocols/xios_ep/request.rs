@@ -76,29 +76,29 @@ impl fmt::Display for Type {
     }
 }
 
-/// What a request does not do.
+/// Use that a request does not allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum RequestError {
     /// Only a pending receive can be matched.
     #[error("a request of {found} cannot be matched")]
     NotPending {
-        /// What it is.
+        /// Type of the request.
         found: Type,
     },
     /// A receive gets a message that it does not want.
     #[error("a receive is given a message of endpoint {} with tag {tag}, which it does not want", source_rank.0)]
     NotWanted {
-        /// Who sent the message.
+        /// Sender of the message.
         source_rank: Rank,
         /// Its tag.
         tag: i32,
     },
-    /// What was heard cannot come from a request of this type.
+    /// The event cannot come from a request of this type.
     #[error("{heard:?} was heard of a request of {found}")]
     Unheard {
-        /// What was heard.
+        /// Event that was reported.
         heard: Heard,
-        /// What the request is.
+        /// Type of the request.
         found: Type,
     },
 }
@@ -121,7 +121,7 @@ impl<R: Copy> Request<R> {
         }
     }
 
-    /// What it waits for, as a receive.
+    /// Message that it waits for, as a receive.
     pub fn wanted(&self) -> Wanted {
         Wanted { source: self.source, tag: self.tag }
     }
@@ -154,7 +154,7 @@ pub enum Call {
     Wait,
 }
 
-/// What the caller knows since its last step.
+/// Event since the caller's last step.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Heard {
     /// Nothing: the call begins.
@@ -170,7 +170,7 @@ pub enum Heard {
     Waited,
 }
 
-/// What to do next.
+/// Next step of the caller.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Step<R> {
     /// Make a check and walk over the pending list.
@@ -223,7 +223,7 @@ pub fn step<R: Copy>(
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Pending<I>(VecDeque<(I, Wanted)>);
 
-/// What a walk over the pending list did.
+/// Result of a walk over the pending list.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Served<I, M> {
     /// Receives that left the list, with their messages, in posting order.

@@ -21,7 +21,7 @@ use super::rank_map::{Place, RankMap};
 use mpi::envelope::Rank;
 use mpi::group::{Choice, SplitError};
 
-/// What a key decides.
+/// Order that a key decides.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum KeyRule {
     /// The order within a process, as in the document.
@@ -31,7 +31,7 @@ pub enum KeyRule {
     Mpi,
 }
 
-/// What a process passes to MPI's split.
+/// Arguments of a process to MPI's split.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct MpiSplit {
     /// Any color for those that join; undefined for the others.

@@ -21,7 +21,7 @@ pub const USER_MAX: i32 = (1 << USER_BITS) - 1;
 /// The largest in-process rank.
 pub const LOCAL_MAX: u32 = (1 << LOCAL_BITS) - 1;
 
-/// What a tag carries.
+/// Fields of a tag.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Fields {
     /// The user's tag, 0 to [`USER_MAX`].
@@ -79,7 +79,7 @@ impl Fields {
         Ok(self.tag << (2 * LOCAL_BITS) | sender << LOCAL_BITS | receiver)
     }
 
-    /// What a tag of a message says.
+    /// Fields of the tag of a message.
     ///
     /// # Errors
     ///

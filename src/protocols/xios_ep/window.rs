@@ -36,7 +36,7 @@ pub struct Round {
     pub buffers: Vec<Option<Rank>>,
 }
 
-/// Who starts or serves a one-sided operation.
+/// Party that starts or serves a one-sided operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Party {
     /// A client endpoint.
@@ -86,9 +86,9 @@ pub enum WindowError {
     /// Both are clients.
     #[error("endpoints {} and {} are both clients; windows lie between a client and the server", origin.0, target.0)]
     Clients {
-        /// Who starts it.
+        /// Endpoint that starts it.
         origin: Rank,
-        /// Whose memory it is for.
+        /// Endpoint whose memory it is for.
         target: Rank,
     },
     /// Both are the server.

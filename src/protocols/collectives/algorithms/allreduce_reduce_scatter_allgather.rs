@@ -32,7 +32,7 @@ pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     true
 }
 
-/// What is on this rank's side of a halving is combined with what its partner has of it.
+/// Combines the parts on this rank's side of a halving with its partner's values for them.
 pub(super) fn halve(task: &Task<'_>, fold: Fold, level: u32, round: &mut Round) {
     let Some(number) = fold.number(task.rank) else { return };
     let partner = number ^ 1 << level;

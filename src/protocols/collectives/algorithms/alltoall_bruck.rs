@@ -71,7 +71,7 @@ impl<'a> Turned<'a> {
         }
     }
 
-    /// What is packed of one bit goes from here, and comes there.
+    /// Region of the packed blocks of one bit that are sent, and region of those that are received.
     fn packed(&self, bit: u32) -> (Region, Region) {
         let mut len = 0;
         self.each_run(bit, |run, _| len += run.len);
@@ -86,7 +86,7 @@ impl<'a> Turned<'a> {
         round.copy(input.part(0, low), self.blocks(size - rank, size));
     }
 
-    /// What has come over a distance is from the rank so far before.
+    /// Copies each received block to the output: the block of a distance comes from the rank so far before.
     fn turn_back(&self, round: &mut Round) {
         let Task { rank, size, .. } = *self.task;
         for distance in 0..size {

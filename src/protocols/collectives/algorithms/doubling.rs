@@ -41,7 +41,7 @@ pub(super) fn collect(
     k < rounds(size)
 }
 
-/// What two partners exchange: the blocks of their groups in the core, and of those folded in.
+/// Exchanges blocks with a partner: those of the two ranks' groups in the core, and of the ranks folded in.
 fn exchange(
     (rank, size): (u32, u32),
     (core, level): (u32, u32),

@@ -16,7 +16,7 @@ pub(super) struct Fold {
     pairs: u32,
 }
 
-/// What a rank does about the fold.
+/// Part of a rank in the fold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
     /// It gives to this rank, and is no member of the core.

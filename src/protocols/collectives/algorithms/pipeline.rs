@@ -7,7 +7,7 @@ use mpi::operator::{Reduction, Side};
 
 /// Where a rank stands in a tree whose root is turned to be 0.
 pub(super) struct Place<C> {
-    /// Whose child it is; none for the root.
+    /// Parent of the rank; none for the root.
     pub(super) parent: Option<u32>,
     /// Its children, in order; those beyond the last rank are left out.
     pub(super) children: C,

@@ -218,7 +218,7 @@ impl Messages {
         }
     }
 
-    /// What `thread` makes a call as; `window` knows the numbers of windows.
+    /// Identity that `thread` makes a call as; `window` knows the numbers of windows.
     pub(super) fn caller(
         &self,
         thread: Thread,

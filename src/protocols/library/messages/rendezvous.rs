@@ -333,7 +333,7 @@ impl Messages {
         &mut all[worker]
     }
 
-    /// Whose list of work a thread adds to and takes from: its own.
+    /// Index of the list of work that a thread adds to and takes from: its own.
     #[cfg_attr(
         not(feature = "mutants"),
         expect(clippy::unused_self, reason = "a planted bug asks")

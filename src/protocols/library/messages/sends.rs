@@ -73,7 +73,7 @@ impl Messages {
         Ok(())
     }
 
-    /// What a message of this envelope finds: its RTR, and how many RTRs of its receiver have come.
+    /// Takes the RTR that a message of this envelope finds, and the number of RTRs that have come from its receiver.
     ///
     /// Every message with an envelope must ask, once, when it is sent.
     #[inline]

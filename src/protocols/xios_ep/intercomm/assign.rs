@@ -20,7 +20,7 @@ use super::Members;
 use mpi::envelope::Rank;
 use mpi::intercommunicator::Side;
 
-/// What the leaders tell each other first.
+/// Facts that the leaders exchange first.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Card {
     /// World rank of the leader's process.
@@ -31,7 +31,7 @@ pub struct Card {
     pub peer: Rank,
 }
 
-/// What becomes of the leaders.
+/// Decision about the leaders: whether and how one of them moves.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Leaders {
     /// They are in different processes and stay.
@@ -64,8 +64,7 @@ pub enum Case {
 pub struct Leader {
     /// World rank of its process.
     pub process: u32,
-    /// What is compared in case 1: its rank in the peer communicator, which is the world after a
-    /// leader moved.
+    /// Rank that is compared in case 1: that in the peer communicator, which is the world after a leader moved.
     pub peer: u32,
 }
 
@@ -81,7 +80,7 @@ pub struct Shared {
 }
 
 impl Leaders {
-    /// What both sides decide from both cards.
+    /// Decision of both sides, from both cards.
     pub fn decide(cards: [Card; 2]) -> Self {
         let [a, b] = cards;
         if a.process != b.process {

@@ -15,7 +15,7 @@ use super::members::{Members, Thread};
 use mpi::envelope::Rank;
 use mpi::intercommunicator::Side;
 
-/// What the endpoints of one side pass, besides the peer communicator.
+/// Arguments of the endpoints of one side, besides the peer communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Caller {
     /// Their communicator.
@@ -34,7 +34,7 @@ pub enum IntercommError {
     /// The leader's rank is not in its communicator.
     #[error("side {side:?}: leader {} is out of range, its communicator has {endpoints} endpoints", leader.0)]
     LeaderOutOfRange {
-        /// Whose leader.
+        /// Side of the leader.
         side: Side,
         /// Its rank.
         leader: Rank,
@@ -44,7 +44,7 @@ pub enum IntercommError {
     /// The other leader's rank is not in the peer communicator.
     #[error("side {side:?}: remote leader {} is out of range, the peer communicator has {endpoints} endpoints", remote_leader.0)]
     RemoteLeaderOutOfRange {
-        /// Who names it.
+        /// Side that names it.
         side: Side,
         /// The rank named.
         remote_leader: Rank,
@@ -54,7 +54,7 @@ pub enum IntercommError {
     /// One side names a remote leader that is not the leader of the other.
     #[error("side {side:?} takes rank {} of the peer communicator for the other leader, which it is not", remote_leader.0)]
     OtherLeader {
-        /// Who is wrong.
+        /// Side that is wrong.
         side: Side,
         /// The rank named.
         remote_leader: Rank,

@@ -14,7 +14,7 @@ pub struct Thread {
     pub thread: u32,
 }
 
-/// Who is behind the ranks of an endpoint communicator.
+/// Places and threads of the endpoints behind the ranks of an endpoint communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Members {
     /// Where its endpoints live, in its own process ranks.

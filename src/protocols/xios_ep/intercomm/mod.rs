@@ -53,7 +53,7 @@ pub struct Assigned {
     pub label: u32,
     /// World rank of its processes, by process rank.
     pub processes: Vec<u32>,
-    /// Whose ranks its endpoints are, by rank in it.
+    /// Side and rank there of each of its endpoints, by rank in it.
     pub members: Vec<(Side, Rank)>,
     /// Where its endpoints live.
     pub rank_map: RankMap,
@@ -73,7 +73,7 @@ pub struct MpiCreate {
 pub struct Intercomm {
     /// The two groups.
     pub groups: [Arc<Members>; 2],
-    /// What became of the leaders.
+    /// Decision about the leaders.
     pub decided: Leaders,
     /// The leaders, after a move.
     pub leaders: [Rank; 2],
@@ -91,7 +91,7 @@ pub struct Intercomm {
 ///
 /// # Errors
 ///
-/// What contradicts in the two calls, or a thread on both sides.
+/// Arguments of the two calls that contradict each other, or a thread on both sides.
 ///
 /// # Panics
 ///
@@ -173,7 +173,7 @@ fn assigned(
     }
 }
 
-/// What the endpoints of a side tell each other once they have their handles.
+/// Local rank map of a side, which its endpoints exchange once they have their handles.
 fn local_rank_map(assigned: &[Assigned], side: Side, members: &Members) -> Box<[Entry]> {
     let mut entries = vec![None; members.threads.len()];
     for group in assigned {
@@ -198,7 +198,7 @@ impl Intercomm {
         &self.rank_maps[side as usize]
     }
 
-    /// Who has this entry in the local rank map of a side.
+    /// Rank that has this entry in the local rank map of a side.
     pub fn rank(&self, side: Side, entry: Entry) -> Option<Rank> {
         let ranks = &self.by_entry[side as usize];
         let found = ranks.binary_search_by_key(&entry, |(entry, _)| *entry);
@@ -210,7 +210,7 @@ impl Intercomm {
         &self.assigned[(side as usize).min(self.assigned.len() - 1)]
     }
 
-    /// What the processes of A' or B' pass to MPI; nothing in case 3c, where they are one.
+    /// Arguments that the processes of A' or B' pass to MPI; nothing in case 3c, where they are one.
     pub fn mpi_create(&self, side: Side) -> Option<MpiCreate> {
         let [own, other] = [side, side.other()].map(|side| self.assigned_to(side));
         let leader = own.processes.iter().position(|process| *process == own.label)?;

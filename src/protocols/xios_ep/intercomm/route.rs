@@ -59,7 +59,7 @@ impl Route {
     ///
     /// # Errors
     ///
-    /// What does not fit.
+    /// A field that does not fit.
     pub fn tag(&self, user: i32) -> Result<i32, TagError> {
         Fields { tag: user, sender: self.sender, receiver: self.receiver }.encode()
     }
@@ -87,9 +87,9 @@ impl Intercomm {
         })
     }
 
-    /// Who sent a message that came through `channel` to an endpoint of `side` in the assigned
-    /// group with label `here`: its rank on the other side. `sender` is its in-process rank and the
-    /// process rank that MPI's status names; none where nobody of the other side lives there.
+    /// Sender of a message that came through `channel` to an endpoint of `side` in the assigned group with label
+    /// `here`: its rank on the other side. `sender` is its in-process rank and the process rank that MPI's status
+    /// names; none where no endpoint of the other side lives there.
     pub fn sender(&self, side: Side, here: u32, channel: Channel, sender: Place) -> Option<Rank> {
         let mut assigned = self.assigned.iter();
         let from = match channel {

@@ -9,8 +9,8 @@ use crate::xios_ep::request::{self, State};
 use mpi::envelope::Rank;
 
 impl Endpoint {
-    /// What the program's call, which stands at `origin`, waits for by asking; `None` where it does not
-    /// wait, or MPI waits for it.
+    /// Waits of the program's call, which stands at `origin`, that poll MPI; `None` where it does not wait, or MPI
+    /// waits for it.
     pub(super) fn asks_for(&self, origin: u32) -> Option<WaitSet> {
         let waits = match &self.goal {
             &Goal::One { call: request::Call::Wait, request } => {

@@ -34,11 +34,11 @@ use crate::xios_ep::tag::{Fields, TagError};
 use mpi::envelope::Rank;
 use mpi::intercommunicator::Side;
 
-/// What a call on an intercommunicator is refused with.
+/// Refusal of a call that an intercommunicator of endpoints does not offer.
 pub(super) const OFFERED: &str =
     "an intercommunicator of endpoints has point-to-point messages and a merge only";
 
-/// What an endpoint says who makes an intercommunicator.
+/// Arguments of an endpoint that makes an intercommunicator.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Meeting {
     /// The leader's rank in the communicator.
@@ -51,7 +51,7 @@ pub struct Meeting {
     pub tag: i32,
 }
 
-/// What an endpoint has of an intercommunicator beside its place in the assigned group.
+/// State of an endpoint in an intercommunicator beside its place in the assigned group.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Across {
     /// Both groups, and all maps.
@@ -66,7 +66,7 @@ pub struct Across {
     home: Side,
 }
 
-/// What a process has of one.
+/// State of a process in an intercommunicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Between {
     inter: Arc<Intercomm>,
@@ -76,7 +76,7 @@ pub struct Between {
     beside: Option<Comm>,
 }
 
-/// What a maker knows so far.
+/// Facts that a maker has so far.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Known {
     /// Its group.
@@ -97,7 +97,7 @@ impl Across {
 }
 
 impl Between {
-    /// What the endpoint at a place of the assigned group has.
+    /// State of the endpoint at a place of the assigned group.
     pub(super) fn of(&self, place: Place) -> Across {
         let group = self.inter.assigned_to(self.home);
         let rank = group.rank_map.rank(place).expect("a place of the assigned group");
@@ -120,7 +120,7 @@ impl Between {
     }
 }
 
-/// What a leader tells the other one, as numbers.
+/// Message of a leader to the other one, sent as numbers.
 struct Told {
     /// The rank of the telling leader in the peer communicator.
     peer: Rank,
@@ -196,7 +196,7 @@ impl Endpoint {
         Ok((Peer::Rank(Rank(route.process)), words(route.tag(tag))?, comm))
     }
 
-    /// What is wrong with the call, as far as the caller knows.
+    /// Checks the call, as far as the caller knows; the error is a sentence.
     pub(super) fn check_meeting(&self, old: &Member, meeting: Meeting) -> Result<(), String> {
         let Meeting { leader, peer, remote, .. } = meeting;
         let size = old.map.size();
@@ -391,7 +391,7 @@ impl Endpoint {
         self.old().across.as_ref().expect("only an intercommunicator is merged")
     }
 
-    /// What the endpoints of this process say, behind its world rank.
+    /// Flags of the endpoints of this process, behind its world rank.
     fn own_flags(&mut self) -> Vec<u32> {
         let high = |wish: &Wish| u32::from(matches!(wish, Wish::Merge { high: true }));
         let world = self.world();

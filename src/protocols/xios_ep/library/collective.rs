@@ -40,7 +40,7 @@ pub(super) struct Joint {
     comm: Comm,
     /// The call, with the buffers of the process.
     call: Arc<Collective>,
-    /// What the endpoints of the process call, once they met.
+    /// Calls of the endpoints of the process, once all have arrived.
     pub(super) all: Box<[Arc<Collective>]>,
     /// Whether another thread of the process may still be in MPI for the collective before.
     behind: bool,
@@ -174,7 +174,7 @@ impl Endpoint {
         self.comms[comm].mpi
     }
 
-    /// What is done at `place`, if anything.
+    /// Step at `place`, if any.
     fn at(&self, place: At) -> Option<Step> {
         let Goal::Collective(joint) = &self.goal else {
             unreachable!("{:?} is no collective", self.goal)

@@ -31,9 +31,9 @@ pub(super) struct Joined<'a> {
     pub(super) place: Place,
     /// The communicator of the processes.
     pub(super) mpi: Comm,
-    /// What it calls.
+    /// Call of this endpoint.
     pub(super) call: &'a Collective,
-    /// What the endpoints of its process call, by in-process rank; none before they met.
+    /// Calls of the endpoints of its process, by in-process rank; none before all have arrived.
     pub(super) all: &'a [Arc<Collective>],
 }
 
@@ -97,7 +97,7 @@ pub(super) fn unfit(call: &Collective, map: &RankMap, rank: Rank) -> Option<Stri
     short("input", call.input.len, input).or_else(|| short("output", call.output.len, output))
 }
 
-/// What two endpoints of a process must agree on, and do not, as a sentence.
+/// Difference between two endpoints of a process where they must agree, as a sentence; `None` where they do.
 pub(super) fn differ(a: &Shown, b: &Shown) -> Option<&'static str> {
     let same = match (a, b) {
         (Shown::Call(a), Shown::Call(b)) => return calls_differ(a, b),
@@ -212,7 +212,7 @@ impl Joined<'_> {
         self.call.kind == Kind::Scatter && by_process(self.map, &self.call.sends).is_none()
     }
 
-    /// Who calls MPI for this process.
+    /// In-process rank of the endpoint that calls MPI for this process.
     fn caller(&self) -> u32 {
         collective::caller(self.root(), self.place.process)
     }
@@ -277,7 +277,7 @@ impl Joined<'_> {
         self.exchange(0, self.sum(&self.call.receives, self.place.process))
     }
 
-    /// What the caller does before it calls MPI.
+    /// Work of the caller before it calls MPI.
     pub(super) fn collect(&self) -> Vec<Work> {
         let mut moves = Moves::default();
         let call = self.call;
@@ -332,7 +332,7 @@ impl Joined<'_> {
         }
     }
 
-    /// What the caller calls: the same operation among the processes.
+    /// Call of the caller to MPI: the same operation among the processes.
     pub(super) fn mpi(&self) -> Collective {
         let (comm, call) = (self.mpi, self.call);
         let root = Rank(self.root().map_or(0, |root| root.process));
@@ -408,7 +408,7 @@ impl Joined<'_> {
         self.exchange(len, len)
     }
 
-    /// What the caller does with what MPI gave it.
+    /// Work of the caller on the data that MPI gave it.
     pub(super) fn place(&self) -> Vec<Work> {
         let mut moves = Moves::default();
         let call = self.call;
@@ -423,7 +423,7 @@ impl Joined<'_> {
         moves.0
     }
 
-    /// What every endpoint of the process takes from its caller.
+    /// Work by which every endpoint of the process takes data from its caller.
     pub(super) fn serve(&self) -> Vec<Work> {
         let mut moves = Moves::default();
         let call = self.call;
@@ -470,7 +470,7 @@ impl Joined<'_> {
         }
     }
 
-    /// What the processes before this one give, and the first `upto` endpoints of this one.
+    /// Combines the contributions of the processes before this one and of the first `upto` endpoints of this one.
     fn scan(&self, moves: &mut Moves, upto: usize) {
         let (output, own) = (self.call.output.part(0, self.call.input.len), &self.all[..upto]);
         if self.place.process == 0 {

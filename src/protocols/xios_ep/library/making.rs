@@ -30,7 +30,7 @@ use crate::xios_ep::split;
 use mpi::envelope::Rank;
 use mpi::group::Choice;
 
-/// What an endpoint wants.
+/// Communicator operation that an endpoint wants.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Wish {
     /// The same communicator again.
@@ -43,7 +43,7 @@ pub enum Wish {
     Couple(Meeting),
     /// One communicator of both sides; `high`: the own one last.
     Merge {
-        /// What it says.
+        /// Value of the flag.
         high: bool,
     },
 }
@@ -59,7 +59,7 @@ pub struct Opened {
     pub process: u32,
     /// The thread of each endpoint of this process.
     pub threads: Box<[Thread]>,
-    /// What it is between, where it is an intercommunicator.
+    /// The process's part of the intercommunicator, where it is one.
     pub between: Option<Between>,
 }
 
@@ -70,18 +70,18 @@ pub(super) struct Making {
     /// The program's number for what is new; for none in a free.
     new: Comm,
     pub(super) wish: Wish,
-    /// What the endpoints of the process want, once they met.
+    /// Wishes of the endpoints of the process, once all have arrived.
     pub(super) wishes: Box<[Wish]>,
     /// The colors that are not made yet.
     colors: VecDeque<i32>,
-    /// What all endpoints chose, by rank.
+    /// Choices of all endpoints, by rank.
     choices: Box<[Choice]>,
     opened: Vec<Opened>,
-    /// What is known of an intercommunicator.
+    /// Facts known of an intercommunicator.
     pub(super) known: Known,
 }
 
-/// What a maker waits to hear.
+/// Event that a maker waits for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Made {
     /// That all of the process have met.
@@ -104,9 +104,9 @@ pub(super) enum Made {
     Joined,
     /// That the process has forgotten it.
     Closed,
-    /// Who the endpoints of the group are.
+    /// The identities of the endpoints of the group.
     Identified,
-    /// What the other leader tells.
+    /// The message of the other leader.
     Swapped,
     /// A number for the communicator of the assigned group.
     HomeNumbered,
@@ -118,7 +118,7 @@ pub(super) enum Made {
     BesideNumbered,
     /// That MPI has made it.
     Joint(Comm),
-    /// What all endpoints of both sides say.
+    /// The flags of all endpoints of both sides.
     Flagged,
     /// A number for the merged communicator.
     MergeNumbered,
@@ -158,7 +158,7 @@ impl Wish {
         }
     }
 
-    /// What two endpoints of a process must agree on, and do not.
+    /// Difference between two endpoints of a process where they must agree; `None` where they do.
     pub(super) fn differ(self, other: Self) -> Option<&'static str> {
         match (self, other) {
             (Self::Couple(a), Self::Couple(b)) => {
@@ -264,7 +264,7 @@ impl Endpoint {
         self.then(made, Step::shared(SharedOp::Arrive(seat, showing)))
     }
 
-    /// What the maker had to do is done: it meets the others of its process again.
+    /// Ends the work of the maker: it meets the others of its process again.
     pub(super) fn end_making(&mut self) -> Step {
         self.meet(Made::Ended, Showing::Ends)
     }
@@ -308,7 +308,7 @@ impl Endpoint {
         }
     }
 
-    /// What the endpoints of this process chose: as many numbers as the largest process has.
+    /// Choices of the endpoints of this process: as many numbers as the largest process has.
     fn own_choices(&mut self) -> Arc<[u32]> {
         let map = Arc::clone(&self.old().map);
         let most = map.processes().map(|process| map.local_size(process)).max().unwrap_or(0);
@@ -360,7 +360,7 @@ impl Endpoint {
         self.next_color()
     }
 
-    /// What the endpoints of this process chose.
+    /// Choices of the endpoints of this process.
     fn own_of(&mut self) -> Vec<Choice> {
         self.making().wishes.iter().map(|wish| wish.choice()).collect()
     }

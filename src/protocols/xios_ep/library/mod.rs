@@ -69,7 +69,7 @@ pub use thread::{EpThread, Member, Waiting};
 /// The latch of process memory; MPI called by processes has the guard before it.
 const LATCH: Guard = Guard(1);
 
-/// What the code of the endpoint library calls.
+/// Call by the code of the endpoint library.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum EpCall {
     /// MPI.
@@ -78,12 +78,12 @@ pub enum EpCall {
     Shared(SharedOp),
 }
 
-/// What these calls return.
+/// Reply to such a call.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum EpReply {
-    /// What MPI returned.
+    /// Reply of MPI.
     Mpi(Reply),
-    /// What process memory held.
+    /// Reply of process memory.
     Shared(SharedReply),
 }
 
@@ -94,7 +94,7 @@ pub enum SharedOp {
     Lock,
     /// Files what the probe under the lock has found, and leaves the lock.
     Unlock {
-        /// Whose lists it goes to.
+        /// Place to whose lists it goes.
         seat: Seat,
         /// The communicator of MPI that was probed.
         at: Comm,
@@ -111,7 +111,7 @@ pub enum SharedOp {
     Arrive(Seat, Showing),
     /// Copies and combines what the threads of the process show.
     Move {
-        /// What is done, in order.
+        /// Work, in order.
         work: Box<[Work]>,
         /// The operator, where elements are combined.
         reduction: Option<Reduction>,
@@ -136,12 +136,12 @@ pub enum SharedOp {
     Refuse(Box<str>),
 }
 
-/// What a thread shows to the others of its process when it arrives at their barrier.
+/// Information that a thread shows to the others of its process when it arrives at their barrier.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Showing {
     /// This, from now on.
     Shows(Shown),
-    /// What it showed before.
+    /// The same as before.
     Still,
     /// Nothing any more.
     Ends,
@@ -149,7 +149,7 @@ pub enum Showing {
     Calls,
 }
 
-/// What the threads of a process tell each other.
+/// Information that the threads of a process show each other.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Shown {
     /// Where the buffers of a collective are.
@@ -171,7 +171,7 @@ pub struct Seat {
     pub beside: Option<Comm>,
 }
 
-/// What process memory answers.
+/// Reply of process memory.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum SharedReply {
     /// The lock is the thread's; its probe may use this handle for a message.
@@ -180,7 +180,7 @@ pub enum SharedReply {
     Done,
     /// All of the process have arrived, and show this, by in-process rank.
     Met(Box<[Shown]>),
-    /// What the thread waited for has happened: it looks again.
+    /// The condition that the thread waited for has come true: it looks again.
     Woken,
     /// The receives that leave the pending list, with their messages.
     Served(Box<[(Handle, Message<Found>)]>),
@@ -201,7 +201,7 @@ pub struct Found {
     pub bytes: u64,
 }
 
-/// What the endpoint libraries of a job agree on.
+/// Facts and settings that are the same for all endpoint libraries of a job.
 #[derive(Clone, Debug)]
 pub struct EpJob {
     mpi: SharedJob,
@@ -274,7 +274,7 @@ pub struct EpLibrary {
 }
 
 impl EpLibrary {
-    /// What was counted so far.
+    /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.shared.counts.0
     }

@@ -53,7 +53,7 @@ enum Act {
     Call(RmaCall),
 }
 
-/// What is left to do of a call.
+/// Remaining steps of a call.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Acts {
     member: Member,
@@ -154,7 +154,7 @@ impl Endpoint {
         member.mpi
     }
 
-    /// What makes a window: one of MPI after the other, as MPI wants it of one communicator.
+    /// Steps that create a window: one of MPI after the other, as MPI wants it of one communicator.
     fn opens(&mut self, call: &RmaCall) -> Result<Acts, String> {
         let RmaCall::Create { win, comm, flavor, memory, bytes, unit } = *call else {
             unreachable!("only what makes a window")
@@ -208,7 +208,7 @@ impl Endpoint {
         Ok(Acts { member, left })
     }
 
-    /// What every other call does.
+    /// Steps of every other call.
     fn acts(&mut self, call: &RmaCall) -> Result<Acts, String> {
         let win = call.win();
         let unknown = || format!("the endpoint has no window {}", win.0);

@@ -30,7 +30,7 @@ pub enum Variant {
     Planted,
 }
 
-/// What a thread waits for.
+/// Condition that a thread waits for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum WaitsFor {
     Lock,
@@ -42,7 +42,7 @@ enum WaitsFor {
     Turn(Comm),
 }
 
-/// What the endpoint library of one process did.
+/// Counters of the endpoint library of one process.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
     /// Matched probes of the process's queue.
@@ -83,7 +83,7 @@ impl Counts {
     }
 }
 
-/// What one process has of a communicator.
+/// State of one process in a communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Local {
     part: Part<Found>,
@@ -91,13 +91,13 @@ struct Local {
     threads: Box<[Thread]>,
     /// Receives that wait for their message, by endpoint.
     pending: Vec<Pending<Handle>>,
-    /// What each endpoint shows to the others.
+    /// Information that each endpoint shows to the others.
     shown: Vec<Option<Shown>>,
-    /// What all showed when they met last; of that a thread learns when it looks.
+    /// Information that all showed at their last barrier; a thread learns of it when it looks.
     met: Box<[Shown]>,
-    /// What it is between, where it is an intercommunicator.
+    /// The process's part of the intercommunicator, where it is one.
     between: Option<Between>,
-    /// Who calls MPI for a collective that the others have left, or is about to.
+    /// Thread that calls MPI for a collective that the others have left, or is about to.
     calls: Option<Thread>,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Shared {
     /// The places that wait for each thread in a new communicator.
     joins: Vec<Option<Member>>,
     owner: Option<Thread>,
-    /// Who waits for the lock, in the order of arrival.
+    /// Threads that wait for the lock, in the order of arrival.
     queue: VecDeque<Thread>,
     waiting: Vec<Option<WaitsFor>>,
     /// The handle that the probe of each thread may use.
@@ -139,7 +139,7 @@ pub(super) struct Shared {
     /// Which handles of messages are in use.
     used: Vec<bool>,
     pub(super) counts: Note<Counts>,
-    /// What the check of each thread has moved so far.
+    /// Number of messages that the check of each thread has moved so far.
     moved: Note<Vec<u64>>,
 }
 
@@ -175,7 +175,7 @@ impl Shared {
         self.waiting.len() > 1
     }
 
-    /// What `thread` waits for, in words.
+    /// Condition that `thread` waits for, in words.
     pub(super) fn waits_for(&self, thread: Thread) -> Option<&'static str> {
         self.waiting[index(thread)].map(|waits| match waits {
             WaitsFor::Lock => "lock of the endpoint library",
@@ -423,7 +423,7 @@ impl Shared {
         self.locals.get_mut(&mpi).ok_or_else(unknown)
     }
 
-    /// What all showed when they met last in a communicator that is not freed yet.
+    /// Information that all showed at their last barrier in a communicator that is not freed yet.
     fn met(&self, mpi: Comm) -> Box<[Shown]> {
         self.locals.get(&mpi).map_or_else(Box::default, |local| local.met.clone())
     }
@@ -538,7 +538,7 @@ impl Shared {
         Ok(())
     }
 
-    /// What nobody received, in words.
+    /// Messages that were not received, and receives that found no message, in words.
     pub(super) fn open_ends(&self) -> impl Iterator<Item = String> + '_ {
         let handles = self.locals.values().flat_map(|local| &local.part.handles);
         let lists = handles.filter(|handle| !handle.messages.is_empty());

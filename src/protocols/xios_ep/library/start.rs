@@ -14,9 +14,9 @@ use crate::xios_ep::request::{self, Request, State};
 use crate::xios_ep::tag::{Fields, TagError, USER_MAX};
 use mpi::envelope::Rank;
 
-/// What a communicator is that no call has made.
+/// Refusal of a communicator that no call has made.
 pub(super) const UNKNOWN: &str = "the endpoint has no such communicator";
-/// What a request is whose number is taken.
+/// Refusal of a request whose number is taken.
 const OPEN: &str = "the request is still open";
 
 /// Bytes of an element: buffers are counted in bytes.
@@ -26,7 +26,7 @@ const BYTE: u64 = 1;
 pub(super) const NUMBERS: &str =
     "a request or buffer number is too large for the threads of its process";
 
-/// What the arguments of an operation turn out to be.
+/// Result of a check of the arguments of an operation.
 enum Read<T> {
     /// Good.
     Good(T),
@@ -202,7 +202,7 @@ impl Endpoint {
         Step::mpi(Call::Isend { request, to: peer, tag: packed, comm, buffer, mode })
     }
 
-    /// What a receive or probe wants.
+    /// Message that a receive or probe wants.
     fn wanted(&self, comm: Comm, source: Peer, tag: Option<i32>) -> Read<Wanted> {
         let Member { map, across, .. } = &self.comms[&comm];
         let size = across.as_ref().map_or(map.size(), super::Across::remote_size);

@@ -23,7 +23,7 @@ use mpi::envelope::Rank;
 type Served = Box<[(Handle, Message<Found>)]>;
 
 impl Endpoint {
-    /// What was asked for has returned.
+    /// Handles the reply to the call that the endpoint library made.
     pub(super) fn heard(&mut self, reply: EpReply) -> Step {
         match reply {
             EpReply::Mpi(reply) => self.heard_of_mpi(reply),

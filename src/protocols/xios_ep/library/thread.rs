@@ -19,7 +19,7 @@ use crate::xios_ep::message::{Message, Wanted};
 use crate::xios_ep::rank_map::{Place, RankMap};
 use crate::xios_ep::request::{self, Request};
 
-/// What a wait does while MPI has the request.
+/// Behaviour of a wait while MPI has the request.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Waiting {
     /// It lets MPI wait, as the document has it. A receive that MPI does not know yet is not served
@@ -40,12 +40,12 @@ pub enum Waiting {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct EpThread<P> {
     program: P,
-    /// What the program's call returned, until it hears of it.
+    /// Reply to the program's call, until the program gets it.
     answer: Option<Reply>,
     pub(super) endpoint: Endpoint,
 }
 
-/// What the endpoint library keeps for one thread.
+/// State of the endpoint library for one thread.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Endpoint {
     /// Its number in its process.
@@ -63,14 +63,14 @@ pub(super) struct Endpoint {
     pub(super) behind: BTreeSet<Comm>,
     pub(super) goal: Goal,
     pub(super) stage: Stage,
-    /// What is wrong with it.
+    /// Planted bug, if any.
     #[cfg(feature = "mutants")]
     pub(super) mutant: Option<Mutant>,
     #[cfg(feature = "mutants")]
     pub(super) checked_twice: bool,
 }
 
-/// What an endpoint has of a communicator.
+/// State of an endpoint in a communicator.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Member {
     /// Where all endpoints live.
@@ -81,7 +81,7 @@ pub struct Member {
     pub mpi: Comm,
     /// The thread of each endpoint of its process.
     pub threads: Box<[Thread]>,
-    /// What makes it an intercommunicator; map, place and threads are then of the assigned group.
+    /// Facts of the intercommunicator, where it is one; map, place and threads are then of the assigned group.
     pub across: Option<Across>,
 }
 
@@ -98,16 +98,16 @@ pub(super) struct Open {
     pub(super) request: Request<Handle>,
     /// Where a receive wants its message.
     pub(super) buffer: Buffer,
-    /// What it has there, where it names a datatype.
+    /// Elements of that buffer, where it names a datatype.
     pub(super) elements: Option<Arc<Elements>>,
     /// In which communicator.
     pub(super) seat: Seat,
 }
 
-/// What the program's call wants.
+/// Result that the program's call needs.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Goal {
-    /// What MPI returns.
+    /// The reply of MPI.
     Plain,
     /// A receive that is posted.
     Posted,
@@ -128,16 +128,16 @@ pub(super) enum Goal {
 /// A receive to be appended to the pending list before it is walked.
 pub(super) type Walk = Option<(Handle, Wanted)>;
 
-/// What the thread waits to hear.
+/// Event that the thread waits for.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Stage {
-    /// What the program wants next.
+    /// The next call of the program.
     Program,
-    /// What MPI returns to the program.
+    /// The reply of MPI, for the program.
     Plain,
     /// That it has the lock, to probe the communicator `at`.
     Lock { seat: Seat, at: Comm, walk: Walk },
-    /// What a matched probe found.
+    /// The result of a matched probe.
     Probe { seat: Seat, at: Comm, message: Handle, walk: Walk },
     /// That the lock is free again.
     Unlock { seat: Seat, at: Comm, more: bool, walk: Walk },
@@ -159,7 +159,7 @@ pub(super) enum Stage {
     Windows,
 }
 
-/// What comes next.
+/// Next step of a thread.
 pub(super) enum Step {
     /// A call.
     Ask(EpCall),
