@@ -404,12 +404,13 @@ pub enum Argument {
         /// Over those that it takes.
         takes: Sums,
     },
-    /// The same of blocks with a datatype, by their named types.
+    /// The same of blocks with a datatype, by their named types: in place of bytes a number that other types have by
+    /// chance only.
     Types {
         /// Over the blocks that it gives.
-        gives: u64,
+        gives: Sums,
         /// Over those that it takes.
-        takes: u64,
+        takes: Sums,
     },
     /// The algorithm that the library has chosen.
     Algorithm {

@@ -113,25 +113,14 @@ impl Collective {
                 | Kind::Exscan => false,
             };
         let lengths = is_told.then(|| {
-            let value = |blocks: &Blocks, at, _| blocks.at(at).len;
-            let [mut gives, mut takes] = [Sums::default(); 2];
-            each_block(call, (me, ranks), value, |side, (from, to), bytes| {
-                let weighted = pair_weight(Rank(from), Rank(to)).wrapping_mul(bytes);
-                let block = Sums { print: print(from, to, bytes), bytes, weighted };
-                let sum = if side == GIVEN { &mut gives } else { &mut takes };
-                *sum = sum.plus(block);
-            });
+            let [gives, takes] = sums(call, (me, ranks), |blocks, at, _| blocks.at(at).len);
             Argument::Traffic { gives, takes }
         });
         let types = call.typed.as_ref().filter(|_| is_told).map(|typed| {
-            let value = |blocks: &Blocks, at, side| {
+            let [gives, takes] = sums(call, (me, ranks), |blocks, at, side| {
                 if blocks.at(at).len == 0 { 0 } else { typed.print(side, at) }
-            };
-            let mut sums = [0_u64; 2];
-            each_block(call, (me, ranks), value, |side, (from, to), types| {
-                sums[side] = sums[side].wrapping_add(print(from, to, types));
             });
-            Argument::Types { gives: sums[GIVEN], takes: sums[TAKEN] }
+            Argument::Types { gives, takes }
         });
         lengths.into_iter().chain(types)
     }
@@ -142,9 +131,20 @@ const GIVEN: usize = 0;
 /// The side of a block that it takes.
 const TAKEN: usize = 1;
 
-/// A number that a block with other ends or another value has by chance only; 0 of one that does not count.
-fn print(from: u32, to: u32, value: u64) -> u64 {
-    if value == 0 { 0 } else { mixed([from.into(), to.into(), value]) }
+/// The sums over the blocks that a rank gives and takes; `value` as for [`each_block`].
+fn sums(
+    call: &Collective,
+    at: (u32, u32),
+    value: impl Fn(&Blocks, u32, usize) -> u64,
+) -> [Sums; 2] {
+    let mut sums = [Sums::default(); 2];
+    each_block(call, at, value, |side, (from, to), value| {
+        // A number that a block with other ends or another value has by chance only; 0 of one that does not count.
+        let print = if value == 0 { 0 } else { mixed([from.into(), to.into(), value]) };
+        let weighted = pair_weight(Rank(from), Rank(to)).wrapping_mul(value);
+        sums[side] = sums[side].plus(Sums { print, bytes: value, weighted });
+    });
+    sums
 }
 
 /// Goes through the blocks that a rank gives and takes: side, ends, and `value`, which is that of a block at a place of

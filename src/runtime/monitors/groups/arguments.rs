@@ -46,6 +46,18 @@ struct Traffic {
     takes: Sums,
 }
 
+impl Traffic {
+    /// The two ranks that differ, where it is one pair, and by how much the first gives more (modulo 2^64).
+    fn pair(&self, size: u32) -> Option<([Rank; 2], u64)> {
+        let more = self.gives.bytes.wrapping_sub(self.takes.bytes);
+        let weighted = self.gives.weighted.wrapping_sub(self.takes.weighted);
+        let differs =
+            |&[from, to]: &[Rank; 2]| pair_weight(from, to).wrapping_mul(more) == weighted;
+        let mut all = (0..size).flat_map(|from| (0..size).map(move |to| [Rank(from), Rank(to)]));
+        if more == 0 { None } else { Some((all.find(differs)?, more)) }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Given {
     argument: Argument,
@@ -81,11 +93,7 @@ impl Arguments {
             return self.sums(0, (gives, takes), size).then(|| self.lengths_part(size));
         }
         if let Argument::Types { gives, takes } = argument {
-            let [gives, takes] = [gives, takes].map(|print| Sums { print, ..Sums::default() });
-            return self.sums(1, (gives, takes), size).then(|| {
-                let what = "what a rank sends to another and what that receives of it are not of the same named types";
-                self.parted("MPI_ERR_TYPE", None, what.to_owned())
-            });
+            return self.sums(1, (gives, takes), size).then(|| self.types_part(size));
         }
         let kind = std::mem::discriminant(&argument);
         let same = |one: Argument| std::mem::discriminant(&one) == kind;
@@ -126,26 +134,32 @@ impl Arguments {
         parted
     }
 
-    /// The lengths of what ranks send each other do not agree; which, where it is one pair of them.
+    /// Violation by lengths of what ranks send each other that do not agree.
     fn lengths_part(&self, size: u32) -> Violation {
-        let Traffic { gives, takes, .. } = self.traffic[0];
-        let bytes = gives.bytes.wrapping_sub(takes.bytes);
-        let weighted = gives.weighted.wrapping_sub(takes.weighted);
-        let differs = |&(from, to): &(Rank, Rank)| {
-            bytes != 0 && pair_weight(from, to).wrapping_mul(bytes) == weighted
-        };
-        let all = (0..size).flat_map(|from| (0..size).map(move |to| (Rank(from), Rank(to))));
-        let Some((from, to)) = all.into_iter().find(differs) else {
+        let Some(([from, to], more)) = self.traffic[0].pair(size) else {
             let what =
                 "what several ranks send and what others receive of them are not of one length";
             return self.parted("MPI_ERR_COUNT", None, what.to_owned());
         };
         // Sums are kept modulo 2^64: a difference has a sign.
-        let more = bytes.cast_signed();
+        let more = more.cast_signed();
         let (least, how) = (more.unsigned_abs(), if more > 0 { "more" } else { "less" });
         let what =
             format!("rank {} sends {least} B {how} than rank {} receives of it", from.0, to.0);
         self.parted("MPI_ERR_COUNT", Some([from, to]), what)
+    }
+
+    /// Violation by named types of what ranks send each other that do not agree.
+    fn types_part(&self, size: u32) -> Violation {
+        let pair = self.traffic[1].pair(size).map(|(pair, _)| pair);
+        let [sends, receives] = match pair {
+            Some([from, to]) => {
+                [format!("rank {} sends", from.0), format!("rank {} receives of it", to.0)]
+            }
+            None => ["several ranks send", "others receive of them"].map(str::to_owned),
+        };
+        let what = format!("what {sends} and what {receives} are not of the same named types");
+        self.parted("MPI_ERR_TYPE", pair, what)
     }
 
     /// Violation by ranks whose sends and receives do not agree; this is known when the last one enters.
