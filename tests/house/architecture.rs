@@ -239,7 +239,7 @@ pub(super) fn check_none(found: &[String]) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
-/// A package without a row here would be a layer that nobody has drawn.
+/// A package without a row here would be a layer that is in no picture.
 #[test]
 fn every_package_is_a_layer() {
     let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).expect("a manifest");

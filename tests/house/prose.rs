@@ -7,7 +7,7 @@ use crate::claims::files;
 
 /// A word, and the most lines that may have it: in sources, in tests, in documents.
 const CEILINGS: [(&str, [usize; 3]); 3] =
-    [("nobody", [182, 44, 2]), ("whoever", [20, 15, 1]), ("told", [357, 108, 1])];
+    [("nobody", [149, 44, 2]), ("whoever", [14, 15, 1]), ("told", [346, 108, 1])];
 
 /// Lines of these files that have the word by itself.
 fn lines(files: &[(String, String)], word: &str) -> usize {
@@ -50,4 +50,25 @@ fn words_without_a_noun_become_fewer() {
         }
     }
     assert!(wrong.is_empty(), "name the thing of the domain instead:\n{}", wrong.join("\n"));
+}
+
+/// The most headings of items in sources that are relative clauses: a heading says what an item gives.
+const CLAUSES: usize = 446;
+
+#[test]
+#[allow(clippy::print_stdout, reason = "the count is for a run by hand")]
+fn headings_that_are_relative_clauses_become_fewer() {
+    let begins = ["What ", "Who ", "Whose ", "Whoever "];
+    let mut count = 0;
+    for (_, text) in files("src", ".rs") {
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        let heads = |at: &usize| {
+            let own = lines[*at].strip_prefix("/// ");
+            own.is_some_and(|own| begins.iter().any(|begin| own.starts_with(begin)))
+                && !at.checked_sub(1).is_some_and(|above| lines[above].starts_with("///"))
+        };
+        count += (0..lines.len()).filter(heads).count();
+    }
+    println!("{count} headings of items are relative clauses");
+    assert!(count <= CLAUSES, "{count} headings begin with What or Who, at most {CLAUSES}");
 }

@@ -10,7 +10,7 @@ const SHOWN: [(&str, usize, &str); 17] = [
     ("experiment/explore/registry.rs", 1, "a setting that is hashed, never shown"),
     ("experiment/explore/registry/gpu.rs", 1, "bytes, as lists of numbers"),
     ("experiment/explore/registry/jobs.rs", 1, "bytes, as lists of numbers"),
-    ("experiment/plan/identity.rs", 1, "what is hashed is shown to nobody"),
+    ("experiment/plan/identity.rs", 1, "text that is hashed, never shown"),
     ("mpi/intercommunicator.rs", 6, "a side is called A or B"),
     ("protocols/contract.rs", 4, "an input that a machine does not know is a defect of ours"),
     ("protocols/library/diagnosis.rs", 1, "the name of a state is the first word of it"),
