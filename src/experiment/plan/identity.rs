@@ -1,4 +1,4 @@
-//! Which points are one simulation.
+//! Which points are one simulation: ADR 36.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
