@@ -309,7 +309,7 @@ fn flat(result: &RunResult, axes: &[&str], groups: &[Group<'_>]) -> Table {
 fn replicas_text(groups: &[Group<'_>]) -> String {
     match groups.iter().map(|group| group.points.len()).max() {
         Some(most) if most > 1 && groups.iter().all(Group::is_one_value) => {
-            format!("; {most} seeds, all the same: nothing of it is random")
+            format!("; {most} seeds, all with the same values: the seed changes nothing here")
         }
         Some(most) if most > 1 => format!("; mean of {most} seeds ±half the range"),
         Some(_) | None => String::new(),

@@ -140,7 +140,10 @@ fn seeds_that_change_nothing_have_no_spread() {
         }));
     }
     let (plain, same) = (&tables(&base)[0], &tables(&result)[0]);
-    assert!(same.caption.ends_with("; 2 seeds, all the same: nothing of it is random"));
+    assert!(
+        same.caption
+            .ends_with("; 2 seeds, all with the same values: the seed changes nothing here")
+    );
     assert_eq!(same.rows, plain.rows);
 }
 
