@@ -189,7 +189,8 @@ fn check_program(name: &str) -> Result<(), Failure> {
     })
 }
 
-fn is_program(path: &Path) -> bool {
+/// Whether a path is a file that somebody may execute.
+pub(super) fn is_program(path: &Path) -> bool {
     let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
     path.metadata().is_ok_and(executable)
 }

@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::exec::is_program;
 use super::terminal::{Failure, Problem};
 use experiment::store::{StoreError, check_writable, place, write_atomically};
 use form::codes;
@@ -66,8 +67,7 @@ impl Output {
 
     /// Refuses to replace a program: a shell or another program that this command runs may be about to start it.
     fn keeps_programs(&self, option: &str) -> Result<(), Failure> {
-        let found = fs::metadata(&self.target).ok().filter(fs::Metadata::is_file);
-        if !found.is_some_and(|found| is_executable(&found)) {
+        if !is_program(&self.target) {
             return Ok(());
         }
         let path = quote(&self.path.display().to_string());
@@ -127,19 +127,6 @@ fn followed(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(to);
     }
     path
-}
-
-/// Whether somebody may execute a file.
-#[cfg(unix)]
-fn is_executable(found: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    found.permissions().mode() & 0o111 != 0
-}
-
-/// Whether somebody may execute a file: where files have no such right, nobody knows.
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
 }
 
 /// Whether two names are hard links to one file.

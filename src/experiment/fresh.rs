@@ -75,9 +75,8 @@ impl Settings {
         let beside = beside.map(|(_, key, value)| (*key, (*value).to_owned())).collect();
         Self { machine, beside, workload: needed.chain(warm_up).collect() }
     }
-}
 
-impl Settings {
+    /// Without the choices of the MPI library.
     fn without_choices(mut self) -> Self {
         self.beside.retain(|(key, _)| *key != "mpi");
         self
