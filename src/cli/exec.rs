@@ -1,11 +1,10 @@
 //! `mpisim exec`: real MPI programs, run in the simulator.
 
 use std::ffi::OsString;
-use std::fs::Metadata;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{ClockOf, Computation, ExecArguments, ProgramGiven, RunArguments, Where};
+use super::programs::is_program;
 use super::run;
 use super::scenario;
 use super::terminal::{Failure, Outcome, Problem, Terminal};
@@ -187,12 +186,6 @@ fn check_program(name: &str) -> Result<(), Failure> {
     } else {
         problem.help("name a file that can be executed, or one that the shell finds").into()
     })
-}
-
-/// Whether a path is a file that somebody may execute.
-pub(super) fn is_program(path: &Path) -> bool {
-    let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
-    path.metadata().is_ok_and(executable)
 }
 
 /// The words of the command as a scenario has them.

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::exec::is_program;
+use super::programs::is_program;
 use super::terminal::{Failure, Problem};
 use experiment::store::{StoreError, check_writable, place, write_atomically};
 use form::codes;

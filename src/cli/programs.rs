@@ -2,6 +2,9 @@
 //! that names the scenario's file, or that says that they may.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use super::crash::quoted;
 use super::show::counted;
@@ -15,6 +18,12 @@ pub(super) const ALLOW: &str = "--allow-exec";
 
 /// Commands that a note names one by one.
 const SHOWN: usize = 3;
+
+/// Whether a path is a file that somebody may execute.
+pub(super) fn is_program(path: &Path) -> bool {
+    let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
+    path.metadata().is_ok_and(executable)
+}
 
 /// Says what plans run that are about to run, each once, if they run programs.
 pub(super) fn tell<'a>(terminal: Terminal, plans: impl IntoIterator<Item = &'a Plan>) {
