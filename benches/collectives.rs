@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{job, model};
+use mpisim::collectives::Collective;
 use mpisim::hardware::core::Scheme;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::Comm;
-use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Region, Space};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};

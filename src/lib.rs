@@ -4,14 +4,18 @@
 //! ```text
 //!                  cli
 //!                 report
+//!         explore  conform  fit
 //!               experiment
 //!           workloads
 //!             exec       form
 //!                  runtime              the only place where the two towers meet
 //!           ┌────────┴────────┐
-//!        hardware          protocols    left tower: how long things take
-//!         engine              mpi       right tower: what happens
-//!           └────────┬────────┘
+//!           │              xios_ep
+//!           │             protocols     right tower: what happens
+//!           │            collectives
+//!        hardware           calls
+//!         engine              mpi
+//!           └────────┬────────┘         left tower: how long things take
 //!                  units
 //! ```
 //!
@@ -70,10 +74,11 @@
 //! | comparison with stored results | [`experiment::check`], [`experiment::baseline`] |
 //! | tables, figures, pages of results | [`report`] |
 //! | libraries and programs without a scenario | [`workloads::job`], [`runtime::timed`] |
-//! | every order of events | [`experiment::explore`], [`runtime::explore`] |
+//! | every order of events | [`explore`], [`runtime::explore`] |
 //!
 //! The version is 0.1: names may change, and `CHANGELOG.md` says so when they do.
 
 pub use {
-    cli, engine, experiment, form, hardware, mpi, protocols, report, runtime, units, workloads,
+    calls, cli, collectives, conform, engine, experiment, explore, fit, form, hardware, mpi,
+    protocols, report, runtime, units, workloads, xios_ep,
 };

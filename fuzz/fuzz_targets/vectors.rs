@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpisim::experiment::conform::Vectors;
+use mpisim::conform::Vectors;
 
 fuzz_target!(|text: &str| {
     if let Err(why) = Vectors::read(text) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::terminal::{Failure, Outcome, Terminal, print};
-use experiment::conform::{Simulated, Vectors, Verdict, judge};
+use ::conform::{Simulated, Vectors, Verdict, judge};
 use form::diagnostic::{Diagnostics, quote};
 
 /// Schedules that each case is run under.

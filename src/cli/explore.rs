@@ -17,9 +17,9 @@ use super::output::Output;
 use super::scenario::{load, request};
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::explore::registry::{self, Entry};
-use experiment::explore::scenario::Unfit;
-use experiment::explore::{
+use ::explore::registry::{self, Entry};
+use ::explore::scenario::Unfit;
+use ::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
 use experiment::library::embedded;

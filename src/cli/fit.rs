@@ -14,11 +14,9 @@ use super::points::jobs;
 use super::scenario;
 use super::signals::Interrupt;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::fit::hwloc::{self, Topology};
-use experiment::fit::profile::{self, About};
-use experiment::fit::{
-    self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary,
-};
+use ::fit::hwloc::{self, Topology};
+use ::fit::profile::{self, About};
+use ::fit::{self, Bench, BenchError, Between, Compared, Fit, Request, Role, Table, summary};
 use experiment::model_file::by_name;
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};

@@ -7,7 +7,7 @@ use super::args::ValidateArguments;
 use super::scenario::{self, load, request};
 use super::show::counted;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::conform::Vectors;
+use ::conform::Vectors;
 use experiment::document::{Document, recognise};
 use experiment::goal;
 use experiment::model_file::by_name;

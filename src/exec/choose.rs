@@ -4,7 +4,7 @@ use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 
 use ::mpi::group::Group;
-use protocols::collectives::Collective;
+use collectives::Collective;
 
 type Function = dyn Fn(Collective, &Group) -> Collective + Send + Sync;
 

@@ -22,9 +22,9 @@ use super::vain::Vain;
 use super::watch::note_once;
 use super::wire::UNREACHABLE;
 use ::mpi::operator::Side;
+use calls::space::Space;
 use protocols::contract::Process;
 use protocols::process_memory::ProcessMemory;
-use protocols::space::Space;
 
 /// All processes of a job; they end with its last owner.
 #[derive(Debug)]

@@ -10,9 +10,9 @@
 
 use super::functions::Function;
 use super::place::{Place, Touched};
+use calls::space::{Region, Space};
 use protocols::call::{Call, Reply};
 use protocols::loans::{Clash, Loans};
-use protocols::space::{Region, Space};
 
 /// Memory of a process that is in use by MPI; a place is a function and where it returns to.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::functions::Function;
 use super::ranks::{Rank, RankError};
-use protocols::arguments::Buffer;
-use protocols::space::{Region, Space};
+use calls::arguments::Buffer;
+use calls::space::{Region, Space};
 use protocols::uses::Use;
 
 /// One rank's process and its buffers.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-pub use super::arguments::{Buffer, Comm, Outcome, Peer, Requests, SendMode, Status};
 pub use super::asked::{Asked, OfRequest};
-use super::collectives::Collective;
 use super::device::DeviceExchange;
 pub use super::exchange::Exchange;
-use super::identity::Handle;
-use super::packing::Task;
 pub use super::partitioned::{OfPartitions, Partitioned};
-use super::space::Region;
-use super::typed::Elements;
 use super::windows::call::RmaCall;
+pub use calls::arguments::{Buffer, Comm, Outcome, Peer, Requests, SendMode, Status};
+use calls::identity::Handle;
+use calls::packing::Task;
+use calls::space::Region;
+use calls::typed::Elements;
+use collectives::Collective;
 use mpi::cartesian::Dimension;
 use mpi::communicator::Comparison;
 use mpi::envelope::Rank;

@@ -26,10 +26,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::device::DeviceWork;
-pub use super::identity::{Guard, Handle, Lane, Lanes, Process, Route, Thread, Token};
 use super::process_memory::ProcessMemory;
-pub use super::space::{Region, Space};
-use super::typed::TypedCopy;
+pub use calls::identity::{Guard, Handle, Lane, Lanes, Process, Route, Thread, Token};
+pub use calls::space::{Region, Space};
+use calls::typed::TypedCopy;
 use mpi::observation::Observation;
 use mpi::operator::{Reduction, Side};
 use mpi::rma::ticket_lock::{Number, TicketLock};

@@ -12,9 +12,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::arguments::{Comm, Peer};
-use super::packing::{DeviceCall, Layout, Memory, Method, Refusal, Task};
-use super::space::{Region, Space};
+use calls::arguments::{Comm, Peer};
+use calls::packing::{DeviceCall, Layout, Memory, Method, Refusal, Task};
+use calls::space::{Region, Space};
 
 /// Kernels for chunks that are under way at once where nobody chooses: one runs, and one is launched.
 const AHEAD: u64 = 2;

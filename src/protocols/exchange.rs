@@ -1,8 +1,8 @@
 //! A send and a receive that one call makes together.
 
-use super::arguments::{Buffer, Peer};
 use super::call::Call;
-use super::identity::Handle;
+use calls::arguments::{Buffer, Peer};
+use calls::identity::Handle;
 
 /// `MPI_Sendrecv`, `MPI_Sendrecv_replace`, `MPI_Isendrecv` and `MPI_Isendrecv_replace`.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

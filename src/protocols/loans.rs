@@ -11,14 +11,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::arguments::{Outcome, Requests, SendMode};
 use crate::asked::OfRequest;
 use crate::call::{Call, CommCall, Reply};
-use crate::identity::Handle;
 use crate::partitioned::{OfPartitions, Side};
-use crate::space::{Region, Space};
 use crate::uses::{Pieces, Until, Use, ready, uses};
 use crate::windows::call::{RmaCall, Win};
+use calls::arguments::{Outcome, Requests, SendMode};
+use calls::identity::Handle;
+use calls::space::{Region, Space};
 
 /// Uses of memory that are open. `P` is a place in the program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

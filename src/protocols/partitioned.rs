@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::arguments::{Buffer, Comm, Peer};
-use super::identity::Handle;
+use calls::arguments::{Buffer, Comm, Peer};
+use calls::identity::Handle;
 use mpi::envelope::{Context, Rank};
 
 /// Into how many messages a partitioned send goes.

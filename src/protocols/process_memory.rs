@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::contract::Process;
-use super::space::Space;
+use calls::space::Space;
 use mpi::operator::Side;
 
 /// The memory of the processes of a job that runs real programs.

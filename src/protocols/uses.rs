@@ -33,13 +33,13 @@
 use std::sync::Arc;
 
 use crate::call::{Buffer, Call, Peer, TypedCall};
-use crate::collectives::{Between, Block, Blocks, Collective, Kind};
-use crate::identity::Handle;
-use crate::packing::Task;
 use crate::partitioned::Side;
-use crate::space::{Region, Space};
-use crate::typed::Elements;
 use crate::windows::call::{Operation, RmaCall, Win};
+use calls::identity::Handle;
+use calls::packing::Task;
+use calls::space::{Region, Space};
+use calls::typed::Elements;
+use collectives::{Between, Block, Blocks, Collective, Kind};
 
 /// A buffer that a call hands to the library.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::arguments::SendMode;
 use super::call::Reply;
 use super::contract::{Action, Handle, Region, Route, Thread, Token, Via};
 use super::partitioned::PartitionPacket;
 use super::selection::protocol::Protocol;
 use super::selection::scheme::Scheme;
 use super::windows::packet::RmaPacket;
+use calls::arguments::SendMode;
 use mpi::envelope::{Envelope, Selection};
 use mpi::observation::MessageId;
 use units::Bytes;

@@ -30,6 +30,7 @@ use super::memory_use::MemoryUse;
 use super::monitors::{Sometimes, Violation};
 use super::outcome::{Ending, Mark, Outcome, Tally, Used};
 use bytes::Bytes;
+use calls::packing::{self, DeviceCall, Layout, Task};
 use engine::{JournalMode, Keep, Options, Simulation, SourceId, Tag, mix};
 use hardware::cluster::Cluster;
 use hardware::fabric::{Delivery, FabricEvent, ResourceId, ResourceStats, Schedule, Service};
@@ -43,7 +44,6 @@ use hardware::topology::{self, Topology};
 use lanes::PackLanes;
 pub use prices::prices;
 use protocols::contract::{Process, Thread};
-use protocols::packing::{self, DeviceCall, Layout, Task};
 use units::{Time, TimeDelta};
 
 /// Operation requested of a GPU.

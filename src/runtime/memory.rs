@@ -19,14 +19,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::fingerprint::{Fingerprint, Shared, become_others};
+use calls::packing::Task;
+use calls::typed::{Elements, TypedCopy};
 use mpi::operator::{Reduction, Side};
 use mpi::rma::update::Effect;
 use protocols::contract::{Process, Region, Space};
 use protocols::device::DeviceWork;
 use protocols::note::Note;
-use protocols::packing::Task;
 use protocols::process_memory::ProcessMemory;
-use protocols::typed::{Elements, TypedCopy};
 
 /// Whether bytes exist.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]

@@ -18,13 +18,13 @@ use super::marks::{DRIFTED_START, END, START};
 use super::metric::{COMMUNICATION, Measured, inside};
 use super::ranks::Ranks;
 use super::score::{Score, Section};
+use collectives::Collective;
 use form::codes;
 use form::fields::{LONG, MAX_MESSAGE, POSITIVE, time};
 use form::shape::Shape;
 use form::typed::{Entry, default, required};
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::{Call, Comm};
-use protocols::collectives::Collective;
 use protocols::contract::{Next, Region, Space};
 use units::PS_PER_S;
 

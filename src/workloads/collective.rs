@@ -18,6 +18,7 @@ use super::statements::form::collectives::{OPERATOR, OVER, TYPE};
 use super::team;
 use super::windowed::Creation;
 use super::xios_ep;
+use ::collectives::{Collective, Kind as Operation};
 use form::codes;
 use form::fields::{LONG, SIZE, time};
 use form::json::Node;
@@ -25,7 +26,6 @@ use form::shape::{Field, Shape, joined};
 use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use protocols::call::{Call, Comm, Reply};
-use protocols::collectives::{Collective, Kind as Operation};
 use protocols::contract::{Handle, Machine, Next, Program};
 use units::{Bytes, TimeDelta};
 

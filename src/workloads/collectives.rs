@@ -6,6 +6,10 @@ use std::sync::Arc;
 
 pub use super::selection::Over;
 use super::selection::{self, Origin, Table, Written, unknown};
+use ::collectives::hierarchy::Units;
+use ::collectives::selection::{Bounds, Facts, Rule, Selection};
+use ::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
+use calls::typed::Elements;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::expression::text_of;
@@ -14,11 +18,7 @@ use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
-use protocols::collectives::hierarchy::Units;
-use protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
-use protocols::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};
 use protocols::contract::{Region, Space};
-use protocols::typed::Elements;
 use units::Bytes;
 
 /// What the scenario says about all collectives.

@@ -37,12 +37,12 @@ use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
 use super::score::{Score, Section};
+use collectives::Collective;
 use form::shape::Shape;
 use form::typed::{Billionths, Object as _, default, required};
 use form::workload_field;
 use mpi::operator::Datatype;
 use protocols::call::Call;
-use protocols::collectives::Collective;
 use protocols::contract::Next;
 use units::TimeDelta;
 

@@ -19,6 +19,7 @@ use ::exec::output::{Output, Reports, as_printed_f64};
 use ::exec::program::RealProgram;
 use ::exec::ranks::Image;
 use ::exec::wire::CHANNEL;
+use collectives::Collective;
 use form::diagnostic::quote;
 use form::fields::{POSITIVE, RATIO};
 use form::json::Node;
@@ -27,7 +28,6 @@ use form::typed::{Billionths, Object, Value, default, optional, required};
 use form::workload_field;
 use mpi::envelope::Rank;
 use mpi::group::Group;
-use protocols::collectives::Collective;
 use regex_lite::Regex;
 use runtime::loggops::schedule::Schedule;
 

@@ -6,6 +6,7 @@ pub mod ping_pong;
 pub mod stencil;
 
 use super::kind::Reading;
+use calls::packing::{Layout, Method};
 use form::codes;
 use form::machine::Machine;
 use form::shape::Shape as FieldShape;
@@ -14,7 +15,6 @@ use hardware::gpu::{Block, Shape};
 use mpi::datatype::{pack, unpack};
 use protocols::contract::{Process, Region, Space};
 use protocols::device::DeviceBuffer;
-use protocols::packing::{Layout, Method};
 use runtime::memory::{Memories, Payload};
 use runtime::monitors::Violation;
 

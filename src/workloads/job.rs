@@ -17,13 +17,13 @@ use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob, Vcis}
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
 use protocols::rma;
-use protocols::xios_ep::comm::CreateError;
 use runtime::faults::{Allowed, FaultPlan, Wires};
 use runtime::memory::Payload;
 use runtime::monitors::buffers::Lends;
 use runtime::timed::{Connections, Kernel, LockOrder, Placement, Planted, Ran, Setup, Timed};
 use runtime::untimed::{Between, PacketFaults, World};
 use units::{Bytes, TimeDelta};
+use xios_ep::comm::CreateError;
 
 /// What disturbs the run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

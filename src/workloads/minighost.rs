@@ -29,13 +29,13 @@ use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
 use super::metric::{COMMUNICATION, Measured, STEP_TIME, TIME};
 use super::score::Score;
+use collectives::Collective;
 use form::fields::POSITIVE;
 use form::shape::Shape;
 use form::typed::{Object as _, default};
 use form::workload_field;
 use mpi::operator::Datatype;
 use protocols::call::Call;
-use protocols::collectives::Collective;
 use protocols::contract::Next;
 use units::TimeDelta;
 

@@ -2,7 +2,7 @@
 //!
 //! Source: `gpu-pack` Sec. 4.2 (Figs. 4 and 5), 4.4 (Table 2) and 5.2 (Table 4).
 
-use protocols::packing::{Layout, Method, Refusal, Task};
+use calls::packing::{Layout, Method, Refusal, Task};
 use runtime::device::{Asked, Step};
 use units::TimeDelta;
 

@@ -1,8 +1,8 @@
 //! Ranks of a job: how many processes of how many threads there are, where they run, and how messages
 //! find a thread.
 
+use collectives::Collective;
 use hardware::core::Pinning;
-use protocols::collectives::Collective;
 use protocols::library::{Progress, Queues, Threading};
 
 use super::collectives::{Chosen, Reason};

@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::presets::PRESETS;
+use collectives::hierarchy;
+use collectives::selection::{Bounds, Facts};
+use collectives::{Algorithm, Kind};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::json::{self, Node};
 use form::shape::nearest;
-use protocols::collectives::hierarchy;
-use protocols::collectives::selection::{Bounds, Facts};
-use protocols::collectives::{Algorithm, Kind};
 use units::Bytes;
 
 /// Which ranks combine among themselves before one of them speaks for them.

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen, whose};
 use super::program::control::{Computed, Key, PROC_NULL};
+use ::collectives::{Collective, Kind};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
 use ::form::expression::{Type, text_of};
@@ -43,7 +44,6 @@ use pieces::Place;
 use protocols::call::{
     Asked, Buffer, Call, CommCall, Exchange, LocalReduction, OfRequest, Peer, Requests, SendMode,
 };
-use protocols::collectives::{Collective, Kind};
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Reader};
 pub use statement::{RankProgram, Statement, Step, Timer};

@@ -26,10 +26,10 @@ use super::job::AnyProgram;
 use super::marks::{END, START};
 use super::score::{Score, Section};
 use super::windowed::{Creation, endpoint};
+use collectives::{Collective, Kind};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm};
-use protocols::collectives::{Collective, Kind};
 use protocols::contract::{Next, Region, Space};
 
 /// How often a collective is called.

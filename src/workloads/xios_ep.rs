@@ -5,15 +5,13 @@
 
 use super::collectives;
 use super::job::{AnyProgram, Job, JobError};
-use protocols::collectives::Collective;
+use ::collectives::Collective;
 use protocols::contract::Program;
 use protocols::library::Library;
-use protocols::xios_ep::library::{
-    Counts, EpJob, EpLibrary, EpThread, Variant, Waiting, among_processes,
-};
-use protocols::xios_ep::rank_map::RankMap;
 use runtime::timed::{Ran, Timed};
 use runtime::untimed::World;
+use xios_ep::library::{Counts, EpJob, EpLibrary, EpThread, Variant, Waiting, among_processes};
+use xios_ep::rank_map::RankMap;
 
 /// How the endpoint library works.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

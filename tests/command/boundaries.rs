@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use crate::explain::{point_of, scenarios};
+use mpisim::calls::packing::{Method, Task};
 use mpisim::engine::Keep;
 use mpisim::experiment::plan::Point;
 use mpisim::experiment::results::PointResult;
 use mpisim::experiment::run::run_point;
 use mpisim::protocols::contract::Process;
-use mpisim::protocols::packing::{Method, Task};
 use mpisim::runtime::causes::Message;
 
 /// Raw bytes over all resources of this name, whatever their node.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use mpisim::calls::packing::Task;
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::observation::{Observation, WindowFact};
 use mpisim::protocols::call::{Call, Outcome, Reply, Status};
@@ -13,7 +14,6 @@ use mpisim::protocols::contract::{
     Action, Change, Counter, Input, Machine, Process, Region, Route, Space, Thread, Token, Toward,
 };
 use mpisim::protocols::library::{Endpoints, Job, Library, LibraryAction, Packet, SharedJob};
-use mpisim::protocols::packing::Task;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::protocols::rma::Settings;
 use mpisim::protocols::wire::ControlMessage;

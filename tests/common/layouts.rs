@@ -9,10 +9,10 @@ use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Machine, Next, Program};
 use mpisim::protocols::library::{Endpoints, Job, SharedJob};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol};
-use mpisim::protocols::xios_ep::library::{EpJob, EpLibrary, EpThread};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::untimed::World as AnyWorld;
 use mpisim::units::Bytes;
+use mpisim::xios_ep::library::{EpJob, EpLibrary, EpThread};
 
 /// A list of calls, and what they returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

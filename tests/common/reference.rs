@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
+use mpisim::collectives::{Block, Blocks, Collective, Kind};
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction, Side};
 use mpisim::protocols::call::Comm;
-use mpisim::protocols::collectives::{Block, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Region, Space};
 
 /// Byte that a result buffer holds before.

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use mpisim::collectives::Collective;
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{
     Buffer, Call, Comm, Exchange, Outcome, Peer, Reply, Requests, SendMode,
 };
-use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 #[cfg(not(feature = "mutants"))]
 use mpisim::protocols::library::Library;

@@ -49,7 +49,7 @@ const LIMITS: &[Row] = &[
     ("protocols/contract.rs", &["ASKED"]),
     ("protocols/library/partitions.rs", &["MOST"]),
     ("protocols/library/scratch.rs", &["MOST_BEGUN", "MOST_JOINT"]),
-    ("protocols/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
+    ("calls/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
     ("protocols/rma/token.rs", &["MOST_WINDOWS"]),
     ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
     ("workloads/datatypes.rs", &["ENTRIES"]),
@@ -88,13 +88,13 @@ const PARTS: &[Row] = &[
 /// What a standard, a document or a program states as part of what it does.
 const STATED: &[Row] = &[
     ("hardware/reliable/settings.rs", &["PSN_BITS"]),
-    ("protocols/collectives/agreement.rs", &["IN_A_WORD"]),
-    ("protocols/collectives/between.rs", &["PHASES"]),
-    ("protocols/collectives/algorithms/bcast_chain.rs", &["CHAINS"]),
-    ("protocols/collectives/algorithms/bcast_knomial.rs", &["RADIX"]),
+    ("collectives/agreement.rs", &["IN_A_WORD"]),
+    ("collectives/between.rs", &["PHASES"]),
+    ("collectives/algorithms/bcast_chain.rs", &["CHAINS"]),
+    ("collectives/algorithms/bcast_knomial.rs", &["RADIX"]),
     ("protocols/library/agreeing.rs", &["ROUNDS", "WORDS"]),
     ("protocols/windows/packet.rs", &["DERIVED_BYTES"]),
-    ("protocols/xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
+    ("xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
     ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),
     ("runtime/timed/network/mod.rs", &["RNR_RETRIES"]),
     ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
@@ -109,8 +109,8 @@ const STATED: &[Row] = &[
 
 /// What holds where a scenario does not choose: each has its key, and is shown as assumed.
 const DEFAULTS: &[Row] = &[
-    ("protocols/collectives/algorithms/alltoall_scattered.rs", &["OUTSTANDING"]),
-    ("protocols/collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
+    ("collectives/algorithms/alltoall_scattered.rs", &["OUTSTANDING"]),
+    ("collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
     ("protocols/device.rs", &["AHEAD"]),
 ];
 
@@ -119,8 +119,8 @@ const NAMES: &[Row] = &[
     // Of memory of windows.
     ("workloads/statements/windows.rs", &["FIRST_NAMED"]),
     ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
-    ("protocols/collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
-    ("protocols/collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE", "PREPARED"]),
+    ("collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
+    ("collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE", "PREPARED"]),
     ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "MOST_NUMBERED", "TOLD"]),
     ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
     ("protocols/library/partitions.rs", &["TAG"]),
@@ -155,7 +155,7 @@ const NAMES: &[Row] = &[
     ("workloads/mutex.rs", &["ENTERED", "LEAVES"]),
     ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
     ("workloads/packing.rs", &["BACK"]),
-    ("protocols/arguments.rs", &["OWN"]),
+    ("calls/arguments.rs", &["OWN"]),
     ("workloads/program/control.rs", &["MPI_ROOT", "PROC_NULL"]),
     ("workloads/program/member.rs", &["BUFFERS", "FIRST"]),
     ("workloads/statements/form/buffers.rs", &["MOST_VALUES"]),
@@ -199,7 +199,8 @@ const CASES: &[Row] = &[
 
 /// Where a machine's number could hide.
 fn looked_at(source: &Source) -> bool {
-    let layers = ["hardware", "protocols", "runtime", "workloads"];
+    let layers =
+        ["hardware", "calls", "collectives", "protocols", "xios_ep", "runtime", "workloads"];
     let is_table = source.path == "hardware/parameters.rs";
     layers.contains(&source.layer()) && !source.is_test() && !is_table
 }

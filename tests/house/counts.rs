@@ -22,7 +22,7 @@ use super::architecture::sources;
 const SHOWN: usize = 10;
 
 /// Circles of more than two files, by the first of them: the list may become shorter.
-const CIRCLES: &[(&str, usize)] = &[("protocols/xios_ep/library/between.rs", 9)];
+const CIRCLES: &[(&str, usize)] = &[("xios_ep/library/between.rs", 9)];
 /// Circles of what lies beside one another in a folder, folders among them: this list, too.
 const CIRCLES_OF_FOLDERS: &[&[&str]] = &[];
 
@@ -31,7 +31,7 @@ const MOST_FILES: usize = 4;
 
 /// Types whose functions stand in more files, by the file of the type: the list may become shorter.
 const SPREAD: &[(&str, usize)] =
-    &[("protocols/xios_ep/library/thread.rs Endpoint", 9), ("runtime/untimed.rs World", 12)];
+    &[("runtime/untimed.rs World", 12), ("xios_ep/library/thread.rs Endpoint", 9)];
 
 /// A file as a module.
 struct Module {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crate::common::{Script, cross, job, model, run};
+use mpisim::collectives::{Algorithm, Blocks, Collective};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
-use mpisim::protocols::collectives::{Algorithm, Blocks, Collective};
 use mpisim::protocols::contract::{Handle, Next, Program, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::schedules::{DEFAULTS, alltoall, costs, dissemination, dissemination_messages, random};
-use mpisim::experiment::conform::{Cases, Simulated, Vectors, judge};
+use mpisim::conform::{Cases, Simulated, Vectors, judge};
 use mpisim::runtime::loggops::schedule::{ANY, Builder, Edge, Kind, Op, Schedule, Until};
 use mpisim::runtime::loggops::{Parameters, Replayed, Stuck, Waits, replay};
 

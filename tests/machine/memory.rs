@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use crate::common::{Script, job, model};
+use mpisim::collectives::Collective;
 use mpisim::engine::Keep;
 use mpisim::hardware::core::Scheme;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm};
-use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Next, Region, Space};
 use mpisim::protocols::library::Library;
 use mpisim::runtime::memory::Payload;

@@ -4,10 +4,10 @@
 
 use crate::gpu_machine;
 use crate::gpu_machine::c2050;
+use mpisim::calls::packing::{Layout, Method, Refusal, Task};
 use mpisim::engine::Options;
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::datatype::{Datatype, Order as Index, Primitive};
-use mpisim::protocols::packing::{Layout, Method, Refusal, Task};
 use mpisim::runtime::device::{self, bytes::Bytes};
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::timed::Outcome;

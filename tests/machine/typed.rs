@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::common::{Script, at, finished, ideal, job, run};
+use mpisim::calls::typed::Elements;
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
 use mpisim::protocols::contract::Next;
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::protocols::typed::Elements;
 use mpisim::runtime::memory::Payload;
 
 /// What a block takes the core, in picoseconds: more than its lines do, at 10 GB/s of copies.

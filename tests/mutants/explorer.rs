@@ -3,10 +3,8 @@
 //!
 //! `cargo test --features mutants --test mutants explorer -- --nocapture` prints what finds which.
 
-use mpisim::experiment::explore::registry;
-use mpisim::experiment::explore::{
-    Explored, Failed, MayFail, Options, Size, Strategy, Token, smallest,
-};
+use mpisim::explore::registry;
+use mpisim::explore::{Explored, Failed, MayFail, Options, Size, Strategy, Token, smallest};
 use mpisim::protocols::mutant::Mutant;
 
 fn explored(name: &str, size: Size, options: &Options) -> Explored {

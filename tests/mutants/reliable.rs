@@ -5,9 +5,9 @@
 
 #![allow(clippy::print_stdout, reason = "the table is of interest")]
 
-use mpisim::experiment::explore::{MayFail, Options, Start, Subject};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::run::job;
+use mpisim::explore::{MayFail, Options, Start, Subject};
 use mpisim::hardware::reliable::{Flaw, Settings};
 use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::faults::Allowed;

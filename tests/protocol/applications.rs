@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{cross, finished, ideal, job, model};
+use mpisim::collectives::Collective;
 use mpisim::hardware::profile::Profile;
 use mpisim::protocols::call::{Call, Peer, Reply};
-use mpisim::protocols::collectives::Collective;
 use mpisim::protocols::contract::{Next, Process, Program, Region};
 use mpisim::protocols::library::Library;
 use mpisim::protocols::rendezvous::Protocol;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::reference::{Example, FILL, INPUT, OUTPUT, elements, fold, part, put, ragged};
 use crate::small::{Small, WORLD, gives};
+use mpisim::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm, CommCall};
-use mpisim::protocols::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::protocols::contract::Region;
 use mpisim::runtime::explore;
 use mpisim::runtime::untimed::Outcome;

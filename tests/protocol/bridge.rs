@@ -9,6 +9,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::common::{cross, ideal, job, model};
+use mpisim::collectives::{Blocks, Collective};
 use mpisim::engine::{Stream, Streams};
 use mpisim::hardware::profile::Profile;
 use mpisim::mpi::envelope::Rank;
@@ -16,7 +17,6 @@ use mpisim::protocols::call::{
     Asked, Buffer, Call, Comm, Exchange, OfPartitions, OfRequest, Partitioned, Peer, Reply,
     Requests, SendMode,
 };
-use mpisim::protocols::collectives::{Blocks, Collective};
 use mpisim::protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use mpisim::protocols::library::{Library, Vcis};
 use mpisim::protocols::partitioned::{Grouping, Side};

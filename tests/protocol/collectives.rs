@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
-use mpisim::mpi::operator::{Datatype, Operator, Reduction};
-use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::selection::{Bounds, Facts, Rule, Selection};
-use mpisim::protocols::collectives::{
+use mpisim::collectives::hierarchy::Units;
+use mpisim::collectives::selection::{Bounds, Facts, Rule, Selection};
+use mpisim::collectives::{
     Algorithm, At, BEGUN_AT_ONCE, Collective, Kind, Move, Round, Turn, Unfit, Work,
 };
+use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::contract::{Region, Space};
 
 const SCRATCH: Space = Space::Scratch(0);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::common::{ideal, job};
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
+use mpisim::collectives::hierarchy::Units;
+use mpisim::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Reply, SendMode};
-use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space};
 use mpisim::protocols::library::{Endpoints, Job, Library, SharedJob};
 use mpisim::protocols::rendezvous::Protocol;

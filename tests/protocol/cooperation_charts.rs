@@ -2,10 +2,10 @@
 
 use crate::chart::{Arrival, Chart, check_chart, near};
 use crate::reference::Example;
+use mpisim::collectives::{Algorithm, Kind};
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use mpisim::protocols::collectives::{Algorithm, Kind};
 use mpisim::protocols::contract::{Counter, Handle};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::units::Bytes;

@@ -12,10 +12,10 @@ use crate::small::{
     FIRST, Small, WORLD, World, all, at, barrier, create, free, gives, iprobe, irecv, isend, own,
     received, recv, send, wait_all,
 };
+use mpisim::collectives::hierarchy::Units;
+use mpisim::collectives::{Algorithm, Kind};
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Peer};
-use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Algorithm, Kind};
 use mpisim::protocols::contract::{Handle, Next};
 use mpisim::protocols::library::{Endpoints, Progress, Queues, Threading};
 use mpisim::protocols::rendezvous::Protocol;

@@ -1,8 +1,8 @@
 //! The explorer over every named protocol: they are sound, what is left out changes no verdict, a
 //! crash at any moment is explained, and what was found can be replayed.
 
-use mpisim::experiment::explore::registry::{self, Entry};
-use mpisim::experiment::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
+use mpisim::explore::registry::{self, Entry};
+use mpisim::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
@@ -209,7 +209,7 @@ fn equal_options_find_the_same_and_seeds_draw_other_orders() {
 
 #[test]
 fn a_budget_that_does_not_suffice_is_said() {
-    use mpisim::experiment::explore::Stopped;
+    use mpisim::explore::Stopped;
     let (entry, _) = registry::find("rendezvous/rget").unwrap();
     let size = Size { ranks: 3, ops: 2 };
     let few = explored(&entry, size, &Options { states: 1_000, ..Options::default() });

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{job, model};
+use mpisim::calls::packing::{Layout, Method, Task};
 use mpisim::hardware::core::Pinning;
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::mpi::envelope::Rank;
@@ -11,7 +12,6 @@ use mpisim::protocols::call::{Call, Comm, Peer};
 use mpisim::protocols::contract::Next;
 use mpisim::protocols::device::{DeviceBuffer, DeviceExchange};
 use mpisim::protocols::library::Library;
-use mpisim::protocols::packing::{Layout, Method, Task};
 use mpisim::runtime::device;
 use mpisim::runtime::explore::replay;
 use mpisim::runtime::memory::Payload;

@@ -8,11 +8,11 @@ use crate::reference::{COMBINING, Example, MOVING};
 use crate::small::{
     Small, WORLD, World, barrier, begin, gives, prepared, started, user, wait, wait_all,
 };
+use mpisim::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm, CommCall};
-use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::{Handle, Next, Process, Region, Space};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::runtime::explore::{self, Budget, Survey};

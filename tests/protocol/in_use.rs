@@ -8,9 +8,9 @@
 use std::fmt::Write as _;
 
 use mpisim::engine::Keep;
-use mpisim::experiment::explore::{Options, scenario};
 use mpisim::experiment::plan::{Plan, Request, load};
 use mpisim::experiment::run::job;
+use mpisim::explore::{Options, scenario};
 
 /// What is done with the 8 bytes at the beginning of buffer `x` of rank 0.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

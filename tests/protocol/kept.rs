@@ -10,12 +10,12 @@ use crate::windows::{
     EXCLUSIVE, LAZY, Line, SHARED, WIN, WORD, accumulate, fetch, flush, free_window, get, lock,
     lock_all, put, rma, set, settings, sum, unlock, unlock_all, window,
 };
+use mpisim::calls::packing::{Layout, Method};
 use mpisim::hardware::reliable::Settings as Retries;
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::protocols::contract::{Machine, Next, Program};
 use mpisim::protocols::device::DeviceBuffer;
 use mpisim::protocols::library::Library;
-use mpisim::protocols::packing::{Layout, Method};
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Spacing};
 use mpisim::protocols::rma::{MappedLocks, Settings};

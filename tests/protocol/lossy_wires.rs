@@ -1,10 +1,8 @@
 //! Messages over wires that lose, repeat and reorder packets: every order, so many faults.
 
-use mpisim::experiment::explore::{
-    Explored, MayFail, Options, Size, Start, Subject, registry, scenario,
-};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::run::job;
+use mpisim::explore::{Explored, MayFail, Options, Size, Start, Subject, registry, scenario};
 use mpisim::hardware::reliable::Settings;
 use mpisim::runtime::faults::Allowed;
 use mpisim::runtime::untimed::Between;

@@ -7,8 +7,8 @@ use crate::common;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use mpisim::experiment::explore::registry;
-use mpisim::experiment::explore::{Options, Planted, Size};
+use mpisim::explore::registry;
+use mpisim::explore::{Options, Planted, Size};
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::library::Library;

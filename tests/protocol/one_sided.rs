@@ -9,8 +9,8 @@ use crate::windows::{
     flush_local, free_window, get, lock, lock_all, post, put, set, settings, start, sum, swap_if,
     unlock, unlock_all, wait_window, window,
 };
+use mpisim::conform::{Cases, Simulated, Vectors, judge};
 use mpisim::engine::{Stream, Streams};
-use mpisim::experiment::conform::{Cases, Simulated, Vectors, judge};
 use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use mpisim::protocols::contract::{Handle, Next, Process, Region, Space};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::common::{Script, ideal, job};
 use crate::reference::{Example, elements};
+use mpisim::collectives::hierarchy::Units;
+use mpisim::collectives::{Collective, Kind};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Buffer, Call, Comm, Peer, SendMode};
-use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Collective, Kind};
 use mpisim::protocols::contract::{Handle, Next, Process, Region, Space};
 use mpisim::protocols::library::{Endpoints, Library, Progress, Queues, Threading};
 use mpisim::runtime::explore::walk;

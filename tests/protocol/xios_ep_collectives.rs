@@ -7,19 +7,19 @@ use crate::binary::Scratch;
 use crate::common::{ideal, job};
 use crate::layouts::{Script, World, size, world_of};
 use crate::reference::{COMBINING, Example, INPUT, MOVING, OUTPUT, reductions};
+use mpisim::collectives::hierarchy::Units;
+use mpisim::collectives::{Collective, Kind};
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm};
-use mpisim::protocols::collectives::hierarchy::Units;
-use mpisim::protocols::collectives::{Collective, Kind};
 use mpisim::protocols::contract::{Process, Region, Space};
-use mpisim::protocols::xios_ep::rank_map::RankMap;
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::memory::Memories;
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::Outcome;
 use mpisim::workloads::xios_ep::{Rules, counts as counted};
+use mpisim::xios_ep::rank_map::RankMap;
 
 /// Where a buffer of an endpoint is in the memory of its process.
 fn region(counts: &[u16], rank: usize, space: Space, bytes: &[u8]) -> (Process, Region) {
@@ -188,7 +188,7 @@ fn collectives_follow_each_other() {
     let all = || {
         let bcast = |root| Collective::bcast(Comm(0), Rank(root), region(0, 40));
         let sum = Collective::allreduce(Comm(0), region(0, 40), region(1, 40), sum());
-        let blocks = mpisim::protocols::collectives::Blocks::Equal(10);
+        let blocks = mpisim::collectives::Blocks::Equal(10);
         let scatter = Collective::scatter(Comm(0), Rank(2), region(1, 40), blocks, region(2, 10));
         let calls = [bcast(1), bcast(2), sum.clone(), scatter, sum, bcast(0), bcast(3)];
         calls.map(|call| Call::Collective(Arc::new(call))).to_vec()
@@ -203,7 +203,7 @@ fn collectives_follow_each_other() {
 /// A collective with a root, of 8 B or of blocks of 8 B, over four endpoints.
 fn rooted(kind: Kind, root: u32, rank: u32) -> Call {
     let region = |id, len| Region::new(Space::User(id), len);
-    let blocks = mpisim::protocols::collectives::Blocks::Equal(8);
+    let blocks = mpisim::collectives::Blocks::Equal(8);
     let (comm, own) = (Comm(0), if root == rank { 32 } else { 0 });
     let root = Rank(root);
     Call::Collective(Arc::new(match kind {
@@ -276,10 +276,10 @@ fn what_does_not_go_together_is_refused_with_words() {
     let sum_of = |len| Collective::allreduce(Comm(0), region(0, len), region(1, len), sum());
     let reduce = |root| Collective::reduce(Comm(0), Rank(root), region(0, 8), region(1, 8), sum());
     let gather = |len| {
-        let blocks = mpisim::protocols::collectives::Blocks::Equal(8);
+        let blocks = mpisim::collectives::Blocks::Equal(8);
         Collective::gather(Comm(0), Rank(3), region(0, len), region(1, 0), blocks)
     };
-    let lists = mpisim::protocols::collectives::Blocks::packed(&[1, 1, 1, 1]);
+    let lists = mpisim::collectives::Blocks::packed(&[1, 1, 1, 1]);
     let ragged =
         Collective::alltoall(Comm(0), (region(0, 4), lists.clone()), (region(1, 4), lists));
     let units = Arc::new(Units::new(4, |rank| rank / 2));

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use crate::common::{ideal, job};
 use crate::layouts::{Script, World, size, world_of};
+use mpisim::collectives::{Blocks, Collective};
 use mpisim::engine::Streams;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::group::Choice;
 use mpisim::protocols::call::{
     Buffer, Call, Comm, CommCall, Outcome as Ended, Peer, Reply, SendMode, Status,
 };
-use mpisim::protocols::collectives::{Blocks, Collective};
 use mpisim::protocols::contract::{Handle, Process, Region, Space, Thread};
-use mpisim::protocols::xios_ep::rank_map::RankMap;
-use mpisim::protocols::xios_ep::split::{self, KeyRule};
 use mpisim::runtime::explore::{self, Budget, Survey};
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::Outcome;
 use mpisim::workloads::xios_ep::Rules;
+use mpisim::xios_ep::rank_map::RankMap;
+use mpisim::xios_ep::split::{self, KeyRule};
 
 const WORLD: Comm = Comm(0);
 const NEW: Comm = Comm(7);

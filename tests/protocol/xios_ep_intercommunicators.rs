@@ -14,14 +14,14 @@ use mpisim::protocols::call::{
 };
 use mpisim::protocols::contract::{Handle, Process, Thread};
 use mpisim::protocols::rma::call::{Flavor, RmaCall, Win};
-use mpisim::protocols::xios_ep::intercomm::{Case, Channel, Entry, Intercomm, Leaders};
-use mpisim::protocols::xios_ep::library::EpThread;
-use mpisim::protocols::xios_ep::rank_map::RankMap;
-use mpisim::protocols::xios_ep::tag::USER_MAX;
 use mpisim::runtime::explore::{self, Budget};
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed::Outcome;
 use mpisim::workloads::xios_ep::Rules;
+use mpisim::xios_ep::intercomm::{Case, Channel, Entry, Intercomm, Leaders};
+use mpisim::xios_ep::library::EpThread;
+use mpisim::xios_ep::rank_map::RankMap;
+use mpisim::xios_ep::tag::USER_MAX;
 
 const WORLD: Comm = Comm(0);
 const SIDE: Comm = Comm(7);
@@ -148,7 +148,7 @@ fn heard(replies: &[Reply]) -> Vec<(u32, u64)> {
 fn threads<'a>(world: &'a World, counts: &[u16]) -> Vec<&'a EpThread<Script>> {
     let counts: Vec<u32> = counts.iter().map(|&count| count.into()).collect();
     let map = RankMap::from_counts(&counts);
-    let of = |place: &mpisim::protocols::xios_ep::rank_map::Place| {
+    let of = |place: &mpisim::xios_ep::rank_map::Place| {
         world.program(Process(place.process), Thread(u16::try_from(place.local).unwrap()))
     };
     map.places().iter().map(of).collect()

@@ -10,9 +10,6 @@ use mpisim::protocols::call::{
     Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status,
 };
 use mpisim::protocols::contract::{Action, Handle, Input, Machine, Next, Process, Program, Thread};
-use mpisim::protocols::xios_ep::library::{
-    Counts, EpCall, EpLibrary, EpReply, EpThread, SharedOp, Variant, Waiting,
-};
 use mpisim::runtime::account::Part;
 use mpisim::runtime::explore::{self, Budget, Final, Survey, compare, replay};
 use mpisim::runtime::timed::{Ending, LockOrder, Outcome as Timing, Ran};
@@ -21,6 +18,9 @@ use mpisim::units::Bytes;
 use mpisim::workloads::job::{Flow, Job, windowed};
 use mpisim::workloads::windowed::{END, START};
 use mpisim::workloads::xios_ep::{Rules, counts};
+use mpisim::xios_ep::library::{
+    Counts, EpCall, EpLibrary, EpReply, EpThread, SharedOp, Variant, Waiting,
+};
 
 /// A list of calls; where one returns something else than expected, the run is stopped.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

@@ -14,13 +14,13 @@ use mpisim::mpi::envelope::Rank;
 use mpisim::protocols::call::{Call, Comm, CommCall, Reply};
 use mpisim::protocols::contract::{Handle, Next, Process, Program, Region, Space, Thread};
 use mpisim::protocols::rma::call::{Flavor, Operation, RmaCall, Win};
-use mpisim::protocols::xios_ep::library::{EpCall, EpReply, SharedReply, Waiting};
 use mpisim::runtime::explore::{self, Budget, Final, Survey, compare, replay};
 use mpisim::runtime::memory::Memories;
 use mpisim::runtime::timed::Ending;
 use mpisim::runtime::untimed;
 use mpisim::workloads::job::Job;
 use mpisim::workloads::xios_ep::Rules;
+use mpisim::xios_ep::library::{EpCall, EpReply, SharedReply, Waiting};
 
 /// Words of the server's memory that belong to one client.
 const OWN: u64 = 6;

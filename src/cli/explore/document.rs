@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::outcome::Report;
-use experiment::explore::{Failed, Replayed, Size, Step, Strategy, Token};
+use ::explore::{Failed, Replayed, Size, Step, Strategy, Token};
 use runtime::faults::Allowed;
 
 /// The version of the documents.

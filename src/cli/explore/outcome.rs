@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use experiment::explore::registry::Entry;
-use experiment::explore::scenario::Unfit;
-use experiment::explore::{Explored, MayFail, Options, Planted, Size, Subject, Token};
+use ::explore::registry::Entry;
+use ::explore::scenario::Unfit;
+use ::explore::{Explored, MayFail, Options, Planted, Size, Subject, Token};
 
 /// The job to explore.
 pub(super) struct Job {

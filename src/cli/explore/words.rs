@@ -4,10 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::outcome::{Report, Verdict};
-use experiment::explore::registry::Entry;
-use experiment::explore::{
-    Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token,
-};
+use ::explore::registry::Entry;
+use ::explore::{Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token};
 use runtime::faults::Allowed;
 
 /// Advice about an exploration that was cut off: options that were not given yet.

@@ -11,10 +11,10 @@ use crate::place::{Place, Touched};
 use crate::ranks::RankError;
 use crate::watch::note_once;
 use ::mpi::datatype::Datatype;
-use protocols::arguments::{Buffer, Outcome};
+use calls::arguments::{Buffer, Outcome};
+use calls::space::{Region, Space};
+use calls::typed::Elements;
 use protocols::call::Call;
-use protocols::space::{Region, Space};
-use protocols::typed::Elements;
 use protocols::uses::{Pieces, Use};
 
 /// Data in the memory of a process.

@@ -23,8 +23,8 @@ use crate::place::Place;
 use crate::ranks::Request;
 use crate::watch::note_of_rank;
 use crate::wire;
+use collectives::Between;
 use protocols::call::{Call, Reply};
-use protocols::collectives::Between;
 
 /// Continuation with the library's reply.
 pub type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send>;

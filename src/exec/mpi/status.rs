@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::fault::Fault;
 use crate::functions as mpi5;
-use protocols::arguments::{Outcome, Status};
+use calls::arguments::{Outcome, Status};
 
 /// Bytes of an `MPI_Status`.
 const SIZE: u64 = 32;

@@ -5,11 +5,11 @@
 
 use super::job::Noted;
 use crate::plan::Point;
-use protocols::xios_ep::library::Counts;
 use runtime::account::Part;
 use runtime::timed::Outcome;
 use units::TimeDelta;
 use workloads::metric::{self, Measured, MetricSpec, between_marks, brackets, to_f64};
+use xios_ep::library::Counts;
 
 /// Adds the account; nothing where no message is counted.
 pub(super) fn measure(point: &Point, run: &mut Measured<'_>, noted: &Noted) {

@@ -3,10 +3,10 @@
 use super::end;
 use crate::host;
 use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point};
+use ::xios_ep::library::{Counts, EpLibrary, EpThread};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
-use protocols::xios_ep::library::{Counts, EpLibrary, EpThread};
 use runtime::device::{self, bytes::Bytes};
 use runtime::memory::Payload;
 use runtime::memory_use::MemoryUse;

@@ -8,16 +8,16 @@
 //! Agreements of two threads of a process run beside each other where their parents differ, or the tags
 //! of groups: each thread has an inner receive of its own.
 //!
-//! [`agreement`]: crate::collectives::agreement
-//! [`coupling`]: crate::collectives::coupling
+//! [`agreement`]: collectives::agreement
+//! [`coupling`]: collectives::coupling
 
 use std::sync::Arc;
 
 use super::messages::Messages;
 use super::{Key, LibraryAction, ProtocolError, Thread};
 use crate::call::{Comm, GROUP_TAG_MAX, NamedEdges};
-use crate::collectives::agreement::Agreement;
-use crate::collectives::coupling::{Coupling, Through};
+use collectives::agreement::Agreement;
+use collectives::coupling::{Coupling, Through};
 use mpi::envelope::{Context, Rank};
 use mpi::topology::Topology;
 

@@ -35,10 +35,10 @@ use super::lanes::Caller;
 use super::messages::Messages;
 use super::{LibraryAction, ProtocolError, Reply, Thread};
 use crate::call::{Arrangement, Comm, CommCall, GROUP_TAG_MAX, NamedEdges};
-use crate::collectives::agreement::Agreement;
-use crate::collectives::coupling::Coupling;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use collectives::agreement::Agreement;
+use collectives::coupling::Coupling;
 use mpi::cartesian::{Cartesian, CartesianError};
 use mpi::communicator::Communicator;
 use mpi::endpoints::EndpointGroup;

@@ -31,10 +31,10 @@ use super::requests::{Body, Wake};
 use super::scratch;
 use super::{Action, Handle, Key, LibraryAction, Outcome, Packet, ProtocolError, Reply, Thread};
 use crate::call::Comm;
-use crate::collectives::{Collective, Turn};
 use crate::contract::Emit;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
+use collectives::{Collective, Turn};
 use mpi::communicator::Communicator;
 use mpi::envelope::{Context, Rank};
 use mpi::observation::GroupId;

@@ -17,13 +17,13 @@ use super::{agreements, one_sided};
 use crate::call::{
     Asked, Buffer, Call, Comm, CommCall, Exchange, LocalReduction, OfRequest, Peer, TypedCall,
 };
-use crate::collectives::Collective;
 use crate::contract::{Emit, Step, Token};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::partitioned::OfPartitions;
 use crate::rma::Called;
 use crate::rma::call::RmaCall;
+use collectives::Collective;
 use mpi::observation::GroupFact;
 use mpi::operator::Side;
 

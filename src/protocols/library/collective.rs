@@ -27,11 +27,11 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::collectives::{At, Between, Blocks, Collective, Kind, Move, Round, Turn, Work};
 use crate::contract::{Emit, Step};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
-use crate::packing::Task;
+use calls::packing::Task;
+use collectives::{At, Between, Blocks, Collective, Kind, Move, Round, Turn, Work};
 use mpi::envelope::Rank;
 use mpi::observation::{GroupFact, GroupId};
 #[cfg(feature = "mutants")]

@@ -28,7 +28,7 @@ use super::{
 use crate::call::{Peer, Status};
 use crate::contract::{Emit, Step};
 use crate::device::{DeviceBuffer, DeviceExchange};
-use crate::packing::Task;
+use calls::packing::Task;
 use mpi::envelope::Rank;
 
 /// Tokens of operations of a GPU have this bit; a token of a window has a higher one.
@@ -421,7 +421,7 @@ impl Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packing::{Layout, Method};
+    use calls::packing::{Layout, Method};
     use mpi::datatype::{Datatype, Primitive};
 
     /// Two kernels are under way, as the launch of one hides behind the other; the third is asked for

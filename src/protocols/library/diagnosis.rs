@@ -14,8 +14,8 @@ use super::threads::{Pending, TestOf, Threads};
 use super::words::in_words;
 use super::{Key, MessageHeader, Process, Thread, WaitSet};
 use crate::call::Requests;
-use crate::collectives::Kind;
 use crate::contract::{Awaited, Wait};
+use collectives::Kind;
 use mpi::envelope::{Envelope, Selection};
 
 /// Where a role stands: its protocol, its side and the name of its state, `RPut sender in WaitCts`.

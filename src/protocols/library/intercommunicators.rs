@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::call::{Call, Comm, CommCall};
-use crate::collectives::{Between, Side};
+use collectives::{Between, Side};
 use mpi::envelope::Rank;
 use mpi::group::{Choice, Group, Part, SplitError};
 

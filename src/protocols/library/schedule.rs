@@ -1,7 +1,7 @@
 //! Planted bugs of collectives: what a rank does in a round, after its algorithm has said it.
 
-use crate::collectives::{Algorithm, Kind, Move, Round, Work};
 use crate::mutant::Mutant;
+use collectives::{Algorithm, Kind, Move, Round, Work};
 use mpi::operator::Side;
 
 /// Where a rank stands in a collective.

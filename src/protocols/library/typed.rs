@@ -27,8 +27,8 @@ use std::sync::Arc;
 use super::buffer_numbers::BufferNumbers;
 use super::{Action, LibraryAction, Region, Space, Thread};
 use crate::contract::Emit;
-use crate::packing::Task;
-use crate::typed::{Elements, TypedCopy};
+use calls::packing::Task;
+use calls::typed::{Elements, TypedCopy};
 use mpi::observation::Observation;
 
 /// The messages in pieces that are open.

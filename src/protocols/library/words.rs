@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{Key, MessageHeader, Packet, Selection};
 use crate::call::{Buffer, Call, Comm, CommCall, Exchange, Peer, Requests, SendMode};
-use crate::collectives::Collective;
 use crate::contract::Handle;
 use crate::partitioned::{Partitioned, Side};
 use crate::rma::packet::RmaPacket;
 use crate::wire::ControlMessage;
+use collectives::Collective;
 use mpi::communicator::Communicators;
 use mpi::endpoints::EndpointsError;
 use mpi::envelope::Rank;

@@ -2,9 +2,9 @@
 
 use super::Mutant;
 use crate::contract::{Action, Region, Space};
-use crate::packing::Task;
-use crate::typed::TypedCopy;
 use crate::wire::LibraryAction;
+use calls::packing::Task;
+use calls::typed::TypedCopy;
 
 /// Changes what the library asks for.
 pub(super) fn bend(mutant: Mutant, out: &mut Vec<LibraryAction>) {

@@ -9,7 +9,7 @@
 //! offered when they are posted, and a ready send takes the offer before anybody looks here.
 
 use super::protocol::Protocol;
-use crate::arguments::SendMode;
+use calls::arguments::SendMode;
 
 /// Table II: the protocol for a send of this mode and a receive.
 ///

@@ -10,7 +10,7 @@
 
 use super::protocol::Protocol;
 use super::{coop_coll, coop_load};
-use crate::arguments::SendMode;
+use calls::arguments::SendMode;
 
 /// Facts about a message's calls and about the node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

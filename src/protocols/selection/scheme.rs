@@ -13,8 +13,8 @@ use super::coop_hybrid::Situation;
 use super::coop_load::Load;
 use super::protocol::{Pins, Protocol};
 use super::{coop_coll, coop_hybrid, coop_load};
-use crate::arguments::SendMode;
 use crate::contract::{ASKED, Counter, Process, Via};
+use calls::arguments::SendMode;
 use units::Bytes;
 
 /// How a protocol is chosen.

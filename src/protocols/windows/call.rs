@@ -2,9 +2,9 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
-use crate::arguments::Comm;
-use crate::identity::Handle;
-use crate::space::Region;
+use calls::arguments::Comm;
+use calls::identity::Handle;
+use calls::space::Region;
 use mpi::operator::Datatype;
 pub use mpi::rma::layout::Spacing;
 pub use mpi::rma::synchronisation::LockKind;
@@ -313,7 +313,7 @@ impl RmaCall {
     }
 
     /// The same, to be changed.
-    pub(crate) const fn win_mut(&mut self) -> &mut Win {
+    pub const fn win_mut(&mut self) -> &mut Win {
         match self {
             Self::Create { win, .. }
             | Self::Free { win }

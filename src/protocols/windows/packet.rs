@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call::LockKind;
-use crate::space::{Region, Space};
+use calls::space::{Region, Space};
 use mpi::rma::update::Effect;
 
 /// Bytes that describe a derived type of the target's, behind the header: kind, count, block

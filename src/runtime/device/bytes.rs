@@ -1,8 +1,8 @@
 //! The bytes of a packing: they really move, and are compared with the serial reference.
 
 use super::super::monitors::Violation;
+use calls::packing::{DeviceCall, Layout, Memory, Task};
 use mpi::datatype::{pack, unpack};
-use protocols::packing::{DeviceCall, Layout, Memory, Task};
 
 /// The memories of one packing.
 #[derive(Clone, Debug)]

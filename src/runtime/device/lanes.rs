@@ -14,9 +14,9 @@
 
 use std::ops::Range;
 
+use calls::packing::{Code, Memory, Task};
 use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space};
 use mpi::datatype::{Encoding, NodeKind, Observer};
-use protocols::packing::{Code, Memory, Task};
 
 /// Where the memories begin: apart, and aligned as an allocation is.
 const DATA: u64 = 1 << 40;

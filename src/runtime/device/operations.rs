@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::lanes::PackLanes;
 use super::stencil::StencilLanes;
 use super::{computing, direction};
+use calls::packing::{DeviceCall, End};
 use hardware::gpu::{Block, Copy, Direction, Kernel, Operation, Shape, count};
 use protocols::device::{DeviceBuffer, DeviceWork, Part, Stencil};
-use protocols::packing::{DeviceCall, End};
 use units::TimeDelta;
 
 /// Kernels that were counted: a program asks for few different ones, again and again.

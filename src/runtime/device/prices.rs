@@ -1,8 +1,8 @@
 //! What packing costs on a machine, as a library finds out before it chooses a method.
 
+use calls::packing::Prices;
 use hardware::gpu::Shape;
 use hardware::profile::Profile;
-use protocols::packing::Prices;
 use units::{Bandwidth, PS_PER_S, TimeDelta};
 
 /// The prices of a machine; `None` where it has no GPU.

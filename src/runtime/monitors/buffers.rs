@@ -28,13 +28,13 @@ pub use types::{Statement, Typed};
 
 use super::law::{Sometimes, Violation};
 use crate::memory::{Memories, Payload};
+use calls::typed::Elements;
+use collectives::Collective;
 use mpi::observation::{MessageId, Observation};
 use protocols::call::{Buffer, Call};
-use protocols::collectives::Collective;
 use protocols::contract::{Action, Process, Region, Space};
-use protocols::typed::Elements;
 use protocols::uses::{self, Lent, UseAs};
-use protocols::xios_ep::library::{EpCall, SharedOp, Showing, Shown};
+use xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
 

@@ -13,11 +13,11 @@ use std::collections::VecDeque;
 
 use super::law::{Monitor, Sometimes, Violation};
 use super::system::NEVER_RECEIVED;
+use collectives::Kind;
 use lanes::Lanes;
 use messages::{Message, Ring, Stage};
 use mpi::envelope::Selection;
 use mpi::observation::{MessageId, Observation, ReceiveId};
-use protocols::collectives::Kind;
 use protocols::contract::Process;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use calls::packing::Task;
+use calls::typed::TypedCopy;
 use hardware::core::{Distance, Place};
 use hardware::lines::Coming;
 use hardware::memory::packing::{Blocks, Packer, Scattered, Way};
@@ -11,8 +13,6 @@ use hardware::profile::Profile;
 use hardware::registration::{Found, RegistrationCache};
 use mpi::datatype::Rows;
 use protocols::contract::{Process, Queue, Region, Space, Step};
-use protocols::packing::Task;
-use protocols::typed::TypedCopy;
 use units::{Bytes, Rate, TimeDelta};
 
 /// Prices of everything that a core does by itself.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::World;
 use super::turn::Outside;
 use crate::monitors::buffers::{Lends, Statement, Typed};
+use calls::typed::TypedCopy;
 use mpi::observation::{MessageId, Observation};
 use protocols::contract::{Action, ActionOf, Machine, Process, Program};
-use protocols::typed::TypedCopy;
 use protocols::uses::Lent;
 
 impl<M: Machine, P: Program<M>> World<M, P>

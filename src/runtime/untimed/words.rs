@@ -4,9 +4,9 @@ use super::World;
 use super::choice::Choice;
 use super::state::{Operation, OperationKind, Stage, Strand, Touch};
 use crate::monitors::buffers::Lends;
+use calls::packing::Task;
+use calls::typed::TypedCopy;
 use protocols::contract::{Action, Machine, Process, Program, Route, Thread, Token, Toward, Via};
-use protocols::packing::Task;
-use protocols::typed::TypedCopy;
 
 impl<M: Machine, P: Program<M>> World<M, P>
 where

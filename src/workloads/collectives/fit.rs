@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use crate::seat::Seat;
+use collectives::selection::Selection;
+use collectives::{Between, Blocks, Collective, Kind};
 use mpi::observation::StatementError;
 use mpi::topology::Neighbours;
-use protocols::collectives::selection::Selection;
-use protocols::collectives::{Between, Blocks, Collective, Kind};
 
 /// Whether the buffers of a kind have blocks of other ranks: then their lengths depend on the number
 /// of ranks.

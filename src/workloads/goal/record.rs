@@ -11,8 +11,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use collectives::{At, Collective, Move, Round};
 use protocols::call::{Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
-use protocols::collectives::{At, Collective, Move, Round};
 use protocols::contract::{Handle, Next, Program, Space};
 use protocols::library::Library;
 use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use super::bitmaps::{Format, Queue, Scanned};
 use super::traffic::Totals;
+use collectives::{Blocks, Collective};
 use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::{Call, Comm, Reply};
-use protocols::collectives::{Blocks, Collective};
 use protocols::contract::{Machine, Next, Program, Region, Space};
 
 use super::super::marks::{END, START};

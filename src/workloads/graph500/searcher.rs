@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use super::PAIR;
 use super::traffic::{Totals, Traffic};
+use collectives::Collective;
 use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
-use protocols::collectives::Collective;
 use protocols::contract::{Handle, Machine, Next, Program};
 
 use super::super::marks::{END, START};

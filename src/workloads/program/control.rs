@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::collectives::Between;
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
@@ -9,7 +10,6 @@ use mpi::topology::Neighbours;
 use protocols::call::{
     Arrangement, Buffer, Call, CommCall, Exchange, NamedEdges, Outcome, Partitioned, Peer, Requests,
 };
-use protocols::collectives::Between;
 use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;

@@ -12,9 +12,9 @@
 use std::sync::Arc;
 
 use crate::job::duplicate;
+use collectives::Collective;
 use mpi::communicator::Communicators;
 use protocols::call::{Buffer, Call, Comm, CommCall, Exchange, Over, Reply, Requests, TypedCall};
-use protocols::collectives::Collective;
 use protocols::contract::{Handle, Next, Region, Space};
 
 /// The communicator that the program of a thread calls `MPI_COMM_WORLD`.

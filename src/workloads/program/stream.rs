@@ -11,6 +11,7 @@ use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned};
 use crate::seat::Seat;
 use crate::truncation::too_short;
+use collectives::Between;
 use form::expression::Expression;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
@@ -18,7 +19,6 @@ use mpi::observation::{Observation, StatementError, StatementFailure, UNDEFINED}
 use protocols::call::{
     Asked, Buffer, Call, Comm, CommCall, OfRequest, Outcome, Reply, Requests, SendMode, Status,
 };
-use protocols::collectives::Between;
 use protocols::contract::{Handle, Machine, Next, Program, Region, Space};
 use protocols::loans::{Clash, Loans};
 use protocols::note::Note;

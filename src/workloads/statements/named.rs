@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::datatypes;
+use calls::typed::Elements;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
 use form::json::Node;
 use mpi::datatype::Datatype;
-use protocols::typed::Elements;
 
 /// The datatypes of a program: those with a name, and elements of each that were asked for.
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@ use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
 use crate::program::control::{Computed, Key, PROC_NULL};
+use calls::typed::Elements;
 use form::codes::{self, Code};
 use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
@@ -25,7 +26,6 @@ use protocols::contract::{Region, Space};
 use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
 };
-use protocols::typed::Elements;
 
 /// A statement about a window, while it is read.
 pub(super) struct OneSided<'r, 'a, 'n> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::reader::Reader;
 use crate::collectives::Chosen;
 use crate::program::control::Key;
+use calls::typed::Elements;
 use form::codes;
 use form::diagnostic::{Diagnostic, quote};
 use form::expression::Type;
@@ -13,7 +14,6 @@ use form::json::Node;
 use mpi::datatype::Datatype;
 use protocols::call::{Buffer, Call};
 use protocols::contract::{Region, Space};
-use protocols::typed::Elements;
 
 /// Where the bytes of a message are.
 #[derive(Default)]

@@ -22,8 +22,8 @@ use form::typed::{Object as _, alternative, optional};
 use form::workload_field;
 use protocols::call::Call;
 use protocols::rma::call::{Flavor, RmaCall};
-use protocols::xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
 use runtime::loggops::schedule::Schedule;
+use xios_ep::tag::{LOCAL_BITS, USER_BITS, USER_MAX};
 
 static RANKS: Shape = Shape::List { of: &STATEMENTS, min: 1, max: 4_096 };
 

@@ -8,11 +8,11 @@ use crate::small::{
     Small, WORLD, barrier, begin, gives, iprobe, prepared, recv, send, started, user, wait,
     wait_all,
 };
+use mpisim::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::mpi::communicator::Communicators;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::{Call, Comm, OfRequest};
-use mpisim::protocols::collectives::{Algorithm, Blocks, Collective, Kind};
 use mpisim::protocols::contract::Handle;
 use mpisim::protocols::mutant::Mutant;
 

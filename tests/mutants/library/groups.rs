@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::Case;
 use crate::reference::Example;
 use crate::small::{Small, WORLD, barrier, gives, recv, send};
+use mpisim::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::mpi::cartesian::Dimension;
 use mpisim::mpi::envelope::Rank;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::mpi::topology::{Graph, Neighbours};
 use mpisim::protocols::call::{Arrangement, Call, Comm, CommCall, NamedEdges};
-use mpisim::protocols::collectives::{Between, Blocks, Collective, Kind};
 use mpisim::protocols::mutant::Mutant;
 
 const OWN: Comm = Comm(10);

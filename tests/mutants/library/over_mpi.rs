@@ -8,10 +8,10 @@ use mpisim::protocols::call::{Call, Comm, CommCall, Outcome, Reply};
 use mpisim::protocols::contract::{Handle, Process, Thread};
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rma::call::Flavor;
-use mpisim::protocols::xios_ep::tag::USER_BITS;
 use mpisim::runtime::explore::Budget;
 use mpisim::runtime::monitors::Violation;
 use mpisim::runtime::{explore, untimed};
+use mpisim::xios_ep::tag::USER_BITS;
 
 pub(super) fn cases() -> Vec<(&'static str, Tried)> {
     let too_large = Tried {

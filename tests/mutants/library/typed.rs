@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::Case;
 use crate::small::{Small, WORLD, all, own, recv, send};
+use mpisim::calls::typed::Elements;
 use mpisim::mpi::datatype::{Datatype, Primitive};
 use mpisim::protocols::call::Call;
 use mpisim::protocols::library::Endpoints;
 use mpisim::protocols::mutant::Mutant;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme};
-use mpisim::protocols::typed::Elements;
 
 const LATE: (Mutant, &str) = (Mutant::PacksLate, "V2");
 const EARLY: (Mutant, &str) = (Mutant::UnpacksLate, "V2");

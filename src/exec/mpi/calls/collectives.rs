@@ -16,10 +16,10 @@ use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;
-use protocols::arguments::{Comm, Outcome};
+use calls::arguments::{Comm, Outcome};
+use calls::space::{Region, Space};
+use collectives::{Between, Blocks, Collective};
 use protocols::call::Call;
-use protocols::collectives::{Between, Blocks, Collective};
-use protocols::space::{Region, Space};
 
 /// An operation, in the order of its arguments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

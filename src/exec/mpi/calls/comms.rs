@@ -12,7 +12,7 @@ use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::communicator::Comparison;
 use ::mpi::envelope::Rank;
 use ::mpi::group::Group;
-use protocols::arguments::Comm;
+use calls::arguments::Comm;
 use protocols::call::{Call, CommCall, Reply};
 
 /// Continuation with a new communicator, beside what all get.

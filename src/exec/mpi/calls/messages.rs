@@ -11,7 +11,7 @@ use crate::mpi::objects::requests::Requests;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use ::mpi::envelope::Rank;
-use protocols::arguments::{Comm, Outcome, Peer, SendMode};
+use calls::arguments::{Comm, Outcome, Peer, SendMode};
 use protocols::call::{Call, Reply};
 use protocols::contract::Handle;
 use protocols::exchange::Exchange;
@@ -355,8 +355,8 @@ fn detach(state: &mut RankState) -> Answer {
     }))
 }
 
-const NO_PROC: protocols::arguments::Status =
-    protocols::arguments::Status { source: None, tag: None, count: 0 };
+const NO_PROC: calls::arguments::Status =
+    calls::arguments::Status { source: None, tag: None, count: 0 };
 
 /// The status of a receive that has ended.
 fn received(asked: &mut Asked<'_>, at: usize, reply: &Reply) -> Answer {

@@ -13,7 +13,7 @@ use crate::mpi::objects::requests::{Open, Requests};
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use active::{Active, active, array, place, request};
-use protocols::arguments::{Outcome, Peer, SendMode};
+use calls::arguments::{Outcome, Peer, SendMode};
 use protocols::asked::{Asked as Asks, OfRequest};
 use protocols::call::{Call, Reply};
 use protocols::contract::Handle;

@@ -18,9 +18,9 @@ use crate::mpi::objects::windows::Window;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;
 use ::mpi::rma::synchronisation::RankSet;
-use protocols::arguments::Outcome;
+use calls::arguments::Outcome;
+use calls::space::{Region, Space};
 use protocols::call::{Call, Reply};
-use protocols::space::{Region, Space};
 use protocols::windows::call::{FenceAssert, Flavor, LockKind, RmaCall, Spacing, Win};
 
 /// The part of a window that a rank brings.

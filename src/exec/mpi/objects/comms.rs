@@ -9,7 +9,7 @@ use crate::mpi::table::Table;
 use ::mpi::communicator::Communicators;
 use ::mpi::envelope::Rank;
 use ::mpi::group::Group;
-use protocols::arguments::Comm;
+use calls::arguments::Comm;
 
 /// A communicator as a rank has it.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use crate::place::Place;
-use protocols::arguments::Outcome;
+use calls::arguments::Outcome;
 use protocols::call::Call;
 use protocols::contract::Handle;
 

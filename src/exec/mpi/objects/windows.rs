@@ -10,7 +10,7 @@ use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use crate::place::Place;
 use ::mpi::group::Group;
-use protocols::arguments::Outcome;
+use calls::arguments::Outcome;
 use protocols::windows::call::Win;
 
 /// The windows of a rank.

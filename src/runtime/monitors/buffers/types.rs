@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::monitors::law::{Moment, Violation};
+use calls::typed::Elements;
 use mpi::datatype::{Difference, Primitive};
 use mpi::envelope::{Envelope, Rank};
 use mpi::observation::{MessageId, Observation};
 use protocols::contract::{Action, Process};
-use protocols::typed::Elements;
 
 const TYPES: &str = "a receive names the types that its message was sent with, one by one";
 

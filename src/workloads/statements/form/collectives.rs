@@ -2,9 +2,9 @@
 
 use super::buffers::{BUF, RECVBUF, SENDBUF};
 use super::pieces::KNOWN;
+use collectives::Kind;
 use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
-use protocols::collectives::Kind;
 
 /// The most elements of a vector, or of a block.
 pub(crate) const MOST_ELEMENTS: u64 = 1 << 28;
@@ -396,11 +396,11 @@ pub static CHOICES: Shape = Shape::Object(&[
 mod tests {
     use super::*;
     use crate::presets::PRESETS;
+    use collectives::Algorithm;
     use form::diagnostic::Diagnostics;
     use form::json;
     use form::shape::check::check;
     use mpi::operator::{Datatype, Operator};
-    use protocols::collectives::Algorithm;
 
     fn words_of(shape: &Shape) -> Vec<&'static str> {
         let shape = if let Shape::Either([words, _]) = shape { words } else { shape };

@@ -5,8 +5,8 @@ use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
-use protocols::collectives::{Block, Blocks};
-use protocols::space::{Region, Space};
+use calls::space::{Region, Space};
+use collectives::{Block, Blocks};
 
 /// The buffer, its blocks, and what is held for it.
 pub(super) struct Part {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::place::Place;
-use protocols::collectives::{Blocks, Collective, Kind};
-use protocols::space::Region;
+use calls::space::Region;
+use collectives::{Blocks, Collective, Kind};
 
 /// Whether some bytes that a rank gives lie where something goes that it takes. Data in pieces is not looked at.
 pub(super) fn is_given_twice(call: &Collective, place: &Place) -> bool {

@@ -4,7 +4,7 @@ use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::RankState;
-use protocols::arguments::Requests as Set;
+use calls::arguments::Requests as Set;
 use protocols::contract::Handle;
 
 /// The requests of a call that an operation is under way for.

@@ -5,7 +5,7 @@ use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
-use protocols::arguments::Outcome;
+use calls::arguments::Outcome;
 use protocols::asked::OfRequest;
 use protocols::call::{Call, Reply};
 use protocols::contract::Handle;

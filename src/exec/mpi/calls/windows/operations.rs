@@ -13,10 +13,10 @@ use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::datatype::{Datatype, Rows};
 use ::mpi::operator::Reduction;
 use ::mpi::rma::update::Effect;
-use protocols::arguments::Buffer;
+use calls::arguments::Buffer;
+use calls::space::{Region, Space};
 use protocols::call::Call;
 use protocols::contract::Handle;
-use protocols::space::{Region, Space};
 use protocols::windows::call::{At, Operation, RmaCall, Win, address};
 
 /// The blocks of an operation that is under way, and what becomes of each.
