@@ -1,4 +1,4 @@
-//! Arguments and results of MPI functions: communicators, buffers, requests, statuses.
+//! Arguments and results of MPI functions: communicators, windows, buffers, requests, statuses.
 
 use std::sync::Arc;
 
@@ -8,6 +8,10 @@ use mpi::envelope::Rank;
 /// A communicator as the program names it; 0 is `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Comm(pub u16);
+
+/// A window as the program names it.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Win(pub u16);
 
 /// The other side of an operation.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

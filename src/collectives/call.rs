@@ -63,6 +63,8 @@ pub struct Collective {
     pub selection: Option<Arc<Selection>>,
 }
 
+calls::fields_of!(Collective { comm as Over, input as Input, output as Output });
+
 /// Why an algorithm, or a hierarchy, does not fit an operation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Unfit {

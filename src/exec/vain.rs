@@ -10,6 +10,7 @@
 use super::compute::polls;
 use super::functions::Function;
 use super::mpi::Step;
+use calls::rows::{Field, Fields as _};
 use protocols::call::{Call, Peer};
 
 /// Calls of one rank in a row, after which there is a note: some seconds of simulation.
@@ -64,21 +65,18 @@ const fn waits(function: Function) -> bool {
 }
 
 /// Whether a call has no other process to wait for; a collective that has one is called there, too.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the calls of messages, of many")]
 fn has_no_partner(call: &Call) -> bool {
-    match call {
-        Call::Send { to: peer, .. }
-        | Call::Isend { to: peer, .. }
-        | Call::Recv { source: peer, .. }
-        | Call::Irecv { source: peer, .. }
-        | Call::Probe { source: peer, .. }
-        | Call::Iprobe { source: peer, .. }
-        | Call::Mprobe { source: peer, .. }
-        | Call::Improbe { source: peer, .. } => *peer == Peer::Null,
-        Call::Typed(typed) => has_no_partner(&typed.call),
-        Call::Barrier { .. } | Call::Collective(_) => true,
-        _ => false,
+    if let Call::Barrier { .. } | Call::Collective(_) = call {
+        return true;
     }
+    if let Call::Exchange(_) | Call::Prepare(_) | Call::Start { .. } = call {
+        return false;
+    }
+    let peer = call.first(|field| {
+        let (Field::To(peer) | Field::From(peer)) = field else { return None };
+        Some(*peer)
+    });
+    peer == Some(Peer::Null)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::windows::call::RmaCall;
 pub use calls::arguments::{Buffer, Comm, Outcome, Peer, Requests, SendMode, Status};
 use calls::identity::Handle;
 use calls::packing::Task;
+use calls::rows::{Field, Fields};
 use calls::space::Region;
 use calls::typed::Elements;
 use collectives::Collective;
@@ -19,139 +20,144 @@ use mpi::envelope::Rank;
 use mpi::operator::Reduction;
 use mpi::topology::{Graph, Neighbours};
 
-/// One call of a program into the library; fields are the arguments of the MPI function.
-#[allow(missing_docs, reason = "argument names of MPI")]
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub enum Call {
-    /// `MPI_Isend`, `MPI_Issend`, `MPI_Ibsend`, `MPI_Irsend`.
-    Isend { request: Handle, to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
-    /// `MPI_Send`, `MPI_Ssend`, `MPI_Bsend`, `MPI_Rsend`.
-    Send { to: Peer, tag: i32, comm: Comm, buffer: Buffer, mode: SendMode },
-    /// `MPI_Irecv`; a `tag` of `None` is `MPI_ANY_TAG`.
-    Irecv { request: Handle, source: Peer, tag: Option<i32>, comm: Comm, buffer: Buffer },
-    /// `MPI_Recv`.
-    Recv { source: Peer, tag: Option<i32>, comm: Comm, buffer: Buffer },
-    /// `MPI_Wait`.
-    Wait { request: Handle },
-    /// `MPI_Waitall`; `statuses: false` is `MPI_STATUSES_IGNORE`.
-    WaitAll { requests: Requests, statuses: bool },
-    /// `MPI_Waitany`.
-    WaitAny { requests: Requests },
-    /// `MPI_Test`.
-    Test { request: Handle },
-    /// `MPI_Testall`.
-    TestAll { requests: Requests },
-    /// `MPI_Waitsome`, `MPI_Testany`, `MPI_Testsome`.
-    Ask { asks: Asked, requests: Requests },
-    /// `MPI_Request_get_status`, `MPI_Request_free`.
-    OfRequest { does: OfRequest, request: Handle },
-    /// `MPI_Probe`.
-    Probe { source: Peer, tag: Option<i32>, comm: Comm },
-    /// `MPI_Iprobe`.
-    Iprobe { source: Peer, tag: Option<i32>, comm: Comm },
-    /// `MPI_Mprobe`; `message` names the handle for the matched receive.
-    Mprobe { message: Handle, source: Peer, tag: Option<i32>, comm: Comm },
-    /// `MPI_Improbe`.
-    Improbe { message: Handle, source: Peer, tag: Option<i32>, comm: Comm },
-    /// `MPI_Mrecv`.
-    Mrecv { message: Handle, buffer: Buffer },
-    /// `MPI_Imrecv`.
-    Imrecv { message: Handle, request: Handle, buffer: Buffer },
-    /// `MPI_Sendrecv` and its forms: with one buffer, and with a request.
-    Exchange(Arc<Exchange>),
-    /// `MPI_Cancel`.
-    Cancel { request: Handle },
-    /// `MPI_Buffer_attach` of so many bytes, for buffered sends.
-    AttachBuffer { bytes: u64 },
-    /// `MPI_Buffer_detach`.
-    DetachBuffer,
-    /// `MPI_Barrier`.
-    Barrier { comm: Comm },
-    /// The wait of `MPI_Finalize` for the requests that the program has freed.
-    Finalize,
-    /// `MPI_Init`, which a job has behind it: calling it again is an error.
-    Init,
-    /// `MPI_Comm_create_endpoints`: `count` handles, numbered from `first`; collective over `parent`.
-    CreateEndpoints { parent: Comm, count: u16, first: Comm },
-    /// `MPI_Comm_free` of one endpoint's handle.
-    FreeEndpoint { comm: Comm },
-    /// `MPI_Endpoint_attach`: the calling thread acts as this endpoint of a static job from now on.
-    Attach { id: u16 },
-    /// `MPI_Comm_compare`.
-    Compare { a: Comm, b: Comm },
-    /// `MPI_Comm_rank` and `MPI_Comm_size`.
-    Place { comm: Comm },
-    /// `MPI_Comm_group` and `MPI_Comm_remote_group`: who is in the caller's group, and in the other one.
-    Members { comm: Comm },
-    /// Communicators are made and freed.
-    Communicators(CommCall),
-    /// Any collective operation.
-    Collective(Arc<Collective>),
-    /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
-    Icollective { request: Handle, call: Arc<Collective> },
-    /// `MPI_Reduce_local`.
-    ReduceLocal(Arc<LocalReduction>),
-    /// Any one-sided call.
-    Rma(Arc<RmaCall>),
-    /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
-    Device(Arc<DeviceExchange>),
-    /// A send or a receive of elements of a datatype: made by [`Self::typed`].
-    Typed(Arc<TypedCall>),
-    /// `MPI_Start` of the operation that was prepared for the request; `MPI_Startall` is one for each.
-    Start { request: Handle, operation: Arc<Self> },
-    /// `MPI_Send_init`, `MPI_Recv_init` and their like: the operation that its request will begin.
-    Prepare(Arc<Self>),
-    /// The operation of `MPI_Psend_init` or `MPI_Precv_init`: inside [`Self::Prepare`] and [`Self::Start`].
-    Partitioned(Arc<Partitioned>),
-    /// `MPI_Pready`, `MPI_Pready_range`, `MPI_Parrived`; a program names the thread whose request it is,
-    /// where that is another one of its process.
-    OfPartitions { does: OfPartitions, request: Handle, first: u16, last: u16, thread: Option<u16> },
+calls::rows! {
+    /// One call of a program into the library; fields are the arguments of the MPI function.
+    #[allow(missing_docs, reason = "argument names of MPI")]
+    #[derive(Clone, Debug, Eq, Hash, PartialEq)]
+    pub enum Call {
+        /// `MPI_Isend`, `MPI_Issend`, `MPI_Ibsend`, `MPI_Irsend`.
+        Isend {
+            request: Handle as Opens,
+            to: Peer as To,
+            tag: i32 as Tag,
+            comm: Comm as Over,
+            buffer: Buffer as Reads,
+            mode: SendMode,
+        },
+        /// `MPI_Send`, `MPI_Ssend`, `MPI_Bsend`, `MPI_Rsend`.
+        Send {
+            to: Peer as To,
+            tag: i32 as Tag,
+            comm: Comm as Over,
+            buffer: Buffer as Reads,
+            mode: SendMode,
+        },
+        /// `MPI_Irecv`; a `tag` of `None` is `MPI_ANY_TAG`.
+        Irecv {
+            request: Handle as Opens,
+            source: Peer as From,
+            tag: Option<i32> as AnyTag,
+            comm: Comm as Over,
+            buffer: Buffer as Fills,
+        },
+        /// `MPI_Recv`.
+        Recv {
+            source: Peer as From,
+            tag: Option<i32> as AnyTag,
+            comm: Comm as Over,
+            buffer: Buffer as Fills,
+        },
+        /// `MPI_Wait`.
+        Wait { request: Handle as Of },
+        /// `MPI_Waitall`; `statuses: false` is `MPI_STATUSES_IGNORE`.
+        WaitAll { requests: Requests as OfAll, statuses: bool },
+        /// `MPI_Waitany`.
+        WaitAny { requests: Requests as OfAll },
+        /// `MPI_Test`.
+        Test { request: Handle as Of },
+        /// `MPI_Testall`.
+        TestAll { requests: Requests as OfAll },
+        /// `MPI_Waitsome`, `MPI_Testany`, `MPI_Testsome`.
+        Ask { asks: Asked, requests: Requests as OfAll },
+        /// `MPI_Request_get_status`, `MPI_Request_free`.
+        OfRequest { does: OfRequest, request: Handle as Of },
+        /// `MPI_Probe`.
+        Probe { source: Peer as From, tag: Option<i32> as AnyTag, comm: Comm as Over },
+        /// `MPI_Iprobe`.
+        Iprobe { source: Peer as From, tag: Option<i32> as AnyTag, comm: Comm as Over },
+        /// `MPI_Mprobe`; `message` names the handle for the matched receive.
+        Mprobe {
+            message: Handle as Message,
+            source: Peer as From,
+            tag: Option<i32> as AnyTag,
+            comm: Comm as Over,
+        },
+        /// `MPI_Improbe`.
+        Improbe {
+            message: Handle as Message,
+            source: Peer as From,
+            tag: Option<i32> as AnyTag,
+            comm: Comm as Over,
+        },
+        /// `MPI_Mrecv`.
+        Mrecv { message: Handle as Message, buffer: Buffer as Fills },
+        /// `MPI_Imrecv`.
+        Imrecv { message: Handle as Message, request: Handle as Opens, buffer: Buffer as Fills },
+        /// `MPI_Sendrecv` and its forms: with one buffer, and with a request.
+        Exchange(Arc<Exchange> as Inside),
+        /// `MPI_Cancel`.
+        Cancel { request: Handle as Of },
+        /// `MPI_Buffer_attach` of so many bytes, for buffered sends.
+        AttachBuffer { bytes: u64 },
+        /// `MPI_Buffer_detach`.
+        DetachBuffer,
+        /// `MPI_Barrier`.
+        Barrier { comm: Comm as Over },
+        /// The wait of `MPI_Finalize` for the requests that the program has freed.
+        Finalize,
+        /// `MPI_Init`, which a job has behind it: calling it again is an error.
+        Init,
+        /// `MPI_Comm_create_endpoints`: `count` handles, numbered from `first`; collective over `parent`.
+        CreateEndpoints { parent: Comm as Over, count: u16, first: Comm as Makes },
+        /// `MPI_Comm_free` of one endpoint's handle.
+        FreeEndpoint { comm: Comm as Over },
+        /// `MPI_Endpoint_attach`: the calling thread acts as this endpoint of a static job from now on.
+        Attach { id: u16 },
+        /// `MPI_Comm_compare`.
+        Compare { a: Comm as Over, b: Comm as Other },
+        /// `MPI_Comm_rank` and `MPI_Comm_size`.
+        Place { comm: Comm as Over },
+        /// `MPI_Comm_group` and `MPI_Comm_remote_group`: who is in the caller's group, and in the other one.
+        Members { comm: Comm as Over },
+        /// Communicators are made and freed.
+        Communicators(CommCall as Inside),
+        /// Any collective operation.
+        Collective(Arc<Collective> as Inside),
+        /// Any collective operation that begins now and ends with its request: `MPI_Iallreduce` and so on.
+        Icollective { request: Handle as Opens, call: Arc<Collective> as Inside },
+        /// `MPI_Reduce_local`.
+        ReduceLocal(Arc<LocalReduction> as Inside),
+        /// Any one-sided call.
+        Rma(Arc<RmaCall> as Inside),
+        /// `MPI_Send`, `MPI_Recv` or `MPI_Sendrecv` with buffers in GPU memory.
+        Device(Arc<DeviceExchange> as Inside),
+        /// A send or a receive of elements of a datatype: made by [`Self::typed`].
+        Typed(Arc<TypedCall> as Inside),
+        /// `MPI_Start` of the operation that was prepared for the request; `MPI_Startall` is one for each.
+        Start { request: Handle as Opens, operation: Arc<Self> as Inside },
+        /// `MPI_Send_init`, `MPI_Recv_init` and their like: the operation that its request will begin.
+        Prepare(Arc<Self> as Inside),
+        /// The operation of `MPI_Psend_init` or `MPI_Precv_init`: inside [`Self::Prepare`] and [`Self::Start`].
+        Partitioned(Arc<Partitioned> as Inside),
+        /// `MPI_Pready`, `MPI_Pready_range`, `MPI_Parrived`; a program names the thread whose request it is,
+        /// where that is another one of its process.
+        OfPartitions {
+            does: OfPartitions,
+            request: Handle as Of,
+            first: u16,
+            last: u16,
+            thread: Option<u16>,
+        },
+    }
 }
 
 impl Call {
-    /// The communicator that the call names; requests and messages know theirs.
+    /// The communicator that the call names; requests, messages and windows know theirs.
     pub fn comm(&self) -> Option<Comm> {
-        match self {
-            Self::Isend { comm, .. }
-            | Self::Send { comm, .. }
-            | Self::Irecv { comm, .. }
-            | Self::Recv { comm, .. }
-            | Self::Probe { comm, .. }
-            | Self::Iprobe { comm, .. }
-            | Self::Mprobe { comm, .. }
-            | Self::Improbe { comm, .. }
-            | Self::Barrier { comm }
-            | Self::CreateEndpoints { parent: comm, .. }
-            | Self::FreeEndpoint { comm }
-            | Self::Place { comm }
-            | Self::Members { comm }
-            | Self::Compare { a: comm, .. } => Some(*comm),
-            Self::Wait { .. }
-            | Self::WaitAll { .. }
-            | Self::WaitAny { .. }
-            | Self::Test { .. }
-            | Self::TestAll { .. }
-            | Self::Ask { .. }
-            | Self::OfRequest { .. }
-            | Self::Finalize
-            | Self::Mrecv { .. }
-            | Self::Imrecv { .. }
-            | Self::Cancel { .. }
-            | Self::AttachBuffer { .. }
-            | Self::DetachBuffer
-            | Self::Init
-            | Self::Attach { .. }
-            | Self::OfPartitions { .. }
-            | Self::ReduceLocal(_)
-            | Self::Rma(_) => None,
-            Self::Partitioned(operation) => Some(operation.comm),
-            Self::Collective(call) | Self::Icollective { call, .. } => Some(call.comm),
-            Self::Device(call) => Some(call.comm),
-            Self::Exchange(call) => call.receive.comm(),
-            Self::Prepare(operation) | Self::Start { operation, .. } => operation.comm(),
-            Self::Typed(typed) => typed.call.comm(),
-            Self::Communicators(call) => Some(call.comm()),
+        if let Self::Rma(_) = self {
+            return None;
         }
+        self.first(|field| if let Field::Over(comm) = field { Some(*comm) } else { None })
     }
 
     /// The call that is begun by this one: that of a request which was prepared for it, or itself.
@@ -159,101 +165,22 @@ impl Call {
         if let Self::Start { operation, .. } = self { operation } else { self }
     }
 
-    /// The request that the call begins, or prepares.
+    /// The request that the call opens, or prepares.
     pub fn begins(&self) -> Option<Handle> {
-        match self {
-            Self::Isend { request, .. }
-            | Self::Irecv { request, .. }
-            | Self::Imrecv { request, .. }
-            | Self::Icollective { request, .. }
-            | Self::Start { request, .. }
-            | Self::Communicators(CommCall::Idup { request, .. }) => Some(*request),
-            Self::Exchange(call) => call.request,
-            Self::Partitioned(operation) => Some(operation.request),
-            Self::Prepare(operation) => operation.begins(),
-            Self::Typed(typed) => typed.call.begins(),
-            Self::Rma(call) => {
-                let RmaCall::Operate { request, .. } = **call else { return None };
-                request
-            }
-            Self::Send { .. }
-            | Self::Recv { .. }
-            | Self::Wait { .. }
-            | Self::WaitAll { .. }
-            | Self::WaitAny { .. }
-            | Self::Test { .. }
-            | Self::TestAll { .. }
-            | Self::Ask { .. }
-            | Self::OfRequest { .. }
-            | Self::OfPartitions { .. }
-            | Self::Probe { .. }
-            | Self::Iprobe { .. }
-            | Self::Mprobe { .. }
-            | Self::Improbe { .. }
-            | Self::Mrecv { .. }
-            | Self::Cancel { .. }
-            | Self::AttachBuffer { .. }
-            | Self::DetachBuffer
-            | Self::Barrier { .. }
-            | Self::Finalize
-            | Self::Init
-            | Self::CreateEndpoints { .. }
-            | Self::FreeEndpoint { .. }
-            | Self::Attach { .. }
-            | Self::Compare { .. }
-            | Self::Place { .. }
-            | Self::Members { .. }
-            | Self::Communicators(_)
-            | Self::Collective(_)
-            | Self::ReduceLocal(_)
-            | Self::Device(_) => None,
-        }
+        self.first(|field| if let Field::Opens(request) = field { Some(*request) } else { None })
     }
 
-    /// The buffer that a send reads, or a receive fills.
+    /// The buffer of a message: that which a send reads, or a receive fills.
     pub fn buffer(&self) -> Option<Buffer> {
-        if let Self::Prepare(operation) | Self::Start { operation, .. } = self {
-            return operation.buffer();
-        }
-        if let Self::Typed(typed) = self {
-            return typed.call.buffer();
-        }
-        if let Self::Partitioned(operation) = self {
-            return Some(operation.buffer);
-        }
-        let (Self::Isend { buffer, .. }
-        | Self::Send { buffer, .. }
-        | Self::Irecv { buffer, .. }
-        | Self::Recv { buffer, .. }
-        | Self::Mrecv { buffer, .. }
-        | Self::Imrecv { buffer, .. }) = self
-        else {
-            return None;
-        };
-        Some(*buffer)
+        self.first(|field| {
+            let (Field::Reads(buffer) | Field::Fills(buffer)) = field else { return None };
+            Some(*buffer)
+        })
     }
 
     /// The sender that a receive or a probe names.
     pub fn source(&self) -> Option<Peer> {
-        if let Self::Exchange(call) = self {
-            return call.receive.source();
-        }
-        if let Self::Prepare(operation) = self {
-            return operation.source();
-        }
-        if let Self::Typed(typed) = self {
-            return typed.call.source();
-        }
-        let (Self::Irecv { source, .. }
-        | Self::Recv { source, .. }
-        | Self::Probe { source, .. }
-        | Self::Iprobe { source, .. }
-        | Self::Mprobe { source, .. }
-        | Self::Improbe { source, .. }) = self
-        else {
-            return None;
-        };
-        Some(*source)
+        self.first(|field| if let Field::From(source) = field { Some(*source) } else { None })
     }
 }
 
@@ -268,6 +195,8 @@ pub struct LocalReduction {
     pub reduction: Reduction,
 }
 
+calls::fields_of!(LocalReduction { from as Input, into as Output });
+
 /// A send or a receive of elements of a datatype.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct TypedCall {
@@ -279,20 +208,17 @@ pub struct TypedCall {
 
 impl TypedCall {
     /// The program's buffer, and which way its bytes go; `None` of a call that has none.
-    pub const fn buffer(&self) -> Option<(Buffer, Task)> {
-        if let Call::Isend { buffer, .. } | Call::Send { buffer, .. } = &self.call {
-            Some((*buffer, Task::Pack))
-        } else if let Call::Irecv { buffer, .. }
-        | Call::Recv { buffer, .. }
-        | Call::Mrecv { buffer, .. }
-        | Call::Imrecv { buffer, .. } = &self.call
-        {
-            Some((*buffer, Task::Unpack))
-        } else {
-            None
-        }
+    pub fn buffer(&self) -> Option<(Buffer, Task)> {
+        self.call.first(|field| {
+            if let Field::Reads(buffer) = field {
+                return Some((*buffer, Task::Pack));
+            }
+            if let Field::Fills(buffer) = field { Some((*buffer, Task::Unpack)) } else { None }
+        })
     }
 }
+
+calls::fields_of!(TypedCall { call as Inside });
 
 impl Call {
     /// This send or receive with a buffer of these elements.
@@ -328,6 +254,8 @@ pub struct Over {
     /// The tag of what it hears: 0 or more.
     pub hears: i32,
 }
+
+calls::fields_of!(Over { peer as Other });
 
 /// How the ranks of a new communicator are neighbours.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -377,82 +305,73 @@ impl Arrangement {
     }
 }
 
-/// A call that makes or frees a communicator of processes; `new` is the caller's number for it.
-#[allow(missing_docs, reason = "argument names of MPI")]
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub enum CommCall {
-    /// `MPI_Comm_dup`.
-    Dup { comm: Comm, new: Comm },
-    /// `MPI_Comm_idup`: `new` is there when the request is complete.
-    Idup { comm: Comm, new: Comm, request: Handle },
-    /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
-    Split { comm: Comm, color: Option<i32>, key: i32, new: Comm },
-    /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
-    /// is false where the caller says `MPI_UNDEFINED`.
-    SplitShared { comm: Comm, takes_part: bool, key: i32, new: Comm },
-    /// `MPI_Comm_create`: all ranks of `comm` call it, each with the group that it is in; `new` stays free at
-    /// those that are not in theirs.
-    Create { comm: Comm, group: Arc<[Rank]>, new: Comm },
-    /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
-    /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
-    CreateGroup { comm: Comm, group: Arc<[Rank]>, tag: i32, new: Comm },
-    /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`,
-    /// `MPI_Dist_graph_create_adjacent`, `MPI_Dist_graph_create`.
-    Arrange { comm: Comm, by: Arrangement, new: Comm },
-    /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
-    Intercomm { comm: Comm, leader: Rank, peer: Comm, remote_leader: Rank, tag: i32, new: Comm },
-    /// `MPI_Intercomm_merge` of the intercommunicator `comm`.
-    Merge { comm: Comm, high: bool, new: Comm },
-    /// `MPI_Comm_free`.
-    Free { comm: Comm },
-    /// The exchange of two groups that `MPI_Intercomm_create` begins with, of numbers that the caller
-    /// itself reads; `over` is the way to the other leader, for the leader. Everybody hears what the
-    /// other leader says.
-    Couple { comm: Comm, leader: Rank, over: Option<Over>, own: Arc<[u32]> },
-    /// `MPI_Allgather` of numbers that the caller itself reads, as many of each rank. They travel in
-    /// headers, so that they exist where payload does not. On an intercommunicator all of both sides
-    /// tell and hear, the side first whose rank 0 is the lower process.
-    Numbers { comm: Comm, own: Arc<[u32]> },
+calls::rows! {
+    /// A call that makes or frees a communicator of processes; `new` is the caller's number for it.
+    #[allow(missing_docs, reason = "argument names of MPI")]
+    #[derive(Clone, Debug, Eq, Hash, PartialEq)]
+    pub enum CommCall {
+        /// `MPI_Comm_dup`.
+        Dup { comm: Comm as Over, new: Comm as Makes },
+        /// `MPI_Comm_idup`: `new` is there when the request is complete.
+        Idup { comm: Comm as Over, new: Comm as Makes, request: Handle as Opens },
+        /// `MPI_Comm_split`; a `color` of `None` is `MPI_UNDEFINED`: then `new` stays free.
+        Split { comm: Comm as Over, color: Option<i32>, key: i32, new: Comm as Makes },
+        /// `MPI_Comm_split_type` by `MPI_COMM_TYPE_SHARED`: those whose memory a window can share. `takes_part`
+        /// is false where the caller says `MPI_UNDEFINED`.
+        SplitShared { comm: Comm as Over, takes_part: bool, key: i32, new: Comm as Makes },
+        /// `MPI_Comm_create`: all ranks of `comm` call it, each with the group that it is in; `new` stays free at
+        /// those that are not in theirs.
+        Create { comm: Comm as Over, group: Arc<[Rank]>, new: Comm as Makes },
+        /// `MPI_Comm_create_group`: called by the members of the group only, which are these ranks of
+        /// `comm` in the order of their new ranks; `tag` keeps creations from one `comm` apart.
+        CreateGroup { comm: Comm as Over, group: Arc<[Rank]>, tag: i32, new: Comm as Makes },
+        /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`,
+        /// `MPI_Dist_graph_create_adjacent`, `MPI_Dist_graph_create`.
+        Arrange { comm: Comm as Over, by: Arrangement, new: Comm as Makes },
+        /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
+        Intercomm {
+            comm: Comm as Over,
+            leader: Rank,
+            peer: Comm as Other,
+            remote_leader: Rank,
+            tag: i32,
+            new: Comm as Makes,
+        },
+        /// `MPI_Intercomm_merge` of the intercommunicator `comm`.
+        Merge { comm: Comm as Over, high: bool, new: Comm as Makes },
+        /// `MPI_Comm_free`.
+        Free { comm: Comm as Over },
+        /// The exchange of two groups that `MPI_Intercomm_create` begins with, of numbers that the caller
+        /// itself reads; `over` is the way to the other leader, for the leader. Everybody hears what the
+        /// other leader says.
+        Couple { comm: Comm as Over, leader: Rank, over: Option<Over> as Inside, own: Arc<[u32]> },
+        /// `MPI_Allgather` of numbers that the caller itself reads, as many of each rank. They travel in
+        /// headers, so that they exist where payload does not. On an intercommunicator all of both sides
+        /// tell and hear, the side first whose rank 0 is the lower process.
+        Numbers { comm: Comm as Over, own: Arc<[u32]> },
+    }
 }
 
 impl CommCall {
     /// The communicator that the call names.
-    pub const fn comm(&self) -> Comm {
-        match self {
-            Self::Dup { comm, .. }
-            | Self::Idup { comm, .. }
-            | Self::Split { comm, .. }
-            | Self::SplitShared { comm, .. }
-            | Self::Create { comm, .. }
-            | Self::CreateGroup { comm, .. }
-            | Self::Arrange { comm, .. }
-            | Self::Intercomm { comm, .. }
-            | Self::Merge { comm, .. }
-            | Self::Free { comm }
-            | Self::Couple { comm, .. }
-            | Self::Numbers { comm, .. } => *comm,
-        }
+    ///
+    /// # Panics
+    ///
+    /// Never: each row names one.
+    pub fn comm(&self) -> Comm {
+        let comm =
+            self.first(|field| if let Field::Over(comm) = field { Some(*comm) } else { None });
+        comm.expect("each row has a communicator")
     }
 
     /// The communicator that the caller has by it, and is to free.
     pub fn makes(&self) -> Option<Comm> {
-        match self {
-            Self::Create { group, .. } if group.is_empty() => None,
-            Self::Split { color: None, .. }
-            | Self::SplitShared { takes_part: false, .. }
-            | Self::Free { .. }
-            | Self::Couple { .. }
-            | Self::Numbers { .. } => None,
-            Self::Dup { new, .. }
-            | Self::Idup { new, .. }
-            | Self::Split { new, .. }
-            | Self::SplitShared { new, .. }
-            | Self::Create { new, .. }
-            | Self::CreateGroup { new, .. }
-            | Self::Arrange { new, .. }
-            | Self::Intercomm { new, .. }
-            | Self::Merge { new, .. } => Some(*new),
-        }
+        let stays_out = matches!(
+            self,
+            Self::Split { color: None, .. } | Self::SplitShared { takes_part: false, .. }
+        ) || matches!(self, Self::Create { group, .. } if group.is_empty());
+        let made = |field| if let Field::Makes(new) = field { Some(*new) } else { None };
+        if stays_out { None } else { self.first(made) }
     }
 
     /// The name of the MPI function.

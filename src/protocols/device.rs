@@ -305,6 +305,8 @@ pub struct DeviceExchange {
     pub receive: Option<(Peer, Option<i32>, Arc<DeviceBuffer>)>,
 }
 
+calls::fields_of!(DeviceExchange { comm as Over });
+
 impl DeviceExchange {
     /// A blocking send.
     pub fn send(to: Peer, tag: i32, comm: Comm, buffer: Arc<DeviceBuffer>) -> Self {

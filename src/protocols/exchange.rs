@@ -40,3 +40,5 @@ impl Exchange {
         (self.replaces && both).then_some(*buffer)
     }
 }
+
+calls::fields_of!(Exchange { send as Inside, receive as Inside, request as Opens });

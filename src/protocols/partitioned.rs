@@ -4,6 +4,7 @@ use std::fmt;
 
 use calls::arguments::{Buffer, Comm, Peer};
 use calls::identity::Handle;
+use calls::rows::{Field, FieldMut, Fields};
 use mpi::envelope::{Context, Rank};
 
 /// Into how many messages a partitioned send goes.
@@ -56,6 +57,32 @@ impl Partitioned {
     /// Whether it sends or receives anything.
     pub fn moves(&self) -> bool {
         self.peer != Peer::Null
+    }
+}
+
+impl Fields for Partitioned {
+    fn fields<'a>(&'a self, see: &mut impl FnMut(Field<'a>)) {
+        see(Field::Opens(&self.request));
+        see(Field::Tag(&self.tag));
+        see(Field::Over(&self.comm));
+        let [peer, buffer] = match self.side {
+            Side::Sends => [Field::To(&self.peer), Field::Reads(&self.buffer)],
+            Side::Receives => [Field::From(&self.peer), Field::Fills(&self.buffer)],
+        };
+        see(peer);
+        see(buffer);
+    }
+
+    fn fields_mut<'a>(&'a mut self, see: &mut impl FnMut(FieldMut<'a>)) {
+        see(FieldMut::Opens(&mut self.request));
+        see(FieldMut::Tag(&mut self.tag));
+        see(FieldMut::Over(&mut self.comm));
+        let [peer, buffer] = match self.side {
+            Side::Sends => [FieldMut::To(&mut self.peer), FieldMut::Reads(&mut self.buffer)],
+            Side::Receives => [FieldMut::From(&mut self.peer), FieldMut::Fills(&mut self.buffer)],
+        };
+        see(peer);
+        see(buffer);
     }
 }
 

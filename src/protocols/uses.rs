@@ -34,9 +34,10 @@ use std::sync::Arc;
 
 use crate::call::{Buffer, Call, Peer, TypedCall};
 use crate::partitioned::Side;
-use crate::windows::call::{Operation, RmaCall, Win};
+use crate::windows::call::{RmaCall, Win};
 use calls::identity::Handle;
 use calls::packing::Task;
+use calls::rows::{Field, Fields as _};
 use calls::space::{Region, Space};
 use calls::typed::Elements;
 use collectives::{Between, Block, Blocks, Collective, Kind};
@@ -79,69 +80,60 @@ impl UseAs {
 
 /// The buffer that a call lends to the library; of two the one that it writes.
 pub fn lends(call: &Call) -> Option<Lent> {
-    match call {
-        // Nothing is done with the buffer of an operation with MPI_PROC_NULL.
-        Call::Isend { to: Peer::Null, .. }
-        | Call::Send { to: Peer::Null, .. }
-        | Call::Irecv { source: Peer::Null, .. }
-        | Call::Recv { source: Peer::Null, .. }
-        | Call::Wait { .. }
-        | Call::WaitAll { .. }
-        | Call::WaitAny { .. }
-        | Call::Test { .. }
-        | Call::TestAll { .. }
-        | Call::Ask { .. }
-        | Call::OfRequest { .. }
-        | Call::Finalize
-        | Call::Prepare(_)
-        | Call::OfPartitions { .. }
-        | Call::Place { .. }
-        | Call::Members { .. }
-        | Call::Probe { .. }
-        | Call::Iprobe { .. }
-        | Call::Mprobe { .. }
-        | Call::Improbe { .. }
-        | Call::Cancel { .. }
-        | Call::Barrier { .. }
-        | Call::Init
-        | Call::AttachBuffer { .. }
-        | Call::DetachBuffer
-        | Call::CreateEndpoints { .. }
-        | Call::FreeEndpoint { .. }
-        | Call::Attach { .. }
-        | Call::Communicators(_)
-        | Call::Device(_)
-        | Call::Compare { .. } => None,
-        Call::Typed(typed) => typed_lent(typed),
-        Call::Start { operation, .. } => lends(operation),
-        Call::Partitioned(operation) => {
-            let use_as = match operation.side {
-                Side::Sends => UseAs::SourceInParts,
-                Side::Receives => UseAs::DestinationInParts,
-            };
-            operation.moves().then(|| whole(&operation.buffer, use_as))
-        }
-        Call::Exchange(call) => match call.replaced() {
+    if let Call::Prepare(_) | Call::Device(_) = call {
+        return None;
+    }
+    if let Call::Typed(typed) = call {
+        return typed_lent(typed);
+    }
+    if let Call::Start { operation, .. } = call {
+        return lends(operation);
+    }
+    if let Call::Partitioned(operation) = call {
+        let use_as = match operation.side {
+            Side::Sends => UseAs::SourceInParts,
+            Side::Receives => UseAs::DestinationInParts,
+        };
+        return operation.moves().then(|| whole(&operation.buffer, use_as));
+    }
+    if let Call::Exchange(call) = call {
+        return match call.replaced() {
             Some(buffer) => Some(whole(&buffer, UseAs::Replaced)),
             None => lends(&call.send),
-        },
-        Call::Rma(call) => {
-            let result = one_sided(call).and_then(Operation::result);
-            result.map(|region| Lent { region, use_as: UseAs::Destination })
-        }
-        Call::ReduceLocal(call) => Some(Lent { region: call.into, use_as: UseAs::Destination }),
-        Call::Collective(call) | Call::Icollective { call, .. } => {
-            let [_, output] = call.buffers();
-            output.map(|region| Lent { region, use_as: UseAs::Destination })
-        }
-        Call::Isend { buffer, .. } | Call::Send { buffer, .. } => {
-            Some(whole(buffer, UseAs::Source))
-        }
-        Call::Irecv { buffer, .. }
-        | Call::Recv { buffer, .. }
-        | Call::Mrecv { buffer, .. }
-        | Call::Imrecv { buffer, .. } => Some(whole(buffer, UseAs::Destination)),
+        };
     }
+    let output = if let Call::Collective(call) | Call::Icollective { call, .. } = call {
+        // Not every collective has both buffers.
+        call.buffers()[1]
+    } else {
+        call.first(|field| if let Field::Output(region) = field { Some(*region) } else { None })
+    };
+    let output = output.map(|region| Lent { region, use_as: UseAs::Destination });
+    output.or_else(|| of_a_message(call))
+}
+
+/// The buffer of a send or a receive; nothing is done with that of one with `MPI_PROC_NULL`.
+fn of_a_message(call: &Call) -> Option<Lent> {
+    let mut lent = None;
+    let mut moves = true;
+    call.fields(&mut |field| match field {
+        Field::To(peer) | Field::From(peer) => moves = *peer != Peer::Null,
+        Field::Reads(buffer) => lent = Some(whole(buffer, UseAs::Source)),
+        Field::Fills(buffer) => lent = Some(whole(buffer, UseAs::Destination)),
+        Field::Over(_)
+        | Field::Other(_)
+        | Field::Makes(_)
+        | Field::Window(_)
+        | Field::Opens(_)
+        | Field::Of(_)
+        | Field::OfAll(_)
+        | Field::Message(_)
+        | Field::Tag(_)
+        | Field::AnyTag(_)
+        | Field::Input(_)
+        | Field::Output(_) => {}
+    });
+    lent.filter(|_| moves)
 }
 
 /// A second buffer of the same call, lent as long.
@@ -152,14 +144,10 @@ pub fn lends_also(call: &Call) -> Option<Lent> {
     if let Call::Exchange(call) = call {
         return if call.replaced().is_some() { None } else { lends(&call.receive) };
     }
-    let input = if let Call::Rma(call) = call {
-        one_sided(call).and_then(Operation::origin)
-    } else if let Call::Collective(call) | Call::Icollective { call, .. } = call {
+    let input = if let Call::Collective(call) | Call::Icollective { call, .. } = call {
         call.buffers()[0]
-    } else if let Call::ReduceLocal(call) = call {
-        Some(call.from)
     } else {
-        None
+        call.first(|field| if let Field::Input(region) = field { Some(*region) } else { None })
     };
     input.map(|region| Lent { region, use_as: UseAs::Input })
 }
@@ -178,11 +166,6 @@ fn typed_lent(typed: &TypedCall) -> Option<Lent> {
     }
     let use_as = if task == Task::Pack { UseAs::Source } else { UseAs::Destination };
     Some(Lent { region: typed.elements.data(buffer.id), use_as })
-}
-
-/// Operation of a one-sided call, where it is one.
-fn one_sided(call: &RmaCall) -> Option<&Operation> {
-    if let RmaCall::Operate { does, .. } = call { Some(does) } else { None }
 }
 
 /// The event that ends a use.

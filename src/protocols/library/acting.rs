@@ -28,6 +28,7 @@ use crate::contract::Lane;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::rma::call::{RmaCall, Win};
+use calls::rows::{Field, Fields as _};
 use mpi::envelope::{Context, Rank};
 
 /// Identities that the threads of a process act as.
@@ -91,98 +92,53 @@ impl Acting {
         };
         let call = call.begun();
         let call = if let Call::Typed(typed) = call { &typed.call } else { call };
-        match call {
-            Call::Rma(call) if by_vci => match **call {
-                // Their words go over a communicator and over the window.
-                RmaCall::Create { comm, .. } => across(member(comm)),
-                RmaCall::Free { win } => {
-                    let vci = window(win).map(|number| site.job.vci_of_window(number));
-                    Caller::Several(vci.unwrap_or_default())
-                }
-                RmaCall::Attach { .. }
-                | RmaCall::Detach { .. }
-                | RmaCall::Operate { .. }
-                | RmaCall::Fence { .. }
-                | RmaCall::Post { .. }
-                | RmaCall::Start { .. }
-                | RmaCall::Complete { .. }
-                | RmaCall::Wait { .. }
-                | RmaCall::Test { .. }
-                | RmaCall::Lock { .. }
-                | RmaCall::Unlock { .. }
-                | RmaCall::LockAll { .. }
-                | RmaCall::UnlockAll { .. }
-                | RmaCall::Flush { .. }
-                | RmaCall::FlushAll { .. }
-                | RmaCall::Sync { .. }
-                | RmaCall::Query { .. } => {
-                    let vci = |number| Caller::Vci(site.job.vci_of_window(number));
-                    window(call.win()).map_or(Caller::Process, vci)
-                }
-            },
+        if by_vci {
+            if let Call::Rma(call) = call {
+                // Words of those that make or free a window go over a communicator, and over the window.
+                let own = || window(call.win()).map(|number| site.job.vci_of_window(number));
+                return if let RmaCall::Create { comm, .. } = **call {
+                    across(member(comm))
+                } else if let RmaCall::Free { .. } = **call {
+                    Caller::Several(own().unwrap_or_default())
+                } else {
+                    own().map_or(Caller::Process, Caller::Vci)
+                };
+            }
             // They end with requests of any communicator.
-            Call::Finalize | Call::DetachBuffer if by_vci => Caller::Several(Lane(0)),
-            Call::Communicators(of) if by_vci => match of {
-                // Its leaders talk in another communicator, too.
-                CommCall::Intercomm { .. } | CommCall::Couple { .. } => across(member(of.comm())),
-                CommCall::Dup { .. }
-                | CommCall::Idup { .. }
-                | CommCall::Split { .. }
-                | CommCall::SplitShared { .. }
-                | CommCall::Create { .. }
-                | CommCall::CreateGroup { .. }
-                | CommCall::Arrange { .. }
-                | CommCall::Merge { .. }
-                | CommCall::Free { .. }
-                | CommCall::Numbers { .. } => member(of.comm()),
-            },
-            Call::Prepare(_) | Call::Start { .. } | Call::Partitioned(_) if by_vci => {
-                call.comm().map_or(Caller::Process, member)
+            if let Call::Finalize | Call::DetachBuffer = call {
+                return Caller::Several(Lane(0));
             }
-            Call::OfPartitions { request: handle, .. } if by_vci => request(Key::User(*handle)),
-            Call::Init
-            | Call::Finalize
-            | Call::ReduceLocal(_)
-            | Call::AttachBuffer { .. }
-            | Call::DetachBuffer
-            | Call::FreeEndpoint { .. }
-            | Call::Attach { .. }
-            | Call::CreateEndpoints { .. }
-            | Call::Rma(_)
-            | Call::Communicators(_)
-            | Call::Prepare(_)
-            | Call::Start { .. }
-            | Call::Partitioned(_)
-            | Call::OfPartitions { .. } => Caller::Process,
-            Call::Wait { request: handle }
-            | Call::Test { request: handle }
-            | Call::OfRequest { request: handle, .. }
-            | Call::Cancel { request: handle } => request(Key::User(*handle)),
-            Call::WaitAll { requests: set, .. }
-            | Call::WaitAny { requests: set }
-            | Call::Ask { requests: set, .. }
-            | Call::TestAll { requests: set } => caller_of(set, requests),
-            Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
-                probed(*message).unwrap_or_default()
+            // Its leaders talk in another communicator, too.
+            if let Call::Communicators(
+                CommCall::Intercomm { comm, .. } | CommCall::Couple { comm, .. },
+            ) = call
+            {
+                return across(member(*comm));
             }
-            Call::Typed(_)
-            | Call::Isend { .. }
-            | Call::Send { .. }
-            | Call::Irecv { .. }
-            | Call::Recv { .. }
-            | Call::Probe { .. }
-            | Call::Iprobe { .. }
-            | Call::Mprobe { .. }
-            | Call::Improbe { .. }
-            | Call::Barrier { .. }
-            | Call::Collective(_)
-            | Call::Icollective { .. }
-            | Call::Device(_)
-            | Call::Exchange(_)
-            | Call::Place { .. }
-            | Call::Members { .. }
-            | Call::Compare { .. } => call.comm().map_or(Caller::Process, member),
+        } else if let Call::Rma(_)
+        | Call::Communicators(_)
+        | Call::Prepare(_)
+        | Call::Partitioned(_)
+        | Call::OfPartitions { .. } = call
+        {
+            return Caller::Process;
         }
+        // The calling thread makes, frees or becomes an endpoint.
+        if let Call::CreateEndpoints { .. } | Call::FreeEndpoint { .. } = call {
+            return Caller::Process;
+        }
+        let asked = call.first(|field| {
+            if let Field::Of(handle) = field {
+                return Some(request(Key::User(*handle)));
+            }
+            if let Field::OfAll(set) = field {
+                return Some(caller_of(set, requests));
+            }
+            let Field::Message(message) = field else { return None };
+            // A probe finds the message, in its communicator.
+            call.comm().is_none().then(|| probed(*message).unwrap_or_default())
+        });
+        asked.unwrap_or_else(|| call.comm().map_or(Caller::Process, member))
     }
 
     /// The queues in which a message of this context to this rank is matched.

@@ -118,57 +118,25 @@ impl Intercommunicators {
 
 /// Whether an intercommunicator has this call.
 fn is_between_groups(call: &Call) -> bool {
-    match call {
-        Call::Communicators(call) => {
-            matches!(
-                call,
-                CommCall::Free { .. }
-                    | CommCall::Merge { .. }
-                    | CommCall::Dup { .. }
-                    | CommCall::Idup { .. }
-                    | CommCall::Split { .. }
-                    | CommCall::Numbers { .. }
-            )
-        }
-        Call::Device(_)
-        | Call::Partitioned(_)
-        | Call::Compare { .. }
-        | Call::CreateEndpoints { .. } => false,
-        Call::Prepare(operation) => is_between_groups(operation),
-        Call::Typed(_)
-        | Call::Barrier { .. }
-        | Call::Collective(_)
-        | Call::Icollective { .. }
-        | Call::Isend { .. }
-        | Call::Send { .. }
-        | Call::Irecv { .. }
-        | Call::Recv { .. }
-        | Call::Probe { .. }
-        | Call::Iprobe { .. }
-        | Call::Mprobe { .. }
-        | Call::Improbe { .. }
-        | Call::FreeEndpoint { .. }
-        | Call::Wait { .. }
-        | Call::WaitAll { .. }
-        | Call::WaitAny { .. }
-        | Call::Test { .. }
-        | Call::TestAll { .. }
-        | Call::Ask { .. }
-        | Call::OfRequest { .. }
-        | Call::Exchange(_)
-        | Call::Place { .. }
-        | Call::Members { .. }
-        | Call::ReduceLocal(_)
-        | Call::Start { .. }
-        | Call::OfPartitions { .. }
-        | Call::Finalize
-        | Call::Mrecv { .. }
-        | Call::Imrecv { .. }
-        | Call::Cancel { .. }
-        | Call::AttachBuffer { .. }
-        | Call::DetachBuffer
-        | Call::Init
-        | Call::Attach { .. }
-        | Call::Rma(_) => true,
+    if let Call::Prepare(operation) = call {
+        return is_between_groups(operation);
     }
+    if let Call::Communicators(of) = call {
+        return matches!(
+            of,
+            CommCall::Free { .. }
+                | CommCall::Merge { .. }
+                | CommCall::Dup { .. }
+                | CommCall::Idup { .. }
+                | CommCall::Split { .. }
+                | CommCall::Numbers { .. }
+        );
+    }
+    !matches!(
+        call,
+        Call::Device(_)
+            | Call::Partitioned(_)
+            | Call::Compare { .. }
+            | Call::CreateEndpoints { .. }
+    )
 }

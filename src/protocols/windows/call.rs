@@ -3,17 +3,15 @@
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
 use calls::arguments::Comm;
+pub use calls::arguments::Win;
 use calls::identity::Handle;
+use calls::rows::{Field, FieldMut, Fields};
 use calls::space::Region;
 use mpi::operator::Datatype;
 pub use mpi::rma::layout::Spacing;
 pub use mpi::rma::synchronisation::LockKind;
 use mpi::rma::synchronisation::RankSet;
 use mpi::rma::update::Effect;
-
-/// A window as the program names it.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Win(pub u16);
 
 /// How a window gets its memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -202,52 +200,67 @@ impl Operation {
     }
 }
 
-/// One call; fields are the arguments of the MPI function, and targets are ranks of the window's
-/// communicator.
-#[allow(missing_docs, reason = "argument names of MPI")]
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub enum RmaCall {
-    /// `MPI_Win_create`, `MPI_Win_allocate`, `MPI_Win_allocate_shared`, `MPI_Win_create_dynamic`:
-    /// `bytes` of memory number `memory` of this process (of none in particular, where it is shared),
-    /// counted in `unit` bytes.
-    Create { win: Win, comm: Comm, flavor: Flavor, memory: u32, bytes: u64, unit: u64 },
-    /// `MPI_Win_free`.
-    Free { win: Win },
-    /// `MPI_Win_attach`.
-    Attach { win: Win, memory: u32, bytes: u64 },
-    /// `MPI_Win_detach`.
-    Detach { win: Win, memory: u32 },
-    /// Any operation; with a `request` its R-form. No target is `MPI_PROC_NULL`.
-    Operate { win: Win, target: Option<u32>, at: At, does: Operation, request: Option<Handle> },
-    /// `MPI_Win_fence`.
-    Fence { win: Win, assert: FenceAssert },
-    /// `MPI_Win_post`.
-    Post { win: Win, group: RankSet },
-    /// `MPI_Win_start`.
-    Start { win: Win, group: RankSet },
-    /// `MPI_Win_complete`.
-    Complete { win: Win },
-    /// `MPI_Win_wait`.
-    Wait { win: Win },
-    /// `MPI_Win_test`.
-    Test { win: Win },
-    /// `MPI_Win_lock`; `no_check` is `MPI_MODE_NOCHECK`: nobody holds or asks for a lock that
-    /// conflicts.
-    Lock { win: Win, target: u32, kind: LockKind, no_check: bool },
-    /// `MPI_Win_unlock`.
-    Unlock { win: Win, target: u32 },
-    /// `MPI_Win_lock_all`.
-    LockAll { win: Win, no_check: bool },
-    /// `MPI_Win_unlock_all`.
-    UnlockAll { win: Win },
-    /// `MPI_Win_flush`, `MPI_Win_flush_local`.
-    Flush { win: Win, target: u32, local: bool },
-    /// `MPI_Win_flush_all`, `MPI_Win_flush_local_all`.
-    FlushAll { win: Win, local: bool },
-    /// `MPI_Win_sync`.
-    Sync { win: Win },
-    /// `MPI_Win_shared_query`.
-    Query { win: Win, target: u32 },
+calls::rows! {
+    /// One call; fields are the arguments of the MPI function, and targets are ranks of the window's
+    /// communicator.
+    #[allow(missing_docs, reason = "argument names of MPI")]
+    #[derive(Clone, Debug, Eq, Hash, PartialEq)]
+    pub enum RmaCall {
+        /// `MPI_Win_create`, `MPI_Win_allocate`, `MPI_Win_allocate_shared`, `MPI_Win_create_dynamic`:
+        /// `bytes` of memory number `memory` of this process (of none in particular, where it is shared),
+        /// counted in `unit` bytes.
+        Create {
+            win: Win as Window,
+            comm: Comm as Over,
+            flavor: Flavor,
+            memory: u32,
+            bytes: u64,
+            unit: u64,
+        },
+        /// `MPI_Win_free`.
+        Free { win: Win as Window },
+        /// `MPI_Win_attach`.
+        Attach { win: Win as Window, memory: u32, bytes: u64 },
+        /// `MPI_Win_detach`.
+        Detach { win: Win as Window, memory: u32 },
+        /// Any operation; with a `request` its R-form. No target is `MPI_PROC_NULL`.
+        Operate {
+            win: Win as Window,
+            target: Option<u32>,
+            at: At,
+            does: Operation as Inside,
+            request: Option<Handle> as Opens,
+        },
+        /// `MPI_Win_fence`.
+        Fence { win: Win as Window, assert: FenceAssert },
+        /// `MPI_Win_post`.
+        Post { win: Win as Window, group: RankSet },
+        /// `MPI_Win_start`.
+        Start { win: Win as Window, group: RankSet },
+        /// `MPI_Win_complete`.
+        Complete { win: Win as Window },
+        /// `MPI_Win_wait`.
+        Wait { win: Win as Window },
+        /// `MPI_Win_test`.
+        Test { win: Win as Window },
+        /// `MPI_Win_lock`; `no_check` is `MPI_MODE_NOCHECK`: nobody holds or asks for a lock that
+        /// conflicts.
+        Lock { win: Win as Window, target: u32, kind: LockKind, no_check: bool },
+        /// `MPI_Win_unlock`.
+        Unlock { win: Win as Window, target: u32 },
+        /// `MPI_Win_lock_all`.
+        LockAll { win: Win as Window, no_check: bool },
+        /// `MPI_Win_unlock_all`.
+        UnlockAll { win: Win as Window },
+        /// `MPI_Win_flush`, `MPI_Win_flush_local`.
+        Flush { win: Win as Window, target: u32, local: bool },
+        /// `MPI_Win_flush_all`, `MPI_Win_flush_local_all`.
+        FlushAll { win: Win as Window, local: bool },
+        /// `MPI_Win_sync`.
+        Sync { win: Win as Window },
+        /// `MPI_Win_shared_query`.
+        Query { win: Win as Window, target: u32 },
+    }
 }
 
 impl RmaCall {
@@ -288,52 +301,37 @@ impl RmaCall {
     }
 
     /// The window that it names.
-    pub const fn win(&self) -> Win {
+    ///
+    /// # Panics
+    ///
+    /// Never: each row names one.
+    pub fn win(&self) -> Win {
+        let win =
+            self.first(|field| if let Field::Window(win) = field { Some(*win) } else { None });
+        win.expect("each row has a window")
+    }
+}
+
+impl Fields for Operation {
+    fn fields<'a>(&'a self, see: &mut impl FnMut(Field<'a>)) {
         match self {
-            Self::Create { win, .. }
-            | Self::Free { win }
-            | Self::Attach { win, .. }
-            | Self::Detach { win, .. }
-            | Self::Operate { win, .. }
-            | Self::Fence { win, .. }
-            | Self::Post { win, .. }
-            | Self::Start { win, .. }
-            | Self::Complete { win }
-            | Self::Wait { win }
-            | Self::Test { win }
-            | Self::Lock { win, .. }
-            | Self::Unlock { win, .. }
-            | Self::LockAll { win, .. }
-            | Self::UnlockAll { win }
-            | Self::Flush { win, .. }
-            | Self::FlushAll { win, .. }
-            | Self::Query { win, .. }
-            | Self::Sync { win } => *win,
+            Self::Put { origin } => see(Field::Input(origin)),
+            Self::Get { into } => see(Field::Output(into)),
+            Self::Update { origin, result, .. } => {
+                origin.iter().map(Field::Input).for_each(&mut *see);
+                result.iter().map(Field::Output).for_each(see);
+            }
         }
     }
 
-    /// The same, to be changed.
-    pub const fn win_mut(&mut self) -> &mut Win {
+    fn fields_mut<'a>(&'a mut self, see: &mut impl FnMut(FieldMut<'a>)) {
         match self {
-            Self::Create { win, .. }
-            | Self::Free { win }
-            | Self::Attach { win, .. }
-            | Self::Detach { win, .. }
-            | Self::Operate { win, .. }
-            | Self::Fence { win, .. }
-            | Self::Post { win, .. }
-            | Self::Start { win, .. }
-            | Self::Complete { win }
-            | Self::Wait { win }
-            | Self::Test { win }
-            | Self::Lock { win, .. }
-            | Self::Unlock { win, .. }
-            | Self::LockAll { win, .. }
-            | Self::UnlockAll { win }
-            | Self::Flush { win, .. }
-            | Self::FlushAll { win, .. }
-            | Self::Query { win, .. }
-            | Self::Sync { win } => win,
+            Self::Put { origin } => see(FieldMut::Input(origin)),
+            Self::Get { into } => see(FieldMut::Output(into)),
+            Self::Update { origin, result, .. } => {
+                origin.iter_mut().map(FieldMut::Input).for_each(&mut *see);
+                result.iter_mut().map(FieldMut::Output).for_each(see);
+            }
         }
     }
 }

@@ -144,6 +144,10 @@ impl Writer {
     }
 
     /// What the library would answer.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "GOAL has messages and computation, of many calls"
+    )]
     fn call(&mut self, call: &Call) -> Result<Reply, String> {
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
@@ -211,19 +215,7 @@ impl Writer {
             Call::Finalize | Call::Prepare(_) => Ok(Reply::Done),
             Call::Start { operation, .. } => self.call(operation),
             Call::Partitioned(_) => Err("MPI_Start of a partitioned operation".into()),
-            Call::Place { .. }
-            | Call::Members { .. }
-            | Call::ReduceLocal(_)
-            | Call::OfPartitions { .. }
-            | Call::AttachBuffer { .. }
-            | Call::DetachBuffer
-            | Call::Init
-            | Call::CreateEndpoints { .. }
-            | Call::FreeEndpoint { .. }
-            | Call::Attach { .. }
-            | Call::Compare { .. }
-            | Call::Communicators(_)
-            | Call::Rma(_) => Err("a call that is no message, collective or computation".into()),
+            _ => Err("a call that is no message, collective or computation".into()),
         }
     }
 

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use ::collectives::Between;
+use calls::rows::{FieldMut, Fields as _};
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
 use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
 use mpi::topology::Neighbours;
-use protocols::call::{
-    Arrangement, Buffer, Call, CommCall, Exchange, NamedEdges, Outcome, Partitioned, Peer, Requests,
-};
+use protocols::call::{Arrangement, Buffer, Call, CommCall, NamedEdges, Outcome, Peer, Requests};
 use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
@@ -237,85 +236,33 @@ impl Computed {
 
     /// Puts `value` into its place in `call`; `known` are the values of [`NAMES`].
     pub(super) fn put(&self, call: &mut Call, value: i64, known: &[i64]) {
-        let rank = || match value {
-            PROC_NULL => Peer::Null,
-            _ => Peer::Rank(Rank(u32::try_from(value).expect("the range is that of ranks"))),
-        };
+        let rank = || Rank(u32::try_from(value).expect("the range is that of ranks"));
         let bytes = || u64::try_from(value).expect("the range has no negative number");
-        let int = || i32::try_from(value).expect("the range is that of int");
-        if let Call::Typed(typed) = call {
-            return self.put(&mut Arc::make_mut(typed).call, value, known);
-        }
-        if let Call::Rma(call) = call {
-            return one_sided::put(self.key, Arc::make_mut(call), value);
-        }
-        if let Call::Prepare(operation) = call {
-            return self.put(Arc::make_mut(operation), value, known);
-        }
-        if let Call::Exchange(call) = call {
-            return self.put_in_exchange(Arc::make_mut(call), value, known);
-        }
-        if let Call::Partitioned(operation) = call {
-            let rank = if matches!(self.key, Key::To | Key::Source) { rank() } else { Peer::Null };
-            return self.put_in_partitioned(Arc::make_mut(operation), value, rank);
-        }
-        if let Call::OfPartitions { request, first, last, thread, .. } = call {
-            return self.put_of_partitions(request, [first, last], thread, value);
-        }
+        let number = || u16::try_from(value).expect("the range limits partitions and threads");
         match (self.key, call) {
-            (Key::To, Call::Isend { to: peer, .. } | Call::Send { to: peer, .. })
-            | (
-                Key::Source,
-                Call::Irecv { source: peer, .. }
-                | Call::Recv { source: peer, .. }
-                | Call::Probe { source: peer, .. }
-                | Call::Iprobe { source: peer, .. }
-                | Call::Mprobe { source: peer, .. }
-                | Call::Improbe { source: peer, .. },
-            ) => *peer = rank(),
-            (Key::Tag, Call::Isend { tag, .. } | Call::Send { tag, .. }) => *tag = int(),
-            (
-                Key::Tag,
-                Call::Irecv { tag, .. }
-                | Call::Recv { tag, .. }
-                | Call::Probe { tag, .. }
-                | Call::Iprobe { tag, .. }
-                | Call::Mprobe { tag, .. }
-                | Call::Improbe { tag, .. },
-            ) => *tag = Some(int()),
-            (
-                Key::Size | Key::Room,
-                Call::Isend { buffer, .. }
-                | Call::Send { buffer, .. }
-                | Call::Irecv { buffer, .. }
-                | Call::Recv { buffer, .. }
-                | Call::Mrecv { buffer, .. }
-                | Call::Imrecv { buffer, .. },
-            ) => buffer.bytes = bytes(),
+            (_, Call::Rma(call)) => one_sided::put(self.key, Arc::make_mut(call), value),
             (Key::Color, Call::Communicators(CommCall::Split { color, .. })) => {
-                *color = (value != UNDEFINED).then(int);
+                *color = (value != UNDEFINED).then(|| int(value));
             }
-            (Key::Leader, Call::Communicators(CommCall::Intercomm { leader: rank, .. }))
-            | (
-                Key::RemoteLeader,
-                Call::Communicators(CommCall::Intercomm { remote_leader: rank, .. }),
-            ) => *rank = Rank(u32::try_from(value).expect("the range is that of ranks")),
+            (Key::Leader, Call::Communicators(CommCall::Intercomm { leader, .. })) => {
+                *leader = rank();
+            }
+            (Key::RemoteLeader, Call::Communicators(CommCall::Intercomm { remote_leader, .. })) => {
+                *remote_leader = rank();
+            }
             (
                 Key::Listing { place },
                 Call::Communicators(
                     CommCall::Create { group, .. } | CommCall::CreateGroup { group, .. },
                 ),
-            ) => {
-                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
-                Arc::make_mut(group)[place] = rank;
-            }
+            ) => Arc::make_mut(group)[place] = rank(),
             (
                 Key::Edge { of_sources, place },
                 Call::Communicators(CommCall::Arrange { by: Arrangement::Named(edges), .. }),
             ) => {
                 let NamedEdges { sources, destinations, .. } = Arc::make_mut(edges);
                 let ranks = if of_sources { sources } else { destinations };
-                ranks[place] = Rank(u32::try_from(value).expect("the range is that of ranks"));
+                ranks[place] = rank();
             }
             (
                 Key::Edge { of_sources, place },
@@ -325,10 +272,19 @@ impl Computed {
             ) => {
                 let Neighbours { sources, destinations, .. } = neighbours;
                 let edges = if of_sources { sources } else { destinations };
-                let rank = Rank(u32::try_from(value).expect("the range is that of ranks"));
-                Arc::make_mut(edges)[place] = Some(rank);
+                Arc::make_mut(edges)[place] = Some(rank());
             }
             (Key::High, Call::Communicators(CommCall::Merge { high, .. })) => *high = value != 0,
+            (
+                Key::Order,
+                Call::Communicators(
+                    CommCall::Split { key, .. } | CommCall::SplitShared { key, .. },
+                ),
+            ) => *key = int(value),
+            (
+                Key::Root { .. } | Key::Block { .. } | Key::Elements { .. },
+                Call::Prepare(operation),
+            ) => self.put(Arc::make_mut(operation), value, known),
             (
                 Key::Root { reversed } | Key::Block { reversed } | Key::Elements { reversed, .. },
                 Call::Collective(call) | Call::Icollective { call, .. },
@@ -337,7 +293,7 @@ impl Computed {
                     Argument::Root(match value {
                         MPI_ROOT => Between::ROOT,
                         PROC_NULL => Between::NO_ROOT,
-                        _ => Rank(u32::try_from(value).expect("the range is that of ranks")),
+                        _ => rank(),
                     })
                 } else if let Key::Elements { width, .. } = self.key {
                     Argument::Bytes(bytes() * width)
@@ -350,59 +306,63 @@ impl Computed {
                 let call = Arc::make_mut(call);
                 (call.from.len, call.into.len) = (bytes() * width, bytes() * width);
             }
-            (
-                Key::Order,
-                Call::Communicators(
-                    CommCall::Split { key, .. } | CommCall::SplitShared { key, .. },
-                ),
-            ) => *key = int(),
-            (
-                Key::Request(members),
-                Call::Isend { request, .. }
-                | Call::Irecv { request, .. }
-                | Call::Imrecv { request, .. }
-                | Call::Icollective { request, .. }
-                | Call::Communicators(CommCall::Idup { request, .. })
-                | Call::Wait { request }
-                | Call::Test { request }
-                | Call::OfRequest { request, .. }
-                | Call::Cancel { request },
-            ) => *request = members.at(value),
-            (
-                Key::Message(members),
-                Call::Mprobe { message, .. }
-                | Call::Improbe { message, .. }
-                | Call::Mrecv { message, .. }
-                | Call::Imrecv { message, .. },
-            ) => *message = members.at(value),
-            (
-                Key::Buffers(members),
-                Call::Isend { buffer, .. }
-                | Call::Irecv { buffer, .. }
-                | Call::Imrecv { buffer, .. },
-            ) => {
-                if buffer.id < Buffer::OWN {
-                    buffer.id = members.at(value).0;
-                }
+            (Key::Partition, Call::OfPartitions { first, last, .. }) => {
+                (*first, *last) = (number(), number());
             }
-            (Key::Buffers(_), Call::Communicators(CommCall::Idup { .. })) => {}
-            (Key::Buffers(members), Call::Icollective { call, .. }) => {
-                let Handle(first) = members.at(value);
-                let call = Arc::make_mut(call);
-                let regions = [(&mut call.input, first), (&mut call.output, first + 1)];
-                for (region, id) in regions.into_iter().filter(|(region, _)| region.len > 0) {
-                    move_to(region, id);
-                }
-            }
-            (
-                Key::Listed(..) | Key::Requests(_),
-                Call::WaitAll { requests, .. }
-                | Call::WaitAny { requests }
-                | Call::Ask { requests, .. }
-                | Call::TestAll { requests },
-            ) => self.put_among(requests, value),
-            (key, call) => unreachable!("{call:?} has no key {key:?}"),
+            (Key::First, Call::OfPartitions { first, .. }) => *first = number(),
+            (Key::Last, Call::OfPartitions { last, .. }) => *last = number(),
+            (Key::Thread, Call::OfPartitions { thread, .. }) => *thread = Some(number()),
+            (_, call) => self.put_in_fields(call, value),
         }
+    }
+
+    /// Puts `value` into the fields of the call that the key is about.
+    fn put_in_fields(&self, call: &mut Call, value: i64) {
+        let replaces = matches!(call, Call::Exchange(call) if call.replaces);
+        // The size of an exchange is that of its send, its receive has room of its own.
+        let has_one_size = replaces || !matches!(call, Call::Exchange(_));
+        let bytes = || u64::try_from(value).expect("the range has no negative number");
+        let peer = || match value {
+            PROC_NULL => Peer::Null,
+            _ => Peer::Rank(Rank(u32::try_from(value).expect("the range is that of ranks"))),
+        };
+        let (mut fits, mut buffers) = (false, 0);
+        call.fields_mut(&mut |field| {
+            match (self.key, field) {
+                (Key::To, FieldMut::To(to)) => *to = peer(),
+                (Key::Source, FieldMut::From(source)) => *source = peer(),
+                (Key::Tag | Key::SendTag, FieldMut::Tag(tag)) => *tag = int(value),
+                (Key::Tag | Key::RecvTag, FieldMut::AnyTag(tag)) => *tag = Some(int(value)),
+                (Key::Size, FieldMut::Reads(buffer)) | (Key::Room, FieldMut::Fills(buffer)) => {
+                    buffer.bytes = bytes();
+                }
+                (Key::Size, FieldMut::Fills(buffer)) if has_one_size => buffer.bytes = bytes(),
+                (Key::Request(members), FieldMut::Opens(request) | FieldMut::Of(request)) => {
+                    *request = members.at(value);
+                }
+                (Key::Message(members), FieldMut::Message(message)) => *message = members.at(value),
+                (Key::Buffers(members), FieldMut::Reads(buffer) | FieldMut::Fills(buffer)) => {
+                    if buffer.id < Buffer::OWN {
+                        buffer.id = members.at(value).0 + buffers;
+                    }
+                    buffers += u32::from(!replaces);
+                }
+                (Key::Buffers(members), FieldMut::Input(region)) if region.len > 0 => {
+                    move_to(region, members.at(value).0);
+                }
+                (Key::Buffers(members), FieldMut::Output(region)) if region.len > 0 => {
+                    move_to(region, members.at(value).0 + 1);
+                }
+                (Key::Listed(..) | Key::Requests(_), FieldMut::OfAll(requests)) => {
+                    self.put_among(requests, value);
+                }
+                _ => return,
+            }
+            fits = true;
+        });
+        // What makes a communicator may have a request in an array, but has no buffer.
+        let needs_none = matches!(self.key, Key::Buffers(_));
+        assert!(fits || needs_none, "{call:?} has no key {:?}", self.key);
     }
 
     /// Puts `value` into a set of requests.
@@ -418,70 +378,11 @@ impl Computed {
             (key, requests) => unreachable!("{requests:?} have no key {key:?}"),
         }
     }
+}
 
-    /// The same as [`Self::put`] for a partitioned operation.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the keys of one statement among many")]
-    fn put_in_partitioned(&self, operation: &mut Partitioned, value: i64, rank: Peer) {
-        match self.key {
-            Key::To | Key::Source => operation.peer = rank,
-            Key::Tag => operation.tag = i32::try_from(value).expect("the range is that of int"),
-            Key::Size => {
-                operation.buffer.bytes = u64::try_from(value).expect("the range has no negative");
-            }
-            Key::Request(members) => operation.request = members.at(value),
-            Key::Buffers(_) if operation.buffer.id >= Buffer::OWN => {}
-            Key::Buffers(members) => operation.buffer.id = members.at(value).0,
-            key => unreachable!("{operation:?} has no key {key:?}"),
-        }
-    }
-
-    /// The same as [`Self::put`] for a call about partitions.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the keys of one statement among many")]
-    fn put_of_partitions(
-        &self,
-        request: &mut Handle,
-        [first, last]: [&mut u16; 2],
-        thread: &mut Option<u16>,
-        value: i64,
-    ) {
-        let number = || u16::try_from(value).expect("the range limits partitions and threads");
-        match self.key {
-            Key::Partition => (*first, *last) = (number(), number()),
-            Key::First => *first = number(),
-            Key::Last => *last = number(),
-            Key::Thread => *thread = Some(number()),
-            Key::Request(members) => *request = members.at(value),
-            key => unreachable!("a call about partitions has no key {key:?}"),
-        }
-    }
-
-    /// The same as [`Self::put`] for a call that sends and receives.
-    fn put_in_exchange(&self, call: &mut Exchange, value: i64, known: &[i64]) {
-        let Exchange { send, receive, request, replaces } = call;
-        if let Key::Request(members) = self.key {
-            *request = Some(members.at(value));
-            return;
-        }
-        if let Key::Buffers(members) = self.key {
-            let Handle(first) = members.at(value);
-            let second = if *replaces { first } else { first + 1 };
-            for (call, id) in [(send, first), (receive, second)] {
-                if let Call::Send { buffer, .. } | Call::Recv { buffer, .. } = call
-                    && buffer.id < Buffer::OWN
-                {
-                    buffer.id = id;
-                }
-            }
-            return;
-        }
-        let key = if self.key.is_tag() { Key::Tag } else { self.key };
-        let half = Self { key, ..self.clone() };
-        let receives = matches!(self.key, Key::RecvTag | Key::Source | Key::Room);
-        half.put(if receives { receive } else { send }, value, known);
-        if key == Key::Size && *replaces {
-            half.put(receive, value, known);
-        }
-    }
+/// The value of a key whose range is that of `int`.
+fn int(value: i64) -> i32 {
+    i32::try_from(value).expect("the range is that of int")
 }
 
 /// Gives the buffers of a collective the lengths that they have at a rank of its communicator.

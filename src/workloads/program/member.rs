@@ -9,12 +9,10 @@
 //! buffers need different numbers there. Number `n` of thread `t` of `T` is `n * T + t`; buffers,
 //! whose numbers have gaps, lie [`BUFFERS`] apart.
 
-use std::sync::Arc;
-
 use crate::job::duplicate;
-use collectives::Collective;
+use calls::rows::{FieldMut, Fields as _};
 use mpi::communicator::Communicators;
-use protocols::call::{Buffer, Call, Comm, CommCall, Exchange, Over, Reply, Requests, TypedCall};
+use protocols::call::{Buffer, Call, Comm, Reply, Requests};
 use protocols::contract::{Handle, Next, Region, Space};
 
 /// The communicator that the program of a thread calls `MPI_COMM_WORLD`.
@@ -190,135 +188,31 @@ impl Member {
         }
     }
 
-    fn collective(&self, call: &mut Arc<Collective>) {
-        let call = Arc::make_mut(call);
-        self.comm(&mut call.comm);
-        (call.input, call.output) = (self.region(call.input), self.region(call.output));
-    }
-
     fn number_call(&self, call: &mut Call) {
-        match call {
-            Call::Isend { request, comm, buffer, .. }
-            | Call::Irecv { request, comm, buffer, .. } => {
-                self.handle(request);
-                self.comm(comm);
-                buffer.id = self.buffer(buffer.id);
-            }
-            Call::Send { comm, buffer, .. } | Call::Recv { comm, buffer, .. } => {
-                self.comm(comm);
-                buffer.id = self.buffer(buffer.id);
-            }
-            Call::Wait { request }
-            | Call::Test { request }
-            | Call::OfRequest { request, .. }
-            | Call::Cancel { request } => self.handle(request),
-            Call::Partitioned(operation) => {
-                let operation = Arc::make_mut(operation);
-                self.handle(&mut operation.request);
-                self.comm(&mut operation.comm);
-                operation.buffer.id = self.buffer(operation.buffer.id);
-            }
-            Call::OfPartitions { request, thread, .. } => {
-                let of = thread.take().unwrap_or(self.thread);
-                request.0 = request.0 * u32::from(self.threads) + u32::from(of);
-            }
-            Call::Prepare(operation) => self.number_call(Arc::make_mut(operation)),
-            Call::Start { request, operation } => {
-                self.handle(request);
-                self.number_call(Arc::make_mut(operation));
-            }
-            Call::Exchange(call) => {
-                let Exchange { send, receive, request, .. } = Arc::make_mut(call);
-                self.number_call(send);
-                self.number_call(receive);
-                if let Some(request) = request {
-                    self.handle(request);
-                }
-            }
-            Call::WaitAll { requests, .. }
-            | Call::WaitAny { requests }
-            | Call::Ask { requests, .. }
-            | Call::TestAll { requests } => self.handles(requests),
-            Call::Mprobe { message, comm, .. } | Call::Improbe { message, comm, .. } => {
-                self.handle(message);
-                self.comm(comm);
-            }
-            Call::Mrecv { message, buffer } => {
-                self.handle(message);
-                buffer.id = self.buffer(buffer.id);
-            }
-            Call::Imrecv { message, request, buffer } => {
-                self.handle(message);
-                self.handle(request);
-                buffer.id = self.buffer(buffer.id);
-            }
-            Call::Probe { comm, .. }
-            | Call::Iprobe { comm, .. }
-            | Call::Barrier { comm }
-            | Call::Place { comm }
-            | Call::Members { comm }
-            | Call::FreeEndpoint { comm } => self.comm(comm),
-            Call::CreateEndpoints { parent, first, .. } => {
-                self.comm(parent);
-                self.comm(first);
-            }
-            Call::Compare { a, b } => {
-                self.comm(a);
-                self.comm(b);
-            }
-            Call::Communicators(call) => self.maker(call),
-            Call::Collective(call) => self.collective(call),
-            Call::ReduceLocal(call) => {
-                let call = Arc::make_mut(call);
-                (call.from, call.into) = (self.region(call.from), self.region(call.into));
-            }
-            Call::Icollective { request, call } => {
-                self.handle(request);
-                self.collective(call);
-            }
-            Call::Typed(typed) => {
-                let TypedCall { call, .. } = Arc::make_mut(typed);
-                self.number_call(call);
-            }
-            Call::AttachBuffer { .. }
-            | Call::DetachBuffer
-            | Call::Init
-            | Call::Finalize
-            | Call::Attach { .. }
-            | Call::Rma(_)
-            | Call::Device(_) => {}
+        // Windows and buffers in GPU memory keep the numbers of the program.
+        if let Call::Rma(_) | Call::Device(_) = call {
+            return;
         }
-    }
-
-    fn maker(&self, call: &mut CommCall) {
-        match call {
-            CommCall::Dup { comm, new }
-            | CommCall::Split { comm, new, .. }
-            | CommCall::CreateGroup { comm, new, .. }
-            | CommCall::Create { comm, new, .. }
-            | CommCall::SplitShared { comm, new, .. }
-            | CommCall::Arrange { comm, new, .. }
-            | CommCall::Merge { comm, new, .. } => {
-                self.comm(comm);
-                self.comm(new);
-            }
-            CommCall::Idup { comm, new, request } => {
-                self.handle(request);
-                self.comm(comm);
-                self.comm(new);
-            }
-            CommCall::Intercomm { comm, peer, new, .. } => {
-                self.comm(comm);
-                self.comm(peer);
-                self.comm(new);
-            }
-            CommCall::Couple { comm, over, .. } => {
-                self.comm(comm);
-                if let Some(Over { peer, .. }) = over {
-                    self.comm(peer);
-                }
-            }
-            CommCall::Free { comm } | CommCall::Numbers { comm, .. } => self.comm(comm),
+        if let Call::OfPartitions { request, thread, .. } = call {
+            let of = thread.take().unwrap_or(self.thread);
+            request.0 = request.0 * u32::from(self.threads) + u32::from(of);
+            return;
         }
+        call.fields_mut(&mut |field| match field {
+            FieldMut::Over(comm) | FieldMut::Other(comm) | FieldMut::Makes(comm) => self.comm(comm),
+            FieldMut::Opens(handle) | FieldMut::Of(handle) | FieldMut::Message(handle) => {
+                self.handle(handle);
+            }
+            FieldMut::OfAll(requests) => self.handles(requests),
+            FieldMut::Reads(buffer) | FieldMut::Fills(buffer) => {
+                buffer.id = self.buffer(buffer.id);
+            }
+            FieldMut::Input(region) | FieldMut::Output(region) => *region = self.region(*region),
+            FieldMut::Window(_)
+            | FieldMut::To(_)
+            | FieldMut::From(_)
+            | FieldMut::Tag(_)
+            | FieldMut::AnyTag(_) => {}
+        });
     }
 }

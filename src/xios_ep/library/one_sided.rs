@@ -26,6 +26,7 @@ use super::start::{NUMBERS, UNKNOWN};
 use super::thread::{Endpoint, Goal, Member, Stage, Step};
 use super::{SharedOp, Showing, Shown};
 use crate::window::{Party, Windows};
+use calls::rows::{FieldMut, Fields as _};
 use mpi::envelope::Rank;
 use mpi::rma::synchronisation::RankSet;
 use protocols::call::{Call, Reply};
@@ -284,7 +285,12 @@ impl Endpoint {
         calls: Vec<(u32, RmaCall)>,
     ) -> Result<Vec<RmaCall>, &'static str> {
         let numbered = |(index, mut call): (u32, RmaCall)| {
-            *call.win_mut() = self.window(of, index).ok_or(NUMBERS)?;
+            let number = self.window(of, index).ok_or(NUMBERS)?;
+            call.fields_mut(&mut |field| {
+                if let FieldMut::Window(win) = field {
+                    *win = number;
+                }
+            });
             Ok(call)
         };
         calls.into_iter().map(numbered).collect()
