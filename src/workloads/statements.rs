@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen, whose};
 use super::program::control::{Computed, Key, PROC_NULL};
+use crate::marks::{END, START};
+use crate::program::Does;
 use ::collectives::{Collective, Kind};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
@@ -46,24 +48,15 @@ use protocols::call::{
 };
 use protocols::contract::{Handle, Region, Space};
 use reader::{LineCounter, Reader};
-pub use statement::{RankProgram, Statement, Step, Timer};
+pub use statement::{Calling, RankProgram, Statement, Work};
 use variables::Scope;
 use windows::{MemoryNames, Windows};
 
 /// The first rank that receives from any source where more than one may send, and the line: the order of arrivals
 /// decides what it gets. Of a body the rank is unknown. Each rank has `of_a_rank` programs.
 pub fn takes_any(ranks: &[RankProgram], of_a_rank: usize) -> Option<(Option<usize>, usize)> {
-    let is_any = |statement: &Statement| match &statement.step {
-        Step::Call(call) => call.source() == Some(Peer::Any),
-        Step::Collective(_)
-        | Step::Begun(..)
-        | Step::Prepared(..)
-        | Step::Start(_)
-        | Step::Compute(_)
-        | Step::Timer(_)
-        | Step::Access(_)
-        | Step::Control(_) => false,
-    };
+    let is_any =
+        |statement: &Statement| statement.work.calls().and_then(Call::source) == Some(Peer::Any);
     if ranks.len() <= 2 {
         return None;
     }
@@ -135,7 +128,7 @@ pub fn read(
         let ranks = node.small("processes").unwrap_or(1);
         let (first, variables) = one(diagnostics, (ranks, 0), body, "workload.body");
         // The buffers of a collective depend on the rank.
-        let differs = first.iter().any(|it| it.step.collective().is_some());
+        let differs = first.iter().any(|it| it.work.collective().is_some());
         (all.ranks, all.variables) = (vec![first; ranks as usize * of_a_rank], variables);
         for rank in 1..ranks as usize {
             if !differs || diagnostics.has_errors() {
@@ -172,11 +165,11 @@ fn check_timers(
     (node, path): (&Node, &str),
     programs: &[RankProgram],
 ) {
-    let has = |timer| {
+    let has = |mark| {
         let mut statements = programs.iter().flat_map(|program| program.iter());
-        statements.any(|statement| statement.step == Step::Timer(timer))
+        statements.any(|statement| statement.work == Work::Does(Does::Mark(mark)))
     };
-    let (found, allowed) = match (has(Timer::Start), has(Timer::Stop)) {
+    let (found, allowed) = match (has(START), has(END)) {
         (true, false) => ("a timer that starts and does not stop", "a `stop` is needed too"),
         (false, true) => ("a timer that stops and does not start", "a `start` is needed too"),
         (true, true) | (false, false) => return,
@@ -190,7 +183,7 @@ impl Reader<'_> {
         self.diagnostics.push(one);
     }
 
-    fn step(&mut self, node: &Node, path: &str) -> Step {
+    fn work(&mut self, node: &Node, path: &str) -> Work {
         let op = node.required_word("op");
         if let Some(mut call) =
             self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
@@ -225,10 +218,10 @@ impl Reader<'_> {
             if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
                 *request = self.open(node, "req", path);
             }
-            return Step::Call(call);
+            return Work::call(call);
         }
         if let Some(call) = OneSided::new(self, node, path).call(op) {
-            return Step::Call(call);
+            return Work::call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
         // The arguments of a local reduction are those of one that all ranks have.
@@ -236,43 +229,46 @@ impl Reader<'_> {
             && let Some(Chosen { call, .. }) = self.collective("allreduce", node, named, path)
             && let Collective { input: from, output: into, reduction: Some(reduction), .. } = call
         {
-            return Step::Call(Call::ReduceLocal(Arc::new(LocalReduction {
+            return Work::call(Call::ReduceLocal(Arc::new(LocalReduction {
                 from,
                 into,
                 reduction,
             })));
         }
         if op == "barrier" {
-            return Step::Call(Call::Barrier { comm: named.comm });
+            return Work::call(Call::Barrier { comm: named.comm });
         }
         if let Some(chosen) = self.collective(op, node, named, path) {
-            return Step::Collective(chosen);
+            return Work::Collective(chosen, Calling::Blocking);
         }
-        let begun = op.strip_prefix('i').and_then(|op| self.collective(op, node, named, path));
-        if let Some(chosen) = begun {
-            return Step::Begun(chosen, self.open(node, "req", path));
+        let nonblocking =
+            op.strip_prefix('i').and_then(|op| self.collective(op, node, named, path));
+        if let Some(chosen) = nonblocking {
+            return Work::Collective(chosen, Calling::Nonblocking(self.open(node, "req", path)));
         }
         let operation = op.strip_suffix("_init");
         let prepared = operation.and_then(|op| self.collective(op, node, named, path));
         if let Some(chosen) = prepared {
             let request = self.open(node, "req", path);
             self.mark(node, "req", Open::Prepared);
-            return Step::Prepared(chosen, request);
+            return Work::Collective(chosen, Calling::Persistent(request));
         }
         let call = match op {
-            "compute" => return Step::Compute(self.time(node, path)),
+            "compute" => return Work::Does(Does::Compute(self.time(node, path))),
             "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
-            "timer" if node.word("is") == Some("stop") => return Step::Timer(Timer::Stop),
-            "timer" => return Step::Timer(Timer::Start),
+            "timer" if node.word("is") == Some("stop") => return Work::Does(Does::Mark(END)),
+            "timer" => return Work::Does(Does::Mark(START)),
             "psend_init" | "precv_init" => Partitions::new(self, node, path).operation(op, named),
             "pready" | "pready_range" | "parrived" => {
                 Partitions::new(self, node, path).of_request(op)
             }
             "start" => {
                 let request = self.close(node, "req", path, Open::Perhaps);
-                return Step::Start(Requests::List([request].into()));
+                return Work::Does(Does::Start(Requests::List([request].into())));
             }
-            "startall" => return Step::Start(self.close_all(node, path, Open::Perhaps)),
+            "startall" => {
+                return Work::Does(Does::Start(self.close_all(node, path, Open::Perhaps)));
+            }
             "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend"
             | "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => {
                 self.send(op, node, named, path)
@@ -286,7 +282,7 @@ impl Reader<'_> {
             "mrecv" | "imrecv" => self.matched_receive(op, node, path),
             _ => self.completion(op, node, path),
         };
-        Step::Call(call)
+        Work::call(call)
     }
 
     /// The ranks of a list that are computed.

@@ -6,7 +6,8 @@ use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
 use mpisim::workloads::ping_pong::PingPongForm;
-use mpisim::workloads::statements::Step;
+use mpisim::workloads::program::Does;
+use mpisim::workloads::statements::Work;
 use mpisim::workloads::statements::workload::WrittenProgram;
 
 use crate::binary::{Answer, Scratch};
@@ -183,7 +184,7 @@ fn programs_know_their_lines() {
     let ranks = &point.workload.downcast_ref::<WrittenProgram>().unwrap().ranks;
     assert_eq!(ranks[0][0].line, 9);
     assert_eq!(ranks[1][5].line, 21);
-    assert!(matches!(ranks[0][2].step, Step::Compute(_)));
+    assert!(matches!(ranks[0][2].work, Work::Does(Does::Compute(_))));
     assert_eq!(point.placement.node_of(1, point.nodes), 1);
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::one_sided::OneSided;
 use super::reader::Reader;
-use super::statement::{Statement, Step};
+use super::statement::{Statement, Work};
 use crate::collectives::element_type;
+use crate::program::Does;
 use crate::program::access::{Access, Content, Memory, Touch};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
@@ -72,7 +73,12 @@ impl<'r, 'a, 'n> Accesses<'r, 'a, 'n> {
             let behind = i64::try_from(behind).expect("the shape limits the values");
             let memory = memory.clone();
             let access = Access { memory, number, at: at.clone(), numbers, behind, touch };
-            Statement { step: Step::Access(Arc::new(access)), line, column, extras: None }
+            Statement {
+                work: Work::Does(Does::Access(Arc::new(access))),
+                line,
+                column,
+                extras: None,
+            }
         };
         let expect = node.get("expect").and_then(|expect| expect.get("values"));
         let (values, key) = match op {

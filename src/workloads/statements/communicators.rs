@@ -9,7 +9,7 @@ use crate::program::member::FIRST;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::statement::{RankProgram, Statement, Step};
+use super::statement::{RankProgram, Statement};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::expression::text_of;
@@ -377,8 +377,8 @@ pub fn never_freed(ranks: &[RankProgram], of_a_rank: usize) -> Vec<Unfreed> {
     for (index, statements) in ranks.iter().enumerate() {
         let rank = index / of_a_rank;
         let mut open = BTreeMap::new();
-        for Statement { step, line, .. } in statements.iter() {
-            let Step::Call(Call::Communicators(call)) = step else { continue };
+        for Statement { work, line, .. } in statements.iter() {
+            let Some(Call::Communicators(call)) = work.calls() else { continue };
             if let CommCall::Free { comm } = call {
                 open.remove(comm);
             }

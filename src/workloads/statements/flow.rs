@@ -13,9 +13,10 @@ use super::communicators::{self, Opened};
 use super::handles::{Open, Way};
 use super::partitions::Partitions;
 use super::reader::{Place, Reader};
-use super::statement::{ControlStep, Statement, Step};
+use super::statement::{Statement, Work};
 use super::variables::MOST_VARIABLES;
 use super::windows;
+use crate::program::Does;
 use crate::program::control::{Control, Key};
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
@@ -66,9 +67,9 @@ impl Reader<'_> {
                 let list = node.get("list").and_then(Node::elements).unwrap_or(&[]);
                 for (index, value) in list.iter().enumerate() {
                     let of_value = format!("{path}.list[{index}]");
-                    let step = Partitions::new(self, node, path).listed(request, value, &of_value);
+                    let work = Partitions::new(self, node, path).listed(request, value, &of_value);
                     let extras = self.scope.take();
-                    out.push(Statement { step, line: at.line, column: at.column, extras });
+                    out.push(Statement { work, line: at.line, column: at.column, extras });
                 }
             }
             _ => {
@@ -83,10 +84,10 @@ impl Reader<'_> {
                     let of_op = format!("{path}.op");
                     self.report(Diagnostic::error(code, node.span, of_op, found, allowed));
                 }
-                let step = self.step(node, path);
+                let work = self.work(node, path);
                 self.returns(node, path);
                 out.push(Statement {
-                    step,
+                    work,
                     line: at.line,
                     column: at.column,
                     extras: self.scope.take(),
@@ -243,5 +244,5 @@ impl Reader<'_> {
 
 const fn control(control: Control, at: Place) -> Statement {
     let Place { line, column } = at;
-    Statement { step: Step::Control(ControlStep(control)), line, column, extras: None }
+    Statement { work: Work::Does(Does::Control(control)), line, column, extras: None }
 }

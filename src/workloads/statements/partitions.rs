@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::communicators::Named;
 use super::handles::Open;
 use super::reader::Reader;
-use super::statement::Step;
+use super::statement::Work;
 use crate::program::control::{Computed, Key};
 use form::codes;
 use form::diagnostic::Diagnostic;
@@ -72,7 +72,7 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
     }
 
     /// One call of `pready_list`.
-    pub(super) fn listed(&mut self, request: Handle, value: &Node, path: &str) -> Step {
+    pub(super) fn listed(&mut self, request: Handle, value: &Node, path: &str) -> Work {
         let thread = self.thread();
         let computed = text_of(value).is_some();
         let number = if computed { 0 } else { value.as_count() };
@@ -82,7 +82,7 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
             self.reader.scope.extras.computed.push(Computed { key, value, range });
         }
         let does = OfPartitions::Ready;
-        Step::Call(Call::OfPartitions { does, request, first: number, last: number, thread })
+        Work::call(Call::OfPartitions { does, request, first: number, last: number, thread })
     }
 
     /// The thread whose request it is, where the statement names one.

@@ -3,21 +3,19 @@
 use std::sync::Arc;
 
 use crate::collectives::Chosen;
-use crate::program::Extras;
-use crate::program::access::Access;
-use crate::program::control::Control;
-use protocols::call::{Call, Requests};
+use crate::program::{Does, Extras};
+use protocols::call::{Call, Comm};
 use protocols::contract::Handle;
-use units::TimeDelta;
+use protocols::rma::call::RmaCall;
 
 /// The statements of one rank, in their order.
 pub type RankProgram = Arc<[Statement]>;
 
-/// One step, and its line.
+/// The work of one step, and its line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Statement {
-    /// The step.
-    pub step: Step,
+    /// The work.
+    pub work: Work,
     /// The line of the scenario file.
     pub line: usize,
     /// The column of its beginning there.
@@ -26,55 +24,49 @@ pub struct Statement {
     pub(crate) extras: Option<Arc<Extras>>,
 }
 
-/// The work of a statement.
+/// The work of a statement, as far as it is known before the machine is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Step {
-    /// A call into the library.
-    Call(Call),
-    /// A collective.
-    Collective(Chosen),
-    /// A nonblocking collective, with its request.
-    Begun(Chosen, Handle),
-    /// A collective that is prepared for its request.
-    Prepared(Chosen, Handle),
-    /// The start of operations that were prepared for these requests.
-    Start(Requests),
-    /// Work outside the library.
-    Compute(TimeDelta),
-    /// One end of the measured time.
-    Timer(Timer),
-    /// A load or a store of a number.
-    Access(Arc<Access>),
-    /// Variables, loops and conditions.
-    Control(ControlStep),
+pub enum Work {
+    /// That of the step which the statement becomes.
+    Does(Does),
+    /// A collective, whose ranks have no places on nodes yet.
+    Collective(Chosen, Calling),
 }
 
-impl Step {
+/// How a collective is called.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Calling {
+    /// It waits for its end.
+    Blocking,
+    /// It opens this request.
+    Nonblocking(Handle),
+    /// It is prepared for this request.
+    Persistent(Handle),
+}
+
+impl Work {
+    /// A call of the library.
+    pub(crate) const fn call(call: Call) -> Self {
+        Self::Does(Does::Call(call))
+    }
+
+    /// Its call of the library, where that is known.
+    pub(crate) const fn calls(&self) -> Option<&Call> {
+        if let Self::Does(Does::Call(call)) = self { Some(call) } else { None }
+    }
+
+    /// Its one-sided call, where it is one.
+    pub(crate) fn one_sided(&self) -> Option<&RmaCall> {
+        if let Call::Rma(call) = self.calls()? { Some(call) } else { None }
+    }
+
+    /// The communicator that it makes, and that the program is to free.
+    pub(crate) fn makes(&self) -> Option<Comm> {
+        if let Call::Communicators(call) = self.calls()? { call.makes() } else { None }
+    }
+
     /// The collective of the step, if it has one.
     pub(crate) const fn collective(&self) -> Option<&Chosen> {
-        match self {
-            Self::Collective(chosen) | Self::Begun(chosen, _) | Self::Prepared(chosen, _) => {
-                Some(chosen)
-            }
-            Self::Call(_)
-            | Self::Start(_)
-            | Self::Compute(_)
-            | Self::Timer(_)
-            | Self::Access(_)
-            | Self::Control(_) => None,
-        }
+        if let Self::Collective(chosen, _) = self { Some(chosen) } else { None }
     }
-}
-
-/// A step of the control flow; several make up a loop or a condition.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ControlStep(pub(crate) Control);
-
-/// An end of the measured time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Timer {
-    /// The beginning.
-    Start,
-    /// The end.
-    Stop,
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use super::form::STATEMENTS;
 use super::form::buffers::{BUFFERS, NamedBuffers};
 use super::form::pieces::{DATATYPES, NamedDatatypes};
-use super::{RankProgram, Statement, Statements, Step, Timer, read};
+use super::{Calling, RankProgram, Statement, Statements, Work, read};
 use crate::collectives::Chosen;
 use crate::job::AnyProgram;
 use crate::kind::{Kind, Processes, Reading, Workload};
-use crate::marks::{END, START};
 use crate::metric::{Measured, TIME};
 use crate::program::member::{MOST, World, is_numbered};
 use crate::program::{self, Does, Programs, Team};
@@ -116,8 +115,7 @@ impl WrittenProgram {
     /// Whether a statement makes a window that is so.
     fn makes_window(&self, is: impl Fn(Flavor) -> bool) -> bool {
         self.statements().any(|one| {
-            let Step::Call(Call::Rma(call)) = &one.step else { return false };
-            matches!(**call, RmaCall::Create { flavor, .. } if is(flavor))
+            matches!(one.work.one_sided(), Some(RmaCall::Create { flavor, .. }) if is(*flavor))
         })
     }
 
@@ -138,8 +136,8 @@ impl WrittenProgram {
 
     /// The endpoint library passes on messages that lie in one piece, from the first byte of their buffer on.
     fn check_pieces(&self, reading: &mut Reading<'_>) {
-        let is_scattered = |step: &Step| matches!(step, Step::Call(Call::Typed(typed)) if !typed.elements.is_from_start());
-        let Some(typed) = self.statements().find(|one| is_scattered(&one.step)) else { return };
+        let is_scattered = |one: &&Statement| matches!(one.work.calls(), Some(Call::Typed(typed)) if !typed.elements.is_from_start());
+        let Some(typed) = self.statements().find(is_scattered) else { return };
         let found = "the threads are endpoints of a library over plain MPI";
         let allowed =
             format!("the message in line {} lies in pieces, or behind displacement 0", typed.line);
@@ -150,16 +148,15 @@ impl WrittenProgram {
 
     /// The endpoint library makes windows of memory that the program has, and no others.
     fn check_windows(&self, reading: &mut Reading<'_>) {
-        let function = |step: &Step| {
-            let Step::Call(Call::Rma(call)) = step else { return None };
-            let lacks = if let RmaCall::Create { flavor, .. } = **call {
-                flavor != Flavor::Create
+        let found = |one: &Statement| {
+            let call = one.work.one_sided()?;
+            let lacks = if let RmaCall::Create { flavor, .. } = call {
+                *flavor != Flavor::Create
             } else {
-                matches!(**call, RmaCall::Test { .. } | RmaCall::Query { .. })
+                matches!(call, RmaCall::Test { .. } | RmaCall::Query { .. })
             };
-            lacks.then(|| call.name())
+            lacks.then(|| (one.line, call.name()))
         };
-        let found = |one: &Statement| function(&one.step).map(|function| (one.line, function));
         let Some((line, function)) = self.statements().find_map(found) else { return };
         let found = "the threads are endpoints of a library over plain MPI";
         let allowed = format!("line {line} calls `{function}`, which that library does not offer");
@@ -171,15 +168,14 @@ impl WrittenProgram {
 
     /// Windows belong to processes, and endpoints of a program's own to processes of one thread.
     fn check_team(&self, reading: &mut Reading<'_>) {
-        let belongs = |step: &Step| {
-            let Step::Call(call) = step else { return None };
-            if let Call::Rma(call) = call {
+        let belongs = |work: &Work| {
+            if let Some(call) = work.one_sided() {
                 return Some((call.name(), "windows"));
             }
-            let makes = matches!(call, Call::CreateEndpoints { .. });
+            let makes = matches!(work.calls(), Some(Call::CreateEndpoints { .. }));
             makes.then_some(("MPI_Comm_create_endpoints", "endpoints that a statement makes"))
         };
-        let found = |one: &Statement| belongs(&one.step).map(|what| (one.line, what));
+        let found = |one: &Statement| belongs(&one.work).map(|what| (one.line, what));
         let path = "ranks.threads_per_process";
         if let Some((line, (function, what))) = self.statements().find_map(found) {
             let found = "the threads of a process have a program each";
@@ -188,20 +184,8 @@ impl WrittenProgram {
             );
             reading.refuse(path, found, allowed);
         }
-        let made = |one: &Statement| match &one.step {
-            Step::Call(Call::Communicators(call)) => call.makes(),
-            Step::Call(_)
-            | Step::Collective(_)
-            | Step::Begun(..)
-            | Step::Prepared(..)
-            | Step::Start(_)
-            | Step::Compute(_)
-            | Step::Timer(_)
-            | Step::Access(_)
-            | Step::Control(_) => None,
-        };
         let threads = self.team.threads;
-        let last = self.statements().filter_map(made).max_by_key(|comm| comm.0);
+        let last = self.statements().filter_map(|one| one.work.makes()).max_by_key(|comm| comm.0);
         if threads <= MOST && last.is_some_and(|last| !is_numbered(last, threads)) {
             let found = format!("{threads} threads, of which each makes communicators");
             reading.refuse(path, found, "all of them have at most 65,535 together");
@@ -228,26 +212,18 @@ impl WrittenProgram {
         };
         let step = |statement: &Statement| {
             let line = u32::try_from(statement.line).unwrap_or(u32::MAX);
-            let does = match &statement.step {
-                Step::Call(call) => Does::Call(call.clone()),
-                Step::Collective(chosen) => {
-                    Does::Call(Call::Collective(Arc::new(ranks.placed(chosen))))
-                }
-                Step::Begun(chosen, request) => {
+            let does = match &statement.work {
+                Work::Does(does) => does.clone(),
+                Work::Collective(chosen, way) => {
                     let call = Arc::new(ranks.placed(chosen));
-                    Does::Call(Call::Icollective { request: *request, call })
+                    Does::Call(match *way {
+                        Calling::Blocking => Call::Collective(call),
+                        Calling::Nonblocking(request) => Call::Icollective { request, call },
+                        Calling::Persistent(request) => {
+                            Call::Prepare(Arc::new(Call::Icollective { request, call }))
+                        }
+                    })
                 }
-                Step::Prepared(chosen, request) => {
-                    let call = Arc::new(ranks.placed(chosen));
-                    let operation = Call::Icollective { request: *request, call };
-                    Does::Call(Call::Prepare(Arc::new(operation)))
-                }
-                Step::Start(requests) => Does::Start(requests.clone()),
-                Step::Compute(time) => Does::Compute(*time),
-                Step::Timer(Timer::Start) => Does::Mark(START),
-                Step::Timer(Timer::Stop) => Does::Mark(END),
-                Step::Access(access) => Does::Access(Arc::clone(access)),
-                Step::Control(control) => Does::Control(control.0.clone()),
             };
             let column = u32::try_from(statement.column).unwrap_or(u32::MAX);
             program::Step { line, column, does, extras: extras(statement) }
@@ -340,7 +316,7 @@ impl Workload for WrittenProgram {
     }
 
     fn collectives(&self) -> Vec<&Chosen> {
-        self.statements().filter_map(|statement| statement.step.collective()).collect()
+        self.statements().filter_map(|statement| statement.work.collective()).collect()
     }
 
     fn programs(&self, ranks: &Ranks) -> Vec<AnyProgram> {
@@ -351,7 +327,7 @@ impl Workload for WrittenProgram {
     }
 
     fn needs_bytes(&self) -> bool {
-        self.statements().any(|one| matches!(one.step, Step::Access(_)))
+        self.statements().any(|one| matches!(one.work, Work::Does(Does::Access(_))))
     }
 
     fn has_windows(&self) -> bool {
@@ -365,8 +341,9 @@ impl Workload for WrittenProgram {
     fn measure(&self, _: &mut Measured<'_>) {}
 
     fn schedule(&self) -> Result<Option<Schedule>, String> {
-        let computes =
-            |one: &&Statement| one.extras.is_some() || matches!(one.step, Step::Control(_));
+        let computes = |one: &&Statement| {
+            one.extras.is_some() || matches!(one.work, Work::Does(Does::Control(_)))
+        };
         match self.statements().find(computes) {
             Some(one) => Err(format!(
                 "line {} has an expression, a loop, a condition or an expected value, and GOAL has none",
