@@ -440,8 +440,16 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
         terminal.problem(&problem);
         exit = problem.exit;
     }
-    if !failed.is_empty() {
-        let what = format!("the simulated program failed at {} of {total}", failed.len());
+    if let Some(first) = failed.first() {
+        // The whole explanation stands in the table, or above.
+        let (point, count) = (why_failed(first).what, failed.len());
+        let what = match &first.failure {
+            Some(why) if result.points.len() == 1 => first_line(why).to_owned(),
+            Some(_) | None => format!(
+                "the simulated program failed at {count} of {total}; the first: {}",
+                first_line(&point)
+            ),
+        };
         let problem = Problem::new(&codes::STOPPED, what);
         terminal.problem(&problem);
         exit = problem.exit;
@@ -452,6 +460,10 @@ pub(super) fn verdict(terminal: Terminal, result: &RunResult, files: &Files, for
         terminal.warning(&problem);
     }
     if exit == 0 { u8::from(!files.missing.is_empty()) } else { exit }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Which benchmark of OSU the workload is.

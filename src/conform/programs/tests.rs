@@ -120,8 +120,8 @@ fn a_mismatch_names_rank_and_statement() {
     );
     assert_eq!(
         verdict(&text, 1).to_string(),
-        "case 3, schedule 0: timed: program (memory holds what the program expects) broken by rank 0 in \
-         statement 1: number 1 is 5, expected is 6\n0 passed, 1 failed"
+        "case 3, schedule 0: timed: rank 0 in statement 1: number 1 is 5, expected is 6 \
+         (program: memory holds what the program expects)\n0 passed, 1 failed"
     );
 }
 

@@ -21,8 +21,10 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objects = self.objects.join(", ");
-        write!(f, "{} ({}) broken by {objects}: {}", self.id, self.statement, self.detail)
+        if !self.objects.is_empty() {
+            write!(f, "{}: ", self.objects.join(", "))?;
+        }
+        write!(f, "{} ({}: {})", self.detail, self.id, self.statement)
     }
 }
 
