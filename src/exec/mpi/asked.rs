@@ -1,5 +1,8 @@
 //! A call of a process: the arguments of its function, and the memory behind its pointers.
 
+use std::ffi::c_char;
+
+use super::args::{Address, Arguments, At, Count, Handle, To};
 use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
@@ -31,6 +34,11 @@ impl<'a> Asked<'a> {
     /// Where the function returns to in the program.
     pub const fn caller(&self) -> u64 {
         self.request.caller
+    }
+
+    /// The arguments of its function.
+    pub(crate) fn arguments<A: Arguments>(&self) -> A {
+        A::of(&self.request)
     }
 
     /// Argument number `at`, counted from 0: a handle or an address.
@@ -85,12 +93,11 @@ impl<'a> Asked<'a> {
         Ok(bytes)
     }
 
-    /// The bytes of an array of so many entries, each of so many bytes, that an argument points to.
-    fn array(&mut self, at: usize, length: usize, entry: usize) -> Result<Vec<u8>, Fault> {
+    /// The bytes of an array of so many entries, each of so many bytes.
+    fn array(&mut self, address: u64, length: usize, entry: usize) -> Result<Vec<u8>, Fault> {
         let bytes = length
             .checked_mul(entry)
             .ok_or_else(|| Fault::new(mpi5::ERR_COUNT, format!("an array of {length} entries")))?;
-        let address = self.word(at);
         let read = self.bytes(address, bytes);
         let has_failed = matches!(&read, Err(Fault::Lost(RankError::Memory { .. })));
         if has_failed && self.place.process.read(address, &mut [0]).is_ok() {
@@ -100,46 +107,88 @@ impl<'a> Asked<'a> {
         read
     }
 
+    /// An array of words of 64 bits.
+    fn words_at(&mut self, address: u64, length: usize) -> Result<Vec<u64>, Fault> {
+        let bytes = self.array(address, length, 8)?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+    }
+
+    /// An array of ints.
+    fn ints_at(&mut self, address: u64, length: usize) -> Result<Vec<i32>, Fault> {
+        let bytes = self.array(address, length, 4)?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
+    }
+
     /// The array of words of 64 bits that an argument points to.
     ///
     /// # Errors
     ///
     /// Where it cannot be read.
     pub fn words(&mut self, at: usize, length: usize) -> Result<Vec<u64>, Fault> {
-        let bytes = self.array(at, length, 8)?;
-        Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+        self.words_at(self.request.word(at), length)
     }
 
-    /// The array of `MPI_Aint` that an argument points to.
+    /// An array of handles.
     ///
     /// # Errors
     ///
-    /// As [`Self::words`].
-    pub fn longs(&mut self, at: usize, length: usize) -> Result<Vec<i64>, Fault> {
-        Ok(self.words(at, length)?.into_iter().map(u64::cast_signed).collect())
+    /// Where it cannot be read.
+    pub(crate) fn handles<H: Handle>(
+        &mut self,
+        from: To<H>,
+        length: usize,
+    ) -> Result<Vec<H>, Fault> {
+        Ok(self.words_at(from.address, length)?.into_iter().map(H::of).collect())
     }
 
-    /// The array of `int` that an argument points to.
+    /// An array of texts, each where a pointer points to.
     ///
     /// # Errors
     ///
-    /// As [`Self::words`].
-    pub fn ints(&mut self, at: usize, length: usize) -> Result<Vec<i32>, Fault> {
-        let bytes = self.array(at, length, 4)?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
+    /// As [`Self::handles`].
+    pub(crate) fn texts(
+        &mut self,
+        from: To<To<c_char>>,
+        length: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let all = self.words_at(from.address, length)?;
+        all.into_iter().map(|address| self.text(To::new(address))).collect()
     }
 
-    /// The array of counts or displacements that an argument points to: `int`, or 64 bits in the form for large
-    /// counts.
+    /// An array of `MPI_Aint`.
     ///
     /// # Errors
     ///
-    /// As [`Self::words`].
-    pub fn counts(&mut self, at: usize, length: usize) -> Result<Vec<i64>, Fault> {
+    /// As [`Self::handles`].
+    pub(crate) fn longs(&mut self, from: impl At<i64>, length: usize) -> Result<Vec<i64>, Fault> {
+        let address = from.address(&self.request);
+        Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect())
+    }
+
+    /// An array of `int`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::handles`].
+    pub(crate) fn ints(&mut self, from: impl At<i32>, length: usize) -> Result<Vec<i32>, Fault> {
+        self.ints_at(from.address(&self.request), length)
+    }
+
+    /// An array of counts or displacements.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::handles`].
+    pub(crate) fn counts(
+        &mut self,
+        from: impl At<Count>,
+        length: usize,
+    ) -> Result<Vec<i64>, Fault> {
+        let address = from.address(&self.request);
         if self.is_large {
-            return self.longs(at, length);
+            return Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect());
         }
-        Ok(self.ints(at, length)?.into_iter().map(i64::from).collect())
+        Ok(self.ints_at(address, length)?.into_iter().map(i64::from).collect())
     }
 
     /// The word that an argument points to.
@@ -151,32 +200,33 @@ impl<'a> Asked<'a> {
         self.word_at(self.word(at))
     }
 
+    /// The handle in a variable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::handles`].
+    pub(crate) fn handle<H: Handle>(&mut self, from: To<H>) -> Result<H, Fault> {
+        self.word_at(from.address).map(H::of)
+    }
+
     /// The word at an address.
     ///
     /// # Errors
     ///
-    /// As [`Self::words`].
+    /// As [`Self::handles`].
     pub fn word_at(&mut self, address: u64) -> Result<u64, Fault> {
         let mut bytes = [0; 8];
         self.place.process.read(address, &mut bytes)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// The text that an argument points to, without what is no UTF-8.
+    /// A text, without what is no UTF-8.
     ///
     /// # Errors
     ///
-    /// As [`Self::words`].
-    pub fn text(&mut self, at: usize) -> Result<String, Fault> {
-        self.text_at(self.word(at))
-    }
-
-    /// The text at an address, without what is no UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn text_at(&mut self, mut address: u64) -> Result<String, Fault> {
+    /// As [`Self::handles`].
+    pub(crate) fn text(&mut self, from: impl At<c_char>) -> Result<String, Fault> {
+        let mut address = from.address(&self.request);
         let mut text = Vec::new();
         loop {
             // A page may be the last one.
@@ -193,45 +243,67 @@ impl<'a> Asked<'a> {
 
     /// The process gets these bytes where an argument points.
     pub fn put(&mut self, at: usize, bytes: &[u8]) {
-        let address = self.word(at);
-        self.place.process.put(address, bytes);
+        self.place.process.put(self.request.word(at), bytes);
     }
 
-    /// An `int` where an argument points.
-    pub fn put_int(&mut self, at: usize, value: i32) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets an `int`.
+    pub(crate) fn put_int(&mut self, to: impl At<i32>, value: i32) {
+        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
     }
 
-    /// A flag where an argument points.
-    pub fn put_flag(&mut self, at: usize, value: bool) {
-        self.put_int(at, i32::from(value));
+    /// The process gets a flag.
+    pub(crate) fn put_flag(&mut self, to: impl At<i32>, value: bool) {
+        self.put_int(to, i32::from(value));
     }
 
-    /// A handle, an address or an `MPI_Aint` where an argument points.
-    pub fn put_word(&mut self, at: usize, value: u64) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets a handle.
+    pub(crate) fn put_handle<H: Handle>(&mut self, to: To<H>, handle: u64) {
+        self.place.process.put(to.address, &handle.to_ne_bytes());
     }
 
-    /// As [`Self::put_word`], of a signed number.
-    pub fn put_long(&mut self, at: usize, value: i64) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets a word of 64 bits: an address, or the value of an attribute.
+    pub(crate) fn put_word(&mut self, to: impl At<Address>, value: u64) {
+        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
     }
 
-    /// A count where an argument points: an `int`, or 64 bits in the form for large counts; what is beyond an `int` is
-    /// `MPI_UNDEFINED`, and so is `None`.
-    pub fn put_count(&mut self, at: usize, value: Option<i64>) {
+    /// The process gets an `MPI_Aint`.
+    pub(crate) fn put_long(&mut self, to: impl At<i64>, value: i64) {
+        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
+    }
+
+    /// The process gets a count; what is beyond an `int` is `MPI_UNDEFINED` where it is one, and so is `None`.
+    pub(crate) fn put_count(&mut self, to: impl At<Count>, value: Option<i64>) {
+        let address = to.address(&self.request);
         if self.is_large {
-            self.put_long(at, value.unwrap_or(mpi5::UNDEFINED.into()));
+            let value = value.unwrap_or(mpi5::UNDEFINED.into());
+            self.place.process.put(address, &value.to_ne_bytes());
         } else {
             let value = value.and_then(|value| i32::try_from(value).ok());
-            self.put_int(at, value.unwrap_or(mpi5::UNDEFINED));
+            let value = value.unwrap_or(mpi5::UNDEFINED);
+            self.place.process.put(address, &value.to_ne_bytes());
         }
     }
 
-    /// Ints where an argument points.
-    pub fn put_ints(&mut self, at: usize, values: impl IntoIterator<Item = i32>) {
+    /// The process gets an array of ints.
+    pub(crate) fn put_ints(&mut self, to: impl At<i32>, values: impl IntoIterator<Item = i32>) {
         let bytes: Vec<u8> = values.into_iter().flat_map(i32::to_ne_bytes).collect();
-        self.put(at, &bytes);
+        self.place.process.put(to.address(&self.request), &bytes);
+    }
+
+    /// The process gets an array of `MPI_Aint`.
+    pub(crate) fn put_longs(&mut self, to: To<i64>, values: impl IntoIterator<Item = i64>) {
+        let bytes: Vec<u8> = values.into_iter().flat_map(i64::to_ne_bytes).collect();
+        self.place.process.put(to.address, &bytes);
+    }
+
+    /// The process gets an array of handles.
+    pub(crate) fn put_handles<H: Handle>(
+        &mut self,
+        to: To<H>,
+        handles: impl IntoIterator<Item = u64>,
+    ) {
+        let bytes: Vec<u8> = handles.into_iter().flat_map(u64::to_ne_bytes).collect();
+        self.place.process.put(to.address, &bytes);
     }
 
     /// Words where an argument points.
@@ -240,28 +312,32 @@ impl<'a> Asked<'a> {
         self.put(at, &bytes);
     }
 
-    /// A text of at most `room` bytes with its end, where an argument points; the result is its length without the
-    /// end.
+    /// The process gets a text of at most `room` bytes with its end; the result is its length without the end.
     ///
     /// # Panics
     ///
     /// With room for no byte.
-    pub fn put_string(&mut self, at: usize, text: &str, room: usize) -> usize {
+    pub(crate) fn put_string(&mut self, to: impl At<c_char>, text: &str, room: usize) -> usize {
         let length = text.floor_char_boundary(text.len().min(room - 1));
         let mut bytes = text.as_bytes()[..length].to_vec();
         bytes.push(0);
-        self.put(at, &bytes);
+        self.place.process.put(to.address(&self.request), &bytes);
         length
     }
 
-    /// As [`Self::put_string`], and the length where the next argument points.
+    /// As [`Self::put_string`], and the length.
     ///
     /// # Panics
     ///
     /// With room for no byte.
-    pub fn put_text(&mut self, at: usize, text: &str, room: usize) {
-        let length = self.put_string(at, text, room);
-        self.put_int(at + 1, i32::try_from(length).expect("a short text"));
+    pub(crate) fn put_text(
+        &mut self,
+        (to, length): (impl At<c_char>, impl At<i32>),
+        text: &str,
+        room: usize,
+    ) {
+        let bytes = self.put_string(to, text, room);
+        self.put_int(length, i32::try_from(bytes).expect("a short text"));
     }
 }
 

@@ -24,6 +24,7 @@
 //! | `operators`, `collectives` | collective operations |
 //! | `windows` | one-sided communication |
 
+mod args;
 mod arithmetic;
 mod asked;
 mod calls;

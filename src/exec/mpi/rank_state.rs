@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Formatter};
 
+use super::args::handle;
 use super::asked::Asked;
 use super::fault::Fault;
 use super::objects::attributes::Attributes;
@@ -226,9 +227,10 @@ impl RankState {
     }
 
     /// The communicator of a handle: errors are about it from now on.
-    pub(super) fn comm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
-        let comm = self.comms.get(handle)?;
-        self.errors.about(handle);
+    pub(super) fn comm(&mut self, handle: impl Into<handle::Comm>) -> Result<&Communicator, Fault> {
+        let handle = handle.into();
+        let comm = self.comms.get(handle.0)?;
+        self.errors.about(handle.0);
         Ok(comm)
     }
 
@@ -243,7 +245,10 @@ impl RankState {
     }
 
     /// A communicator with one group.
-    pub(super) fn intracomm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+    pub(super) fn intracomm(
+        &mut self,
+        handle: impl Into<handle::Comm>,
+    ) -> Result<&Communicator, Fault> {
         let comm = self.comm(handle)?;
         if comm.remote.is_some() {
             return Err(Fault::new(mpi5::ERR_COMM, "it is an intercommunicator"));
@@ -252,16 +257,18 @@ impl RankState {
     }
 
     /// The window of a handle: errors are about it from now on.
-    pub(super) fn win(&mut self, handle: u64) -> Result<&mut Window, Fault> {
-        let window = self.windows.get_mut(handle)?;
-        self.errors.about(handle);
+    pub(super) fn win(&mut self, handle: impl Into<handle::Win>) -> Result<&mut Window, Fault> {
+        let handle = handle.into();
+        let window = self.windows.get_mut(handle.0)?;
+        self.errors.about(handle.0);
         Ok(window)
     }
 
     /// Whether a handle is that of a session: errors are about it from now on.
-    pub(super) fn session(&mut self, handle: u64) -> Result<(), Fault> {
-        self.sessions.check(handle)?;
-        self.errors.about(handle);
+    pub(super) fn session(&mut self, handle: impl Into<handle::Session>) -> Result<(), Fault> {
+        let handle = handle.into();
+        self.sessions.check(handle.0)?;
+        self.errors.about(handle.0);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::{requests, topologies};
 use crate::functions as mpi5;
+use crate::mpi::args::To;
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Held;
 use crate::mpi::fault::Fault;
@@ -192,9 +193,9 @@ fn collective(state: &mut RankState, asked: &mut Asked<'_>, which: Which, when: 
     let request = requests.open(comm);
     let call = Call::Icollective { request, call };
     Ok(if when == When::Begun {
-        requests::begins(requests, asked, at, request, call, held)
+        requests::begins(requests, asked, To::new(asked.word(at)), request, call, held)
     } else {
-        requests::prepares(requests, asked, at + 1, request, call, held)
+        requests::prepares(requests, asked, To::new(asked.word(at + 1)), request, call, held)
     })
 }
 
@@ -532,7 +533,7 @@ fn whole_of(
     rw: (bool, bool),
     held: &mut Vec<Held>,
 ) -> Result<Region, Fault> {
-    let data = types.data(address, count, datatype)?;
+    let data = types.elements(address, count, datatype)?;
     let (buffer, kept) = data.in_one_piece(asked.place, rw)?;
     held.extend(kept);
     Ok(Region::new(Space::User(buffer.id), buffer.bytes))

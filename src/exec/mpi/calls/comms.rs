@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{attributes, requests};
 use crate::functions as mpi5;
+use crate::mpi::args::To;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
@@ -128,11 +129,11 @@ fn set_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
 
 fn get_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     if asked.word(0) == mpi5::COMM_NULL {
-        asked.put_text(1, "MPI_COMM_NULL", 128);
+        asked.put_text((1, 2), "MPI_COMM_NULL", 128);
         return done();
     }
     let name = state.comm(asked.word(0))?.name.clone();
-    asked.put_text(1, &name, 128);
+    asked.put_text((1, 2), &name, 128);
     done()
 }
 
@@ -202,7 +203,14 @@ fn idup(state: &mut RankState, asked: &mut Asked<'_>, at: usize) -> Answer {
         asked.put_word(at, handle);
         let request = state.requests.open(parent);
         let call = Call::Communicators(CommCall::Idup { comm, new, request });
-        Ok(requests::begins(&mut state.requests, asked, at + 1, request, call, Vec::new()))
+        Ok(requests::begins(
+            &mut state.requests,
+            asked,
+            To::new(asked.word(at + 1)),
+            request,
+            call,
+            Vec::new(),
+        ))
     };
     attributes::copy(state, asked, (Kind::Comm, parent), handle, Box::new(begin))
 }

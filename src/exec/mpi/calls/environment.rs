@@ -1,6 +1,6 @@
 //! Start and end, versions, memory.
 
-use super::attributes;
+use super::{attributes, check_begun, refused};
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -41,11 +41,11 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answe
         F::Abort => Ok(Step::Aborts(asked.int(1))),
         F::Pcontrol => done(),
         F::Get_processor_name => {
-            asked.put_text(0, &format!("node{}", state.node), 256);
+            asked.put_text((0, 1), &format!("node{}", state.node), 256);
             done()
         }
         F::Get_library_version => {
-            asked.put_text(0, concat!("mpisim ", env!("CARGO_PKG_VERSION")), 8192);
+            asked.put_text((0, 1), concat!("mpisim ", env!("CARGO_PKG_VERSION")), 8192);
             done()
         }
         F::Get_address => {
@@ -61,6 +61,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answe
             done()
         }
         F::Finalize if state.stage == Stage::Between => finalize(state, asked),
+        F::Finalize => check_begun(state).and_then(|()| refused::call()),
         _ => return None,
     })
 }

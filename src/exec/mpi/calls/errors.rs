@@ -96,7 +96,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answe
         }
         F::Error_string => {
             let text = state.errors.text(asked.int(0));
-            asked.put_text(1, &text, 512);
+            asked.put_text((1, 2), &text, 512);
             done()
         }
         F::Add_error_class => {

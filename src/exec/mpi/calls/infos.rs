@@ -1,6 +1,7 @@
-//! Info objects, and the hints that communicators and windows get with them.
+//! Info objects.
 
 use crate::functions as mpi5;
+use crate::mpi::args::To;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
@@ -43,27 +44,6 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answe
     })
 }
 
-/// Hints of communicators and windows.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn hint_call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_set_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
-        }
-        F::Comm_get_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
-        }
-        F::Win_set_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
-        }
-        F::Win_get_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
-        }
-        _ => return None,
-    })
-}
-
 /// An info object for argument `at`.
 pub(super) fn made(infos: &mut Infos, asked: &mut Asked<'_>, at: usize, info: Info) -> Answer {
     let handle = infos.add(info);
@@ -73,10 +53,7 @@ pub(super) fn made(infos: &mut Infos, asked: &mut Asked<'_>, at: usize, info: In
 
 fn create_env(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
     let count = asked.length(0)?;
-    let mut words = Vec::with_capacity(count);
-    for address in asked.words(1, count)? {
-        words.push(asked.text_at(address)?);
-    }
+    let words = asked.texts(To::new(asked.word(1)), count)?;
     let mut info = infos.environment().clone();
     if let Some((command, rest)) = words.split_first() {
         info.set("command", command.as_str());
@@ -159,16 +136,6 @@ fn get_nthkey(infos: &Infos, asked: &mut Asked<'_>) -> Answer {
     };
     asked.put_string(2, key, most(mpi5::MAX_INFO_KEY));
     done()
-}
-
-fn give_hints(infos: &mut Infos, asked: &Asked<'_>) -> Answer {
-    infos.hint(asked.word(0), asked.word(1))?;
-    done()
-}
-
-fn tell_hints(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let hints = infos.hints(asked.word(0));
-    made(infos, asked, 1, hints)
 }
 
 /// The key that argument 1 points to.

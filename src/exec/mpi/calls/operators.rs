@@ -50,7 +50,7 @@ fn create(operators: &mut Operators, asked: &mut Asked<'_>, is_large: bool) -> A
 fn reduce_local(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let (count, datatype) = (asked.count(2)?, asked.word(3));
     let reduction = state.operators.reduction(&state.types, asked.word(4), datatype)?;
-    let [from, into] = [0, 1].map(|at| state.types.data(asked.word(at), count, datatype));
+    let [from, into] = [0, 1].map(|at| state.types.elements(asked.word(at), count, datatype));
     let (from, into) = (from?, into?);
     from.is_read_for(&into, asked);
     let lower = from.gather(asked.place)?;

@@ -94,7 +94,7 @@ fn pack(
 ) -> Answer {
     let [address, count, datatype] = from;
     let (count, datatype) = (asked.count(count)?, asked.word(datatype));
-    let data = types.data(asked.word(address), count, datatype)?;
+    let data = types.elements(asked.word(address), count, datatype)?;
     let mut bytes = data.gather(asked.place)?;
     if form == Form::External {
         turn(types, datatype, count, &mut bytes)?;
@@ -120,7 +120,7 @@ fn unpack(
 ) -> Answer {
     let [address, count, datatype] = to;
     let (count, datatype) = (asked.count(count)?, asked.word(datatype));
-    let data = types.data(asked.word(address), count, datatype)?;
+    let data = types.elements(asked.word(address), count, datatype)?;
     let length = usize::try_from(data.bytes()).expect("no more than the memory of a process");
     let position = position(asked, from, length, form)?;
     let packed = asked.word(from[0]).wrapping_add(position);

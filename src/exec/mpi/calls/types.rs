@@ -76,7 +76,7 @@ fn set_name(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
 }
 
 fn get_name(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    asked.put_text(1, &types.name(asked.word(0))?, 128);
+    asked.put_text((1, 2), &types.name(asked.word(0))?, 128);
     done()
 }
 

@@ -56,12 +56,12 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answe
             done()
         }),
         F::Win_get_name if asked.word(0) == mpi5::WIN_NULL => {
-            asked.put_text(1, "MPI_WIN_NULL", 128);
+            asked.put_text((1, 2), "MPI_WIN_NULL", 128);
             done()
         }
         F::Win_get_name => {
             state.win(asked.word(0)).map(|window| window.name.clone()).and_then(|name| {
-                asked.put_text(1, &name, 128);
+                asked.put_text((1, 2), &name, 128);
                 done()
             })
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::{To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
@@ -125,7 +126,7 @@ impl Requests {
     pub(crate) fn end(
         &mut self,
         place: &mut Place,
-        variable: u64,
+        variable: To<handle::Request>,
         request: Handle,
         outcome: Outcome,
     ) -> Result<(), Fault> {
@@ -137,7 +138,7 @@ impl Requests {
             return unchanged;
         }
         let open = self.open.remove(Self::handle(request)).expect("it is open");
-        place.process.put(variable, &mpi5::REQUEST_NULL.to_ne_bytes());
+        place.process.put(variable.address, &mpi5::REQUEST_NULL.to_ne_bytes());
         for held in open.held {
             place.release(held.buffer);
         }

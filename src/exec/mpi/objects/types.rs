@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::functions as mpi5;
+use crate::mpi::args;
 use crate::mpi::arithmetic::{Element, Group};
 use crate::mpi::data::{Data, elements};
 use crate::mpi::fault::Fault;
@@ -156,8 +157,14 @@ impl Types {
         Ok(number)
     }
 
+    /// The data of a buffer.
+    pub(crate) fn data(&self, buffer: args::Buffer) -> Result<Data, Fault> {
+        let args::Buffer { address, count, datatype } = buffer;
+        self.elements(address.0, count.natural()?, datatype.0)
+    }
+
     /// `count` elements of a datatype at an address. Of no elements some programs name no type.
-    pub(crate) fn data(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
+    pub(crate) fn elements(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
         if count == 0 && datatype == mpi5::DATATYPE_NULL {
             return Ok(Data::Plain { address, bytes: 0 });
         }

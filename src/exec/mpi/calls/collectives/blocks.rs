@@ -44,7 +44,7 @@ pub(super) fn equal(
     let (address, count, datatype) =
         (asked.word(address), asked.count(count)?, asked.word(datatype));
     let all = countable(count.checked_mul(u64::from(ranks)))?;
-    let data = types.data(address, all, datatype)?;
+    let data = types.elements(address, all, datatype)?;
     let length = if all == 0 { 0 } else { data.bytes() / u64::from(ranks) };
     let (buffer, held) = data.in_one_piece(asked.place, rw)?;
     let region = Region::new(Space::User(buffer.id), buffer.bytes);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::requests;
 use crate::functions as mpi5;
+use crate::mpi::args::To;
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
@@ -76,7 +77,7 @@ fn put_or_get(
 ) -> Answer {
     let to = target(asked, 3, 7)?;
     state.win(to.win)?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let data = state.types.elements(asked.word(0), asked.count(1)?, asked.word(2))?;
     let (region, held) = held_region(asked, &data, (is_put, !is_put))?;
     let blocks = blocks(state, to)?;
     let (origin, result) = if is_put { (Some(region), None) } else { (None, Some(region)) };
@@ -87,7 +88,7 @@ fn accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<usiz
     let to = target(asked, 3, 8)?;
     state.win(to.win)?;
     let effect = effect(&state.types, asked.word(7), to.datatype)?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let data = state.types.elements(asked.word(0), asked.count(1)?, asked.word(2))?;
     let (region, held) = held_region(asked, &data, (true, false))?;
     let blocks = blocks(state, to)?;
     let held = held.into_iter().collect();
@@ -102,12 +103,12 @@ fn get_accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<
     let origin = if matches!(effect, Effect::NoOp(_)) {
         None
     } else {
-        let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+        let data = state.types.elements(asked.word(0), asked.count(1)?, asked.word(2))?;
         let (region, kept) = held_region(asked, &data, (true, false))?;
         held.extend(kept);
         Some(region)
     };
-    let data = state.types.data(asked.word(3), asked.count(4)?, asked.word(5))?;
+    let data = state.types.elements(asked.word(3), asked.count(4)?, asked.word(5))?;
     let (result, kept) = held_region(asked, &data, (false, true))?;
     held.extend(kept);
     let blocks = blocks(state, to)?;
@@ -281,7 +282,7 @@ fn requested(
     let Some(at) = request else { return done() };
     let request = state.requests.open(win);
     let call = operate.call(operate.blocks[0], 0, Some(request));
-    Ok(requests::begins(&mut state.requests, asked, at, request, call, held))
+    Ok(requests::begins(&mut state.requests, asked, To::new(asked.word(at)), request, call, held))
 }
 
 impl Operate {

@@ -1,0 +1,340 @@
+//! The arguments of the functions of MPI, by their names, and what each of them is: made of the table of functions.
+
+use std::ffi::c_char;
+use std::marker::PhantomData;
+
+use super::fault::Fault;
+use crate::functions as mpi5;
+use crate::ranks::Request;
+
+/// The arguments of a function.
+pub(crate) trait Arguments {
+    /// How many there are, each a word.
+    const COUNT: usize;
+
+    /// Those of a request.
+    fn of(request: &Request) -> Self;
+}
+
+/// What an argument is: one of a request, or several that stand together.
+pub(crate) trait Argument {
+    /// Argument number `at`, counted from 0.
+    fn of(request: &Request, at: usize) -> Self;
+}
+
+/// A handle of an object.
+pub(crate) trait Handle {
+    /// The handle that is this word.
+    fn of(word: u64) -> Self;
+}
+
+/// A number of elements or bytes; in memory an `int`, or 64 bits in the form of a function for large counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Count(pub(crate) i64);
+
+/// Where the process has memory of no type; `MPI_IN_PLACE` and its like are addresses, too.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Address(pub(crate) u64);
+
+/// Where a function of the program begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callback(pub(crate) u64);
+
+/// An `MPI_Status`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Status;
+
+/// Where the process has a value of this type, or an array; 0 where it wants none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct To<T> {
+    pub(crate) address: u64,
+    kind: PhantomData<T>,
+}
+
+/// The arguments of a function, and behind them the variable of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WithRequest<A> {
+    pub(crate) of: A,
+    pub(crate) request: To<handle::Request>,
+}
+
+/// The arguments of a function, and behind them an info object and the variable of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WithInfo<A> {
+    pub(crate) of: A,
+    pub(crate) request: To<handle::Request>,
+}
+
+/// Elements of a datatype: their address, their number and the datatype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) address: Address,
+    pub(crate) count: Count,
+    pub(crate) datatype: handle::Datatype,
+}
+
+/// A buffer with a block for each rank: how many elements, and where they begin, counted in extents of the datatype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks {
+    pub(crate) address: Address,
+    pub(crate) counts: To<Count>,
+    pub(crate) displacements: To<Count>,
+    pub(crate) datatype: handle::Datatype,
+}
+
+/// A buffer with a block of a datatype of its own for each rank; the displacements are bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TypedBlocks<D> {
+    pub(crate) address: Address,
+    pub(crate) counts: To<Count>,
+    pub(crate) displacements: To<D>,
+    pub(crate) datatypes: To<handle::Datatype>,
+}
+
+/// Elements in a window: their rank, displacement, number and datatype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) rank: i32,
+    pub(crate) displacement: i64,
+    pub(crate) count: Count,
+    pub(crate) datatype: handle::Datatype,
+}
+
+impl<T> To<T> {
+    /// A pointer.
+    pub(crate) const fn new(address: u64) -> Self {
+        Self { address, kind: PhantomData }
+    }
+}
+
+impl Argument for i32 {
+    fn of(request: &Request, at: usize) -> Self {
+        request.int(at)
+    }
+}
+
+impl Argument for i64 {
+    fn of(request: &Request, at: usize) -> Self {
+        request.long(at)
+    }
+}
+
+impl Argument for Count {
+    fn of(request: &Request, at: usize) -> Self {
+        Self(request.long(at))
+    }
+}
+
+impl Argument for Address {
+    fn of(request: &Request, at: usize) -> Self {
+        Self(request.word(at))
+    }
+}
+
+impl Argument for Callback {
+    fn of(request: &Request, at: usize) -> Self {
+        Self(request.word(at))
+    }
+}
+
+impl<T> Argument for To<T> {
+    fn of(request: &Request, at: usize) -> Self {
+        Self::new(request.word(at))
+    }
+}
+
+impl Argument for Buffer {
+    fn of(request: &Request, at: usize) -> Self {
+        Self {
+            address: Argument::of(request, at),
+            count: Argument::of(request, at + 1),
+            datatype: Argument::of(request, at + 2),
+        }
+    }
+}
+
+impl Argument for Blocks {
+    fn of(request: &Request, at: usize) -> Self {
+        Self {
+            address: Argument::of(request, at),
+            counts: Argument::of(request, at + 1),
+            displacements: Argument::of(request, at + 2),
+            datatype: Argument::of(request, at + 3),
+        }
+    }
+}
+
+impl<D> Argument for TypedBlocks<D> {
+    fn of(request: &Request, at: usize) -> Self {
+        Self {
+            address: Argument::of(request, at),
+            counts: Argument::of(request, at + 1),
+            displacements: Argument::of(request, at + 2),
+            datatypes: Argument::of(request, at + 3),
+        }
+    }
+}
+
+impl Argument for Target {
+    fn of(request: &Request, at: usize) -> Self {
+        Self {
+            rank: Argument::of(request, at),
+            displacement: Argument::of(request, at + 1),
+            count: Argument::of(request, at + 2),
+            datatype: Argument::of(request, at + 3),
+        }
+    }
+}
+
+impl<A: Arguments> Arguments for WithRequest<A> {
+    const COUNT: usize = A::COUNT + 1;
+
+    fn of(request: &Request) -> Self {
+        Self { of: A::of(request), request: Argument::of(request, A::COUNT) }
+    }
+}
+
+impl<A: Arguments> Arguments for WithInfo<A> {
+    const COUNT: usize = A::COUNT + 2;
+
+    fn of(request: &Request) -> Self {
+        Self { of: A::of(request), request: Argument::of(request, A::COUNT + 1) }
+    }
+}
+
+impl Count {
+    /// A count of elements or bytes: 0 or more.
+    ///
+    /// # Errors
+    ///
+    /// `MPI_ERR_COUNT` where it is negative.
+    pub(crate) fn natural(self) -> Result<u64, Fault> {
+        let Self(count) = self;
+        u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
+    }
+}
+
+impl From<Count> for i64 {
+    fn from(Count(count): Count) -> Self {
+        count
+    }
+}
+
+/// A number of entries of an array: 0 or more.
+///
+/// # Errors
+///
+/// `MPI_ERR_ARG` where it is negative.
+pub(crate) fn length(entries: impl Into<i64>) -> Result<usize, Fault> {
+    let length = entries.into();
+    usize::try_from(length)
+        .map_err(|_| Fault::new(mpi5::ERR_ARG, format!("an array of {length} entries")))
+}
+
+/// A type for each kind of handle.
+macro_rules! handles {
+    ($($name:ident)*) => {
+        /// Handles of objects, by what they are.
+        pub(crate) mod handle {
+            $(
+                #[doc = concat!("A handle of the kind `", stringify!($name), "`.")]
+                #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+                pub(crate) struct $name(pub(crate) u64);
+
+                impl super::Handle for $name {
+                    fn of(word: u64) -> Self {
+                        Self(word)
+                    }
+                }
+
+                impl super::Argument for $name {
+                    fn of(request: &super::Request, at: usize) -> Self {
+                        Self(request.word(at))
+                    }
+                }
+
+                impl From<u64> for $name {
+                    fn from(word: u64) -> Self {
+                        Self(word)
+                    }
+                }
+            )*
+        }
+    };
+}
+
+/// The arguments of a function: a field for each, with its number.
+macro_rules! arguments {
+    ($name:ident $count:literal $($at:literal $field:ident: $kind:ty),*) => {
+        #[doc = concat!("The arguments of `MPI_", stringify!($name), "`.")]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: $kind,)*
+        }
+
+        impl Arguments for $name {
+            const COUNT: usize = $count;
+
+            fn of(request: &Request) -> Self {
+                Self { $($field: Argument::of(request, $at),)* }
+            }
+        }
+    };
+}
+
+/// A function whose arguments are those of another one.
+macro_rules! same {
+    ($name:ident $other:ident) => {
+        #[doc = concat!("The arguments of `MPI_", stringify!($name), "`.")]
+        pub(crate) type $name = $other;
+    };
+}
+
+/// The calls of a family: a variant for each function, with its arguments.
+macro_rules! calls {
+    ($family:ident $file:literal $($name:ident $(($kind:ty))?),*) => {
+        #[doc = concat!("A call that `calls/", $file, ".rs` answers.")]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum $family {
+            $($name $(($kind))?,)*
+        }
+    };
+}
+
+#[allow(non_camel_case_types, reason = "as MPI names them")]
+#[allow(dead_code, reason = "functions have arguments that the simulator does not need")]
+mod made {
+    use super::*;
+    include!(concat!(env!("OUT_DIR"), "/arguments.rs"));
+
+    /// The calls of each family.
+    pub(crate) mod calls {
+        use super::*;
+        include!(concat!(env!("OUT_DIR"), "/calls.rs"));
+    }
+}
+
+pub(crate) use made::*;
+
+/// Where an argument points.
+pub(crate) trait At<T> {
+    fn address(self, request: &Request) -> u64;
+}
+
+impl<T> At<T> for usize {
+    fn address(self, request: &Request) -> u64 {
+        request.word(self)
+    }
+}
+
+impl<T> At<T> for To<T> {
+    fn address(self, _: &Request) -> u64 {
+        self.address
+    }
+}
+
+impl At<Self> for Address {
+    fn address(self, _: &Request) -> u64 {
+        self.0
+    }
+}
