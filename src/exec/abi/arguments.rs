@@ -16,7 +16,7 @@ use crate::abi::{ENUMERATIONS, Function, HANDLES, Parameter, functions, line, li
 const REFUSED: &str = "refused";
 
 /// Families whose calls have arguments with names.
-const TYPED: [&str; 4] = ["messages", "partitioned", "requests", "requests/looking"];
+const TYPED: [&str; 5] = ["collectives", "messages", "partitioned", "requests", "requests/looking"];
 
 /// The last field of a function that makes a request, and the one before it in some.
 const REQUEST: &str = "request: To<handle::Request>";

@@ -100,6 +100,31 @@ pub(crate) struct Target {
     pub(crate) datatype: handle::Datatype,
 }
 
+impl Address {
+    /// Whether the data is in the buffer of the results.
+    pub(crate) const fn is_in_place(self) -> bool {
+        self.0 == mpi5::IN_PLACE
+    }
+}
+
+impl Buffer {
+    pub(crate) const fn is_in_place(self) -> bool {
+        self.address.is_in_place()
+    }
+}
+
+impl Blocks {
+    pub(crate) const fn is_in_place(self) -> bool {
+        self.address.is_in_place()
+    }
+}
+
+impl<D> TypedBlocks<D> {
+    pub(crate) const fn is_in_place(&self) -> bool {
+        self.address.is_in_place()
+    }
+}
+
 impl<T> To<T> {
     /// A pointer.
     pub(crate) const fn new(address: u64) -> Self {

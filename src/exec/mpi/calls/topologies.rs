@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::comms;
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Near, Topology};
@@ -168,10 +169,10 @@ fn create_distributed(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
 }
 
 /// How many neighbours messages come from and go to; for collectives among them.
-pub(super) fn degrees(state: &mut RankState, comm: u64) -> Result<[usize; 2], Fault> {
+pub(super) fn degrees(state: &mut RankState, comm: handle::Comm) -> Result<[usize; 2], Fault> {
     let me = state.rank;
     let rank = state.intracomm(comm)?.group.rank(me).expect("a rank is in its communicators");
-    state.topologies.degrees(comm, rank)
+    state.topologies.degrees(comm.0, rank)
 }
 
 /// The neighbours of one rank among edges that all ranks have named: source, destination and weight, of each rank as
