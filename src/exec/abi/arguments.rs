@@ -16,7 +16,15 @@ use crate::abi::{ENUMERATIONS, Function, HANDLES, Parameter, functions, line, li
 const REFUSED: &str = "refused";
 
 /// Families whose calls have arguments with names.
-const TYPED: [&str; 5] = ["collectives", "messages", "partitioned", "requests", "requests/looking"];
+const TYPED: [&str; 7] = [
+    "windows",
+    "windows/operations",
+    "collectives",
+    "messages",
+    "partitioned",
+    "requests",
+    "requests/looking",
+];
 
 /// The last field of a function that makes a request, and the one before it in some.
 const REQUEST: &str = "request: To<handle::Request>";
@@ -95,6 +103,11 @@ fn fields(function: &Function) -> Vec<Field> {
         let together = TOGETHER.iter().find(|(kinds, _)| begins(kinds));
         let (kind, words) =
             together.map_or((kind.as_str(), 1), |(kinds, kind)| (*kind, kinds.len()));
+        // What stands together has the name of the first argument without what is the first's alone.
+        let name = match words {
+            1 => name,
+            _ => name.trim_end_matches("_rank").trim_end_matches("_addr"),
+        };
         fields.push(Field { at, text: format!("{name}: {kind}"), words });
         at += words;
     }
