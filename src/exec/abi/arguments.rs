@@ -16,7 +16,15 @@ use crate::abi::{ENUMERATIONS, Function, HANDLES, Parameter, functions, line, li
 const REFUSED: &str = "refused";
 
 /// Families whose calls have arguments with names.
-const TYPED: [&str; 7] = [
+const TYPED: [&str; 15] = [
+    "comms",
+    "topologies",
+    "topologies/asking",
+    "groups",
+    "sessions",
+    "hints",
+    "infos",
+    "errors",
     "windows",
     "windows/operations",
     "collectives",

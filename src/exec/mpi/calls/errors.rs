@@ -1,6 +1,7 @@
 //! Errors: what becomes of them, and the handlers that programs give to objects.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::errors::Errors;
@@ -53,114 +54,153 @@ fn call_handler(
     state.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_create_errhandler
-        | F::Session_create_errhandler
-        | F::Win_create_errhandler
-        | F::File_create_errhandler => {
-            let handler = state.errors.add_handler(asked.word(0));
-            asked.put_word(1, handler);
+pub(super) fn call(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    call: args::calls::Errors,
+) -> Answer {
+    use args::calls::Errors as F;
+    match call {
+        F::Comm_create_errhandler(of) => {
+            create_handler(state, asked, of.comm_errhandler_fn, of.errhandler)
+        }
+        F::Win_create_errhandler(of) => {
+            create_handler(state, asked, of.win_errhandler_fn, of.errhandler)
+        }
+        F::File_create_errhandler(of) => {
+            create_handler(state, asked, of.file_errhandler_fn, of.errhandler)
+        }
+        F::Errhandler_free(of) => {
+            let handle::Errhandler(handler) = asked.handle(of.errhandler)?;
+            state.errors.check(handler)?;
+            // Objects that have it go on having it: the function stays known.
+            asked.put_handle(of.errhandler, mpi5::ERRHANDLER_NULL);
             done()
         }
-        F::Errhandler_free => {
-            asked.at(0).and_then(|handler| state.errors.check(handler)).and_then(|()| {
-                // Objects that have it go on having it: the function stays known.
-                asked.put_word(0, mpi5::ERRHANDLER_NULL);
-                done()
-            })
+        F::Comm_set_errhandler(of) => {
+            state.comm(of.comm)?;
+            set_handler(&mut state.errors, of.comm.0, of.errhandler)
         }
-        F::Comm_set_errhandler
-        | F::Session_set_errhandler
-        | F::Win_set_errhandler
-        | F::File_set_errhandler => {
-            object(state, asked).and_then(|()| set_handler(&mut state.errors, asked))
+        F::Session_set_errhandler(of) => {
+            state.session(of.session)?;
+            set_handler(&mut state.errors, of.session.0, of.errhandler)
         }
-        F::Comm_get_errhandler
-        | F::Session_get_errhandler
-        | F::Win_get_errhandler
-        | F::File_get_errhandler => {
-            object(state, asked).and_then(|()| get_handler(&state.errors, asked))
+        F::Win_set_errhandler(of) => {
+            state.win(of.win)?;
+            set_handler(&mut state.errors, of.win.0, of.errhandler)
         }
-        F::Comm_call_errhandler
-        | F::Session_call_errhandler
-        | F::Win_call_errhandler
-        | F::File_call_errhandler => {
-            object(state, asked).and_then(|()| called_handler(state, asked))
+        F::File_set_errhandler(of) => {
+            file(&mut state.errors, of.file)?;
+            set_handler(&mut state.errors, of.file.0, of.errhandler)
         }
-        F::Error_class => {
-            asked.put_int(1, state.errors.class(asked.int(0)));
+        F::Comm_get_errhandler(of) => {
+            state.comm(of.comm)?;
+            get_handler(&state.errors, asked, of.comm.0, of.errhandler)
+        }
+        F::Session_get_errhandler(of) => {
+            state.session(of.session)?;
+            get_handler(&state.errors, asked, of.session.0, of.errhandler)
+        }
+        F::Win_get_errhandler(of) => {
+            state.win(of.win)?;
+            get_handler(&state.errors, asked, of.win.0, of.errhandler)
+        }
+        F::File_get_errhandler(of) => {
+            file(&mut state.errors, of.file)?;
+            get_handler(&state.errors, asked, of.file.0, of.errhandler)
+        }
+        F::Comm_call_errhandler(of) => {
+            state.comm(of.comm)?;
+            called_handler(state, asked, of.comm.0, of.errorcode)
+        }
+        F::Session_call_errhandler(of) => {
+            state.session(of.session)?;
+            called_handler(state, asked, of.session.0, of.errorcode)
+        }
+        F::Win_call_errhandler(of) => {
+            state.win(of.win)?;
+            called_handler(state, asked, of.win.0, of.errorcode)
+        }
+        F::File_call_errhandler(of) => {
+            file(&mut state.errors, of.fh)?;
+            called_handler(state, asked, of.fh.0, of.errorcode)
+        }
+        F::Error_class(of) => {
+            asked.put_int(of.errorclass, state.errors.class(of.errorcode));
             done()
         }
-        F::Error_string => {
-            let text = state.errors.text(asked.int(0));
-            asked.put_text((1, 2), &text, 512);
+        F::Error_string(of) => {
+            let text = state.errors.text(of.errorcode);
+            asked.put_text((of.string, of.resultlen), &text, 512);
             done()
         }
-        F::Add_error_class => {
+        F::Add_error_class(of) => {
             let class = state.errors.add(None);
-            asked.put_int(0, class);
+            asked.put_int(of.errorclass, class);
             done()
         }
-        F::Add_error_code => {
-            let code = state.errors.add(Some(asked.int(0)));
-            asked.put_int(1, code);
+        F::Add_error_code(of) => {
+            let code = state.errors.add(Some(of.errorclass));
+            asked.put_int(of.errorcode, code);
             done()
         }
-        F::Add_error_string => asked.text(1).and_then(|text| {
-            state.errors.set_text(asked.int(0), text)?;
+        F::Add_error_string(of) => {
+            let text = asked.text(of.string)?;
+            state.errors.set_text(of.errorcode, text)?;
             done()
-        }),
-        F::Remove_error_class | F::Remove_error_code => {
-            state.errors.remove(asked.int(0)).and_then(|()| done())
         }
-        F::Remove_error_string => {
-            state.errors.set_text(asked.int(0), String::new()).and_then(|()| done())
+        F::Remove_error_class(of) => {
+            state.errors.remove(of.errorclass)?;
+            done()
         }
-        _ => return None,
-    })
-}
-
-/// The object that argument 0 names: errors are about it from now on.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-fn object(state: &mut RankState, asked: &Asked<'_>) -> Result<(), Fault> {
-    use mpi5::Function as F;
-    let handle = asked.word(0);
-    match asked.function {
-        F::Session_set_errhandler | F::Session_get_errhandler | F::Session_call_errhandler => {
-            state.session(handle)
+        F::Remove_error_code(of) => {
+            state.errors.remove(of.errorcode)?;
+            done()
         }
-        F::Win_set_errhandler | F::Win_get_errhandler | F::Win_call_errhandler => {
-            state.win(handle).map(drop)
+        F::Remove_error_string(of) => {
+            state.errors.set_text(of.errorcode, String::new())?;
+            done()
         }
-        F::File_set_errhandler | F::File_get_errhandler | F::File_call_errhandler => {
-            state.errors.about(mpi5::FILE_NULL);
-            if handle != mpi5::FILE_NULL {
-                return Err(Fault::new(
-                    mpi5::ERR_FILE,
-                    "it is no file that MPI_File_open has opened",
-                ));
-            }
-            Ok(())
-        }
-        _ => state.comm(handle).map(drop),
     }
 }
 
-fn set_handler(errors: &mut Errors, asked: &Asked<'_>) -> Answer {
-    errors.set_handler(asked.word(0), asked.word(1))?;
+/// An error handler of the program, whose handle the process gets.
+pub(super) fn create_handler(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    function: Callback,
+    to: To<handle::Errhandler>,
+) -> Answer {
+    let handler = state.errors.add_handler(function.0);
+    asked.put_handle(to, handler);
     done()
 }
 
-fn get_handler(errors: &Errors, asked: &mut Asked<'_>) -> Answer {
-    asked.put_word(1, errors.handler(asked.word(0)));
+/// The file that a call names: errors are about it from now on, and it must be `MPI_FILE_NULL`, since there is no other.
+fn file(errors: &mut Errors, handle::File(handle): handle::File) -> Result<(), Fault> {
+    errors.about(mpi5::FILE_NULL);
+    if handle != mpi5::FILE_NULL {
+        return Err(Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened"));
+    }
+    Ok(())
+}
+
+fn set_handler(errors: &mut Errors, object: u64, handler: handle::Errhandler) -> Answer {
+    errors.set_handler(object, handler.0)?;
     done()
 }
 
-fn called_handler(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (object, code) = (asked.word(0), asked.int(1));
+fn get_handler(
+    errors: &Errors,
+    asked: &mut Asked<'_>,
+    object: u64,
+    to: To<handle::Errhandler>,
+) -> Answer {
+    asked.put_handle(to, errors.handler(object));
+    done()
+}
+
+fn called_handler(state: &mut RankState, asked: &mut Asked<'_>, object: u64, code: i32) -> Answer {
     let handler = state.errors.handler(object);
     if handler == mpi5::ERRORS_RETURN {
         return done();

@@ -1,37 +1,45 @@
 //! Hints that communicators and windows get with info objects.
 
 use super::infos::made;
-use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::objects::infos::Infos;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_set_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
+pub(super) fn call(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    call: args::calls::Hints,
+) -> Answer {
+    use args::calls::Hints as F;
+    match call {
+        F::Comm_set_info(of) => {
+            state.comm(of.comm)?;
+            state.infos.hint(of.comm.0, of.info.0)?;
+            done()
         }
-        F::Comm_get_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
+        F::Comm_get_info(of) => {
+            state.comm(of.comm)?;
+            tell_hints(&mut state.infos, asked, of.comm.0, of.info_used)
         }
-        F::Win_set_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
+        F::Win_set_info(of) => {
+            state.win(of.win)?;
+            state.infos.hint(of.win.0, of.info.0)?;
+            done()
         }
-        F::Win_get_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
+        F::Win_get_info(of) => {
+            state.win(of.win)?;
+            tell_hints(&mut state.infos, asked, of.win.0, of.info_used)
         }
-        _ => return None,
-    })
+    }
 }
 
-fn give_hints(infos: &mut Infos, asked: &Asked<'_>) -> Answer {
-    infos.hint(asked.word(0), asked.word(1))?;
-    done()
-}
-
-fn tell_hints(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let hints = infos.hints(asked.word(0));
-    made(infos, asked, 1, hints)
+fn tell_hints(
+    infos: &mut Infos,
+    asked: &mut Asked<'_>,
+    object: u64,
+    to: To<handle::Info>,
+) -> Answer {
+    let hints = infos.hints(object);
+    made(infos, asked, to, hints)
 }
