@@ -15,25 +15,6 @@ use crate::abi::{ENUMERATIONS, Function, HANDLES, Parameter, functions, line, li
 /// The family of the functions that the simulator does not carry: it takes no arguments.
 const REFUSED: &str = "refused";
 
-/// Families whose calls have arguments with names.
-const TYPED: [&str; 15] = [
-    "comms",
-    "topologies",
-    "topologies/asking",
-    "groups",
-    "sessions",
-    "hints",
-    "infos",
-    "errors",
-    "windows",
-    "windows/operations",
-    "collectives",
-    "messages",
-    "partitioned",
-    "requests",
-    "requests/looking",
-];
-
 /// The last field of a function that makes a request, and the one before it in some.
 const REQUEST: &str = "request: To<handle::Request>";
 const INFO: &str = "info: handle::Info";
@@ -232,10 +213,6 @@ pub(crate) fn dispatch() -> String {
         let (path, family) = (row.family.replace('/', "::"), camel(row.family));
         let call = match &types[name.as_str()] {
             _ if row.family == REFUSED => format!("{path}::call()"),
-            _ if !TYPED.contains(&row.family) => {
-                let path = path.split("::").next().unwrap_or_default();
-                format!("{path}::call(state, asked).unwrap_or_else(refused::call)")
-            }
             Some(_) => {
                 format!("{path}::call(state, asked, calls::{family}::{name}(asked.arguments()))")
             }

@@ -277,12 +277,6 @@ macro_rules! handles {
                         Self(request.word(at))
                     }
                 }
-
-                impl From<u64> for $name {
-                    fn from(word: u64) -> Self {
-                        Self(word)
-                    }
-                }
             )*
         }
     };
@@ -340,26 +334,3 @@ mod made {
 }
 
 pub(crate) use made::*;
-
-/// Where an argument points.
-pub(crate) trait At<T> {
-    fn address(self, request: &Request) -> u64;
-}
-
-impl<T> At<T> for usize {
-    fn address(self, request: &Request) -> u64 {
-        request.word(self)
-    }
-}
-
-impl<T> At<T> for To<T> {
-    fn address(self, _: &Request) -> u64 {
-        self.address
-    }
-}
-
-impl At<Self> for Address {
-    fn address(self, _: &Request) -> u64 {
-        self.0
-    }
-}

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use super::args::{Address, Arguments, At, Count, Handle, To};
+use super::args::{Address, Arguments, Count, Handle, To};
 use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
@@ -39,42 +39,6 @@ impl<'a> Asked<'a> {
     /// The arguments of its function.
     pub(crate) fn arguments<A: Arguments>(&self) -> A {
         A::of(&self.request)
-    }
-
-    /// Argument number `at`, counted from 0: a handle or an address.
-    pub const fn word(&self, at: usize) -> u64 {
-        self.request.word(at)
-    }
-
-    /// An argument that is a C `int`.
-    pub const fn int(&self, at: usize) -> i32 {
-        self.request.int(at)
-    }
-
-    /// An argument that is a count, a displacement or an `MPI_Aint`.
-    pub const fn long(&self, at: usize) -> i64 {
-        self.request.long(at)
-    }
-
-    /// A count: 0 or more.
-    ///
-    /// # Errors
-    ///
-    /// `MPI_ERR_COUNT` where it is negative.
-    pub fn count(&self, at: usize) -> Result<u64, Fault> {
-        let count = self.long(at);
-        u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
-    }
-
-    /// A number of entries of an array: 0 or more.
-    ///
-    /// # Errors
-    ///
-    /// `MPI_ERR_ARG` where it is negative.
-    pub fn length(&self, at: usize) -> Result<usize, Fault> {
-        let length = self.long(at);
-        usize::try_from(length)
-            .map_err(|_| Fault::new(mpi5::ERR_ARG, format!("an array of {length} entries")))
     }
 
     /// Bytes of the process's memory.
@@ -119,15 +83,6 @@ impl<'a> Asked<'a> {
         Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
     }
 
-    /// The array of words of 64 bits that an argument points to.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read.
-    pub fn words(&mut self, at: usize, length: usize) -> Result<Vec<u64>, Fault> {
-        self.words_at(self.request.word(at), length)
-    }
-
     /// An array of handles.
     ///
     /// # Errors
@@ -160,8 +115,8 @@ impl<'a> Asked<'a> {
     /// # Errors
     ///
     /// As [`Self::handles`].
-    pub(crate) fn longs(&mut self, from: impl At<i64>, length: usize) -> Result<Vec<i64>, Fault> {
-        let address = from.address(&self.request);
+    pub(crate) fn longs(&mut self, from: To<i64>, length: usize) -> Result<Vec<i64>, Fault> {
+        let address = from.address;
         Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect())
     }
 
@@ -170,8 +125,8 @@ impl<'a> Asked<'a> {
     /// # Errors
     ///
     /// As [`Self::handles`].
-    pub(crate) fn ints(&mut self, from: impl At<i32>, length: usize) -> Result<Vec<i32>, Fault> {
-        self.ints_at(from.address(&self.request), length)
+    pub(crate) fn ints(&mut self, from: To<i32>, length: usize) -> Result<Vec<i32>, Fault> {
+        self.ints_at(from.address, length)
     }
 
     /// An array of counts or displacements.
@@ -179,25 +134,12 @@ impl<'a> Asked<'a> {
     /// # Errors
     ///
     /// As [`Self::handles`].
-    pub(crate) fn counts(
-        &mut self,
-        from: impl At<Count>,
-        length: usize,
-    ) -> Result<Vec<i64>, Fault> {
-        let address = from.address(&self.request);
+    pub(crate) fn counts(&mut self, from: To<Count>, length: usize) -> Result<Vec<i64>, Fault> {
+        let address = from.address;
         if self.is_large {
             return Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect());
         }
         Ok(self.ints_at(address, length)?.into_iter().map(i64::from).collect())
-    }
-
-    /// The word that an argument points to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn at(&mut self, at: usize) -> Result<u64, Fault> {
-        self.word_at(self.word(at))
     }
 
     /// The handle in a variable.
@@ -207,6 +149,17 @@ impl<'a> Asked<'a> {
     /// As [`Self::handles`].
     pub(crate) fn handle<H: Handle>(&mut self, from: To<H>) -> Result<H, Fault> {
         self.word_at(from.address).map(H::of)
+    }
+
+    /// The `int` in a variable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::handles`].
+    pub(crate) fn int(&mut self, from: To<i32>) -> Result<i32, Fault> {
+        let mut bytes = [0; 4];
+        self.place.process.read(from.address, &mut bytes)?;
+        Ok(i32::from_ne_bytes(bytes))
     }
 
     /// The word at an address.
@@ -225,8 +178,8 @@ impl<'a> Asked<'a> {
     /// # Errors
     ///
     /// As [`Self::handles`].
-    pub(crate) fn text(&mut self, from: impl At<c_char>) -> Result<String, Fault> {
-        let mut address = from.address(&self.request);
+    pub(crate) fn text(&mut self, from: To<c_char>) -> Result<String, Fault> {
+        let mut address = from.address;
         let mut text = Vec::new();
         loop {
             // A page may be the last one.
@@ -241,18 +194,13 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The process gets these bytes where an argument points.
-    pub fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.place.process.put(self.request.word(at), bytes);
-    }
-
     /// The process gets an `int`.
-    pub(crate) fn put_int(&mut self, to: impl At<i32>, value: i32) {
-        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
+    pub(crate) fn put_int(&mut self, to: To<i32>, value: i32) {
+        self.place.process.put(to.address, &value.to_ne_bytes());
     }
 
     /// The process gets a flag.
-    pub(crate) fn put_flag(&mut self, to: impl At<i32>, value: bool) {
+    pub(crate) fn put_flag(&mut self, to: To<i32>, value: bool) {
         self.put_int(to, i32::from(value));
     }
 
@@ -262,18 +210,18 @@ impl<'a> Asked<'a> {
     }
 
     /// The process gets a word of 64 bits: an address, or the value of an attribute.
-    pub(crate) fn put_word(&mut self, to: impl At<Address>, value: u64) {
-        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
+    pub(crate) fn put_word(&mut self, to: Address, value: u64) {
+        self.place.process.put(to.0, &value.to_ne_bytes());
     }
 
     /// The process gets an `MPI_Aint`.
-    pub(crate) fn put_long(&mut self, to: impl At<i64>, value: i64) {
-        self.place.process.put(to.address(&self.request), &value.to_ne_bytes());
+    pub(crate) fn put_long(&mut self, to: To<i64>, value: i64) {
+        self.place.process.put(to.address, &value.to_ne_bytes());
     }
 
     /// The process gets a count; what is beyond an `int` is `MPI_UNDEFINED` where it is one, and so is `None`.
-    pub(crate) fn put_count(&mut self, to: impl At<Count>, value: Option<i64>) {
-        let address = to.address(&self.request);
+    pub(crate) fn put_count(&mut self, to: To<Count>, value: Option<i64>) {
+        let address = to.address;
         if self.is_large {
             let value = value.unwrap_or(mpi5::UNDEFINED.into());
             self.place.process.put(address, &value.to_ne_bytes());
@@ -285,9 +233,9 @@ impl<'a> Asked<'a> {
     }
 
     /// The process gets an array of ints.
-    pub(crate) fn put_ints(&mut self, to: impl At<i32>, values: impl IntoIterator<Item = i32>) {
+    pub(crate) fn put_ints(&mut self, to: To<i32>, values: impl IntoIterator<Item = i32>) {
         let bytes: Vec<u8> = values.into_iter().flat_map(i32::to_ne_bytes).collect();
-        self.place.process.put(to.address(&self.request), &bytes);
+        self.place.process.put(to.address, &bytes);
     }
 
     /// The process gets an array of `MPI_Aint`.
@@ -306,22 +254,16 @@ impl<'a> Asked<'a> {
         self.place.process.put(to.address, &bytes);
     }
 
-    /// Words where an argument points.
-    pub fn put_words(&mut self, at: usize, values: impl IntoIterator<Item = u64>) {
-        let bytes: Vec<u8> = values.into_iter().flat_map(u64::to_ne_bytes).collect();
-        self.put(at, &bytes);
-    }
-
     /// The process gets a text of at most `room` bytes with its end; the result is its length without the end.
     ///
     /// # Panics
     ///
     /// With room for no byte.
-    pub(crate) fn put_string(&mut self, to: impl At<c_char>, text: &str, room: usize) -> usize {
+    pub(crate) fn put_string(&mut self, to: To<c_char>, text: &str, room: usize) -> usize {
         let length = text.floor_char_boundary(text.len().min(room - 1));
         let mut bytes = text.as_bytes()[..length].to_vec();
         bytes.push(0);
-        self.place.process.put(to.address(&self.request), &bytes);
+        self.place.process.put(to.address, &bytes);
         length
     }
 
@@ -332,7 +274,7 @@ impl<'a> Asked<'a> {
     /// With room for no byte.
     pub(crate) fn put_text(
         &mut self,
-        (to, length): (impl At<c_char>, impl At<i32>),
+        (to, length): (To<c_char>, To<i32>),
         text: &str,
         room: usize,
     ) {

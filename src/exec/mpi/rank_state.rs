@@ -227,8 +227,7 @@ impl RankState {
     }
 
     /// The communicator of a handle: errors are about it from now on.
-    pub(super) fn comm(&mut self, handle: impl Into<handle::Comm>) -> Result<&Communicator, Fault> {
-        let handle = handle.into();
+    pub(super) fn comm(&mut self, handle: handle::Comm) -> Result<&Communicator, Fault> {
         let comm = self.comms.get(handle.0)?;
         self.errors.about(handle.0);
         Ok(comm)
@@ -245,10 +244,7 @@ impl RankState {
     }
 
     /// A communicator with one group.
-    pub(super) fn intracomm(
-        &mut self,
-        handle: impl Into<handle::Comm>,
-    ) -> Result<&Communicator, Fault> {
+    pub(super) fn intracomm(&mut self, handle: handle::Comm) -> Result<&Communicator, Fault> {
         let comm = self.comm(handle)?;
         if comm.remote.is_some() {
             return Err(Fault::new(mpi5::ERR_COMM, "it is an intercommunicator"));
@@ -257,16 +253,14 @@ impl RankState {
     }
 
     /// The window of a handle: errors are about it from now on.
-    pub(super) fn win(&mut self, handle: impl Into<handle::Win>) -> Result<&mut Window, Fault> {
-        let handle = handle.into();
+    pub(super) fn win(&mut self, handle: handle::Win) -> Result<&mut Window, Fault> {
         let window = self.windows.get_mut(handle.0)?;
         self.errors.about(handle.0);
         Ok(window)
     }
 
     /// Whether a handle is that of a session: errors are about it from now on.
-    pub(super) fn session(&mut self, handle: impl Into<handle::Session>) -> Result<(), Fault> {
-        let handle = handle.into();
+    pub(super) fn session(&mut self, handle: handle::Session) -> Result<(), Fault> {
         self.sessions.check(handle.0)?;
         self.errors.about(handle.0);
         Ok(())

@@ -8,7 +8,9 @@ use calls::arguments::{Outcome, Status};
 
 /// Bytes of an `MPI_Status`.
 const SIZE: u64 = 32;
-/// Where its error begins, whether it was cancelled, and its bytes; the source begins at 0 and the tag at 4.
+/// Where its source begins, its tag, its error, whether it was cancelled, and its bytes.
+pub(super) const SOURCE: u64 = 0;
+pub(super) const TAG: u64 = 4;
 pub(super) const ERROR: u64 = 8;
 pub(super) const CANCELLED: u64 = 12;
 pub(super) const COUNT: u64 = 16;

@@ -488,7 +488,7 @@ fn reduce(
     let in_place = sent.is_in_place();
     let is_rooted = reduces == Reduces::ToRoot;
     let types = &state.types;
-    let reduction = state.operators.reduction(types, op.0, room.datatype.0)?;
+    let reduction = state.operators.reduction(types, op, room.datatype)?;
     let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
     let given = if in_place || has_none {
         NOTHING
@@ -521,8 +521,8 @@ fn reduce_scatter(
 ) -> Result<Collective, Fault> {
     let in_place = sent.is_in_place();
     let types = &state.types;
-    let reduction = state.operators.reduction(types, op.0, datatype.0)?;
-    let size = types.committed(datatype.0)?.size();
+    let reduction = state.operators.reduction(types, op, datatype)?;
+    let size = types.committed(datatype)?.size();
     let (counts, blocks) = match shares {
         Shares::Listed(counts) => {
             let counts = asked.counts(counts, caller.own as usize)?;
@@ -543,10 +543,10 @@ fn reduce_scatter(
     let given = if in_place {
         NOTHING
     } else {
-        let data = types.elements(sent.0, all, datatype.0)?;
+        let data = types.elements(sent, all, datatype)?;
         in_one_piece(asked, &data, (true, false), held)?
     };
-    let data = types.elements(room.0, if in_place { all } else { own }, datatype.0)?;
+    let data = types.elements(room, if in_place { all } else { own }, datatype)?;
     let taken = in_one_piece(asked, &data, (in_place, true), held)?;
     Ok(Collective::reduce_scatter(caller.comm, given, taken, blocks, reduction))
 }

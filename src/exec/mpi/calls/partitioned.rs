@@ -55,7 +55,7 @@ fn prepare(
     };
     let all = count.checked_mul(u64::from(partitions));
     let all = all.ok_or_else(|| Fault::new(mpi5::ERR_COUNT, "more elements than 2^64"))?;
-    let Data::Plain { address, bytes } = state.types.elements(of.buf.0, all, of.datatype.0)? else {
+    let Data::Plain { address, bytes } = state.types.elements(of.buf, all, of.datatype)? else {
         return Err(Fault::not_carried(
             "the simulator does not carry partitions that lie in pieces",
         ));

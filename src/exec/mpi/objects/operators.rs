@@ -5,6 +5,7 @@
 
 use super::types::{FOREIGN, Types};
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
@@ -92,10 +93,11 @@ impl Operators {
     pub(crate) fn reduction(
         &mut self,
         types: &Types,
-        handle: u64,
-        datatype: u64,
+        handle::Op(handle): handle::Op,
+        datatype: handle::Datatype,
     ) -> Result<Reduction, Fault> {
         let tree = types.committed(datatype)?.clone();
+        let handle::Datatype(datatype) = datatype;
         if let Some(made) = self.made.get(handle).copied() {
             let width = tree.size();
             let number = self.number(Used { made, datatype, tree })?;

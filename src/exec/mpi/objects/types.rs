@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::functions as mpi5;
-use crate::mpi::args;
+use crate::mpi::args::{self, Address, handle};
 use crate::mpi::arithmetic::{Element, Group};
 use crate::mpi::data::{Data, elements};
 use crate::mpi::fault::Fault;
@@ -79,7 +79,10 @@ impl Types {
     }
 
     /// The tree of a handle.
-    pub(crate) fn tree(&self, handle: u64) -> Result<&Datatype, Fault> {
+    pub(crate) fn tree(
+        &self,
+        handle::Datatype(handle): handle::Datatype,
+    ) -> Result<&Datatype, Fault> {
         if let Some(named) = named::of(handle) {
             return Ok(&named.tree);
         }
@@ -87,8 +90,8 @@ impl Types {
     }
 
     /// The tree of a handle, with which data can move.
-    pub(crate) fn committed(&self, handle: u64) -> Result<&Datatype, Fault> {
-        match self.made.get(handle) {
+    pub(crate) fn committed(&self, handle: handle::Datatype) -> Result<&Datatype, Fault> {
+        match self.made.get(handle.0) {
             Some(Made { is_committed: false, .. }) => {
                 Err(Fault::new(mpi5::ERR_TYPE, "the datatype is not committed"))
             }
@@ -160,12 +163,17 @@ impl Types {
     /// The data of a buffer.
     pub(crate) fn data(&self, buffer: args::Buffer) -> Result<Data, Fault> {
         let args::Buffer { address, count, datatype } = buffer;
-        self.elements(address.0, count.natural()?, datatype.0)
+        self.elements(address, count.natural()?, datatype)
     }
 
     /// `count` elements of a datatype at an address. Of no elements some programs name no type.
-    pub(crate) fn elements(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
-        if count == 0 && datatype == mpi5::DATATYPE_NULL {
+    pub(crate) fn elements(
+        &self,
+        Address(address): Address,
+        count: u64,
+        datatype: handle::Datatype,
+    ) -> Result<Data, Fault> {
+        if count == 0 && datatype.0 == mpi5::DATATYPE_NULL {
             return Ok(Data::Plain { address, bytes: 0 });
         }
         elements(address, count, self.committed(datatype)?)
@@ -187,15 +195,18 @@ impl Types {
     }
 
     /// Combiner and arguments that a datatype was constructed with; `None` of a named one.
-    pub(crate) fn contents(&self, handle: u64) -> Result<Option<Arc<Contents>>, Fault> {
-        match self.made.get(handle) {
+    pub(crate) fn contents(
+        &self,
+        handle: handle::Datatype,
+    ) -> Result<Option<Arc<Contents>>, Fault> {
+        match self.made.get(handle.0) {
             Some(made) => Ok(Some(Arc::clone(&made.contents))),
             None => self.tree(handle).map(|_| None),
         }
     }
 
     /// The datatype of a handle as a part of another one.
-    pub(crate) fn part(&self, handle: u64) -> Result<Part, Fault> {
+    pub(crate) fn part(&self, handle::Datatype(handle): handle::Datatype) -> Result<Part, Fault> {
         if named::of(handle).is_some() {
             return Ok(Part { handle, made: None });
         }
@@ -230,13 +241,13 @@ impl Types {
         let tree = named::of(like).expect("it is named").tree.clone();
         let (integers, addresses, types) = (integers.to_vec(), Vec::new(), Vec::new());
         let handle = self.add(tree, Contents { combiner, integers, addresses, types });
-        self.commit(handle).expect("it was made");
+        self.commit(handle::Datatype(handle)).expect("it was made");
         Some(handle)
     }
 
     /// Data can move with a datatype.
-    pub(crate) fn commit(&mut self, handle: u64) -> Result<(), Fault> {
-        match self.made.get_mut(handle) {
+    pub(crate) fn commit(&mut self, handle: handle::Datatype) -> Result<(), Fault> {
+        match self.made.get_mut(handle.0) {
             Some(made) => made.is_committed = true,
             None => drop(self.tree(handle)?),
         }

@@ -88,7 +88,7 @@ fn equal(
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
     let all = countable(count.natural()?.checked_mul(u64::from(ranks)))?;
-    let data = types.elements(address.0, all, datatype.0)?;
+    let data = types.elements(address, all, datatype)?;
     let length = if all == 0 { 0 } else { data.bytes() / u64::from(ranks) };
     let (buffer, held) = data.in_one_piece(asked.place, rw)?;
     let region = Region::new(Space::User(buffer.id), buffer.bytes);
@@ -105,7 +105,7 @@ fn listed(
     let (Address(first), ranks) = (of.address, ranks as usize);
     let counts = asked.counts(of.counts, ranks)?;
     let displacements = asked.counts(of.displacements, ranks)?;
-    let tree = types.committed(of.datatype.0)?;
+    let tree = types.committed(of.datatype)?;
     let mut parts = Vec::with_capacity(ranks);
     for (count, displacement) in counts.into_iter().zip(displacements) {
         let at = first.wrapping_add_signed(displacement.wrapping_mul(tree.extent()));
@@ -129,7 +129,7 @@ fn of_types<D>(
         let at = first.wrapping_add_signed(displacement);
         parts.push(match Count(count).natural()? {
             0 => Data::Plain { address: at, bytes: 0 },
-            count => elements(at, count, types.committed(datatype.0)?)?,
+            count => elements(at, count, types.committed(datatype)?)?,
         });
     }
     part(asked, parts, rw)

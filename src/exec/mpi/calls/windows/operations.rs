@@ -149,7 +149,7 @@ fn compare_and_swap(
     let (rank, disp, datatype, win) = (of.target_rank, of.target_disp, of.datatype, of.win);
     let to = Target { rank, disp, count: 1, datatype, win };
     state.win(win)?;
-    let tree = state.types.committed(datatype.0)?.clone();
+    let tree = state.types.committed(datatype)?.clone();
     let number = state.types.swapped(datatype.0)?;
     // The operand of the library is the element that is compared, and then the new one.
     let size = tree.size();
@@ -172,7 +172,7 @@ fn element_at(
     address: Address,
     datatype: handle::Datatype,
 ) -> Result<Region, Fault> {
-    match elements(address.0, 1, types.committed(datatype.0)?)? {
+    match elements(address.0, 1, types.committed(datatype)?)? {
         Data::Plain { address, bytes } => Ok(region(asked.place.buffer(address, bytes))),
         Data::Pieces { .. } => {
             Err(Fault::new(mpi5::ERR_TYPE, "an element of a named datatype is needed"))
@@ -212,7 +212,7 @@ fn effect(
 
 /// The blocks that the elements of a target take.
 fn blocks(state: &mut RankState, to: Target) -> Result<Vec<At>, Fault> {
-    let tree = state.types.committed(to.datatype.0)?.clone();
+    let tree = state.types.committed(to.datatype)?.clone();
     let window = state.win(to.win)?;
     if to.rank == mpi5::PROC_NULL {
         return Ok(Vec::new());
