@@ -175,6 +175,17 @@ impl Function {
         Self { family, ..Self::read(rest.trim_start()) }
     }
 
+    fn small(&self) -> Self {
+        Self { parameters: self.parameters.iter().map(Parameter::small).collect(), ..self.clone() }
+    }
+
+    /// The function for large counts, where this one has counts.
+    pub(crate) fn twin(&self) -> Option<Self> {
+        let parameters = self.parameters.iter().map(Parameter::large).collect();
+        let name = format!("{}_c", self.name);
+        (self.small().parameters != parameters).then(|| Self { name, parameters, ..self.clone() })
+    }
+
     /// How its result travels.
     pub(crate) fn word(&self) -> Word {
         word(&self.result)
@@ -199,18 +210,7 @@ pub(crate) fn listed() -> impl Iterator<Item = Function> {
 
 /// All functions, those for large counts behind their twins. The place in the list is the function's number.
 pub(crate) fn functions() -> Vec<Function> {
-    let mut all = Vec::new();
-    for function in listed() {
-        let by =
-            |change: fn(&Parameter) -> Parameter| function.parameters.iter().map(change).collect();
-        let (small, large): (Vec<_>, Vec<_>) = (by(Parameter::small), by(Parameter::large));
-        let name = format!("{}_c", function.name);
-        let twin =
-            (small != large).then(|| Function { name, parameters: large, ..function.clone() });
-        all.push(Function { parameters: small, ..function });
-        all.extend(twin);
-    }
-    all
+    listed().flat_map(|function| [Some(function.small()), function.twin()]).flatten().collect()
 }
 
 /// Name without `MPI_` and value of each constant, and its type; another name's type is `as`.

@@ -8,7 +8,7 @@
 //! | [`dispatch`] | the `match` over all functions that hands a call to its family |
 //! | [`families`] | the enum of the families, and the family of each function |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::abi::{ENUMERATIONS, Function, HANDLES, Parameter, functions, line, listed};
 
@@ -103,56 +103,43 @@ fn fields(function: &Function) -> Vec<Field> {
     fields
 }
 
-/// The functions that may be the blocking form of a function by their names: `Send` of `Isend` and `Send_init`.
-fn blocking(name: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    for prefix in ["I", "R"] {
-        if let Some(rest) = name.strip_prefix(prefix).filter(|rest| rest.len() > 1) {
-            let (first, rest) = rest.split_at(1);
-            all.push(first.to_uppercase() + rest);
-        }
-    }
-    all.extend(name.strip_suffix("_init").map(str::to_owned));
-    all
+/// The functions of the table, each with the fields of its arguments.
+fn rows() -> Vec<(Function, Vec<Field>)> {
+    listed().map(|function| (function.clone(), fields(&function))).collect()
 }
 
-/// The type of each function's arguments, by the function's name; `None` of a function without any.
-fn types(rows: &[Function]) -> BTreeMap<&str, Option<String>> {
-    let by_name: BTreeMap<&str, Vec<Field>> =
-        rows.iter().map(|row| (row.name.as_str(), fields(row))).collect();
-    let of = |row: &Function| {
-        let own = &by_name[row.name.as_str()];
-        for name in blocking(&row.name) {
-            let Some(other) = by_name.get(name.as_str()).filter(|other| !other.is_empty()) else {
-                continue;
-            };
-            match own.strip_prefix(&other[..]) {
-                Some([last]) if last.text == REQUEST => {
-                    return Some(format!("WithRequest<{name}>"));
-                }
-                Some([first, last]) if first.text == INFO && last.text == REQUEST => {
-                    return Some(format!("WithInfo<{name}>"));
-                }
-                Some(_) | None => {}
-            }
-        }
-        (!own.is_empty()).then(|| row.name.clone())
+/// The type of a function's arguments; `None` of a function without any. Where the function has those of its blocking
+/// form and makes a request besides, it is made of theirs: `WithRequest<Send>` of `Isend` and of `Send_init`.
+fn whole(function: &Function, own: &[Field], rows: &[(Function, Vec<Field>)]) -> Option<String> {
+    let name = &function.name;
+    let is_blocking = |other: &str| {
+        name.strip_suffix("_init") == Some(other) || name[1..].eq_ignore_ascii_case(other)
     };
-    rows.iter().map(|row| (row.name.as_str(), of(row))).collect()
+    for (other, fields) in rows.iter().filter(|(other, _)| is_blocking(&other.name)) {
+        match own.strip_prefix(&fields[..]) {
+            Some([last]) if last.text == REQUEST => {
+                return Some(format!("WithRequest<{}>", other.name));
+            }
+            Some([first, last]) if first.text == INFO && last.text == REQUEST => {
+                return Some(format!("WithInfo<{}>", other.name));
+            }
+            Some(_) | None => {}
+        }
+    }
+    (!own.is_empty()).then(|| name.clone())
 }
 
 /// Handles, and the structures of arguments: functions whose arguments are the same share one, which has the shortest
 /// of their names.
 pub(crate) fn arguments() -> String {
-    let rows: Vec<Function> = listed().collect();
-    let mut text = String::new();
     let handles: Vec<String> = HANDLES.iter().map(|handle| camel(handle)).collect();
-    line(&mut text, format_args!("handles! {{ {} }}", handles.join(" ")));
-    let own = types(&rows);
-    let own = rows.iter().filter(|row| own[row.name.as_str()].as_ref() == Some(&row.name));
-    let mut alike: BTreeMap<Vec<Field>, Vec<&str>> = BTreeMap::new();
-    for row in own {
-        alike.entry(fields(row)).or_default().push(&row.name);
+    let mut text = format!("handles! {{ {} }}\n", handles.join(" "));
+    let rows = rows();
+    let mut alike: BTreeMap<&[Field], Vec<&str>> = BTreeMap::new();
+    for (function, fields) in &rows {
+        if whole(function, fields, &rows).as_ref() == Some(&function.name) {
+            alike.entry(fields).or_default().push(&function.name);
+        }
     }
     for (fields, mut names) in alike {
         names.sort_by_key(|name| (name.len(), *name));
@@ -168,76 +155,64 @@ pub(crate) fn arguments() -> String {
     text
 }
 
-/// The functions of each family that takes arguments.
-fn by_family(rows: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
-    let mut families: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for row in rows {
-        families.entry(row.family).or_default().push(row);
-    }
-    families
-}
-
-/// The calls of each family.
+/// The calls of each family that takes arguments.
 pub(crate) fn calls() -> String {
-    let rows: Vec<Function> = listed().collect();
-    let types = types(&rows);
+    let rows = rows();
+    let mut families: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (function, fields) in rows.iter().filter(|(function, _)| function.family != REFUSED) {
+        let whole = whole(function, fields, &rows).map(|whole| format!("({whole})"));
+        let variant = format!("{}{}", function.name, whole.unwrap_or_default());
+        families.entry(function.family).or_default().push(variant);
+    }
     let mut text = String::new();
-    for (family, rows) in by_family(&rows).into_iter().filter(|(family, _)| *family != REFUSED) {
-        let variants = rows.iter().map(|row| match &types[row.name.as_str()] {
-            Some(kind) => format!("{}({kind})", row.name),
-            None => row.name.clone(),
-        });
-        let variants = variants.collect::<Vec<_>>().join(", ");
-        line(&mut text, format_args!("calls! {{ {} {family:?} {variants} }}", camel(family)));
+    for (family, variants) in families {
+        let (name, variants) = (camel(family), variants.join(", "));
+        line(&mut text, format_args!("calls! {{ {name} {family:?} {variants} }}"));
     }
     text
 }
 
 /// The function that hands a call to its family.
 pub(crate) fn dispatch() -> String {
-    let rows: Vec<Function> = listed().collect();
-    let types = types(&rows);
-    let all: Vec<String> = functions().into_iter().map(|function| function.name).collect();
-    let listed: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let mut text = String::from(
         "/// Hands a call, with its arguments, to the family of its function.\n\
          fn dispatch(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {\n    \
          use crate::functions::Function as F;\n    match asked.function {\n",
     );
-    for row in &rows {
-        let name = &row.name;
-        let twin = format!("{name}_c");
-        // A twin has the arguments of its function, and is named by it; see `Function::base`.
-        let is_twin = all.contains(&twin) && !listed.contains(&twin.as_str());
-        let both = if is_twin { format!("F::{name} | F::{twin}") } else { format!("F::{name}") };
-        let (path, family) = (row.family.replace('/', "::"), camel(row.family));
-        let call = match &types[name.as_str()] {
-            _ if row.family == REFUSED => format!("{path}::call()"),
-            Some(_) => {
-                format!("{path}::call(state, asked, calls::{family}::{name}(asked.arguments()))")
-            }
-            None => format!("{path}::call(state, asked, calls::{family}::{name})"),
-        };
+    let mut refused = Vec::new();
+    for (function, fields) in rows() {
+        let Function { name, family, .. } = &function;
+        // A twin has the arguments of its function, and is named by it: see `Function::base`.
+        let twin = function.twin().map(|twin| format!(" | F::{}", twin.name));
+        let both = format!("F::{name}{}", twin.unwrap_or_default());
+        if *family == REFUSED {
+            refused.push(both);
+            continue;
+        }
+        let (file, calls) = (family.replace('/', "::"), camel(family));
+        let of = if fields.is_empty() { "" } else { "(asked.arguments())" };
+        let call = format!("{file}::call(state, asked, calls::{calls}::{name}{of})");
         line(&mut text, format_args!("        {both} => {call},"));
     }
+    line(&mut text, format_args!("        {} => {REFUSED}::call(),", refused.join(" | ")));
     text.push_str("    }\n}\n");
     text
 }
 
 /// The enum of the families, and the family of each function.
 pub(crate) fn families() -> String {
-    let rows: Vec<Function> = listed().collect();
+    let all = functions();
+    let names: BTreeSet<&str> = all.iter().map(|function| function.family).collect();
     let mut text = String::from(
         "\n/// A family of functions, which answers their calls.\n\
          #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]\npub enum Family {\n",
     );
-    for family in by_family(&rows).into_keys() {
+    for family in names {
         line(&mut text, format_args!("    /// `mpi/calls/{family}.rs`.\n    {},", camel(family)));
     }
-    let all = functions();
-    text.push_str("}\n\nimpl Function {\n    /// The family that answers its calls.\n");
     text.push_str(
-        "    pub const fn family(self) -> Family {\n        FAMILIES[self as usize]\n    }\n}\n\n",
+        "}\n\nimpl Function {\n    /// The family that answers its calls.\n    \
+         pub const fn family(self) -> Family {\n        FAMILIES[self as usize]\n    }\n}\n\n",
     );
     line(&mut text, format_args!("const FAMILIES: [Family; {}] = [", all.len()));
     for function in all {

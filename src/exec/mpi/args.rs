@@ -23,7 +23,7 @@ pub(crate) trait Argument {
 }
 
 /// A handle of an object.
-pub(crate) trait Handle {
+pub(crate) trait Handle: Copy {
     /// The handle that is this word.
     fn of(word: u64) -> Self;
 }
@@ -31,14 +31,6 @@ pub(crate) trait Handle {
 /// A number of elements or bytes; in memory an `int`, or 64 bits in the form of a function for large counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count(pub(crate) i64);
-
-/// Where the process has memory of no type; `MPI_IN_PLACE` and its like are addresses, too.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Address(pub(crate) u64);
-
-/// Where a function of the program begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Callback(pub(crate) u64);
 
 /// An `MPI_Status`.
 #[derive(Clone, Copy, Debug)]
@@ -65,39 +57,77 @@ pub(crate) struct WithInfo<A> {
     pub(crate) request: To<handle::Request>,
 }
 
-/// Elements of a datatype: their address, their number and the datatype.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Buffer {
-    pub(crate) address: Address,
-    pub(crate) count: Count,
-    pub(crate) datatype: handle::Datatype,
+/// Arguments that are words.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name(pub(crate) u64);
+
+        impl Argument for $name {
+            fn of(request: &Request, at: usize) -> Self {
+                Self(request.word(at))
+            }
+        }
+    )*};
 }
 
-/// A buffer with a block for each rank: how many elements, and where they begin, counted in extents of the datatype.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Blocks {
-    pub(crate) address: Address,
-    pub(crate) counts: To<Count>,
-    pub(crate) displacements: To<Count>,
-    pub(crate) datatype: handle::Datatype,
+words! {
+    /// Where the process has memory of no type; `MPI_IN_PLACE` and its like are addresses, too.
+    Address
+    /// Where a function of the program begins.
+    Callback
 }
 
-/// A buffer with a block of a datatype of its own for each rank; the displacements are bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TypedBlocks<D> {
-    pub(crate) address: Address,
-    pub(crate) counts: To<Count>,
-    pub(crate) displacements: To<D>,
-    pub(crate) datatypes: To<handle::Datatype>,
+/// Arguments that stand together, each with its place among them.
+macro_rules! together {
+    ($($(#[$doc:meta])* $name:ident $(<$d:ident>)? { $($at:literal $field:ident: $kind:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name $(<$d>)? {
+            $(pub(crate) $field: $kind,)*
+        }
+
+        impl $(<$d>)? Argument for $name $(<$d>)? {
+            fn of(request: &Request, at: usize) -> Self {
+                Self { $($field: Argument::of(request, at + $at),)* }
+            }
+        }
+    )*};
 }
 
-/// Elements in a window: their rank, displacement, number and datatype.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
-    pub(crate) rank: i32,
-    pub(crate) displacement: i64,
-    pub(crate) count: Count,
-    pub(crate) datatype: handle::Datatype,
+together! {
+    /// Elements of a datatype: their address, their number and the datatype.
+    Buffer {
+        0 address: Address,
+        1 count: Count,
+        2 datatype: handle::Datatype,
+    }
+
+    /// A buffer with a block for each rank: how many elements, and where they begin, counted in extents of the
+    /// datatype.
+    Blocks {
+        0 address: Address,
+        1 counts: To<Count>,
+        2 displacements: To<Count>,
+        3 datatype: handle::Datatype,
+    }
+
+    /// A buffer with a block of a datatype of its own for each rank; the displacements are bytes.
+    TypedBlocks<D> {
+        0 address: Address,
+        1 counts: To<Count>,
+        2 displacements: To<D>,
+        3 datatypes: To<handle::Datatype>,
+    }
+
+    /// Elements in a window: their rank, displacement, number and datatype.
+    Target {
+        0 rank: i32,
+        1 displacement: i64,
+        2 count: Count,
+        3 datatype: handle::Datatype,
+    }
 }
 
 impl Address {
@@ -150,64 +180,9 @@ impl Argument for Count {
     }
 }
 
-impl Argument for Address {
-    fn of(request: &Request, at: usize) -> Self {
-        Self(request.word(at))
-    }
-}
-
-impl Argument for Callback {
-    fn of(request: &Request, at: usize) -> Self {
-        Self(request.word(at))
-    }
-}
-
 impl<T> Argument for To<T> {
     fn of(request: &Request, at: usize) -> Self {
         Self::new(request.word(at))
-    }
-}
-
-impl Argument for Buffer {
-    fn of(request: &Request, at: usize) -> Self {
-        Self {
-            address: Argument::of(request, at),
-            count: Argument::of(request, at + 1),
-            datatype: Argument::of(request, at + 2),
-        }
-    }
-}
-
-impl Argument for Blocks {
-    fn of(request: &Request, at: usize) -> Self {
-        Self {
-            address: Argument::of(request, at),
-            counts: Argument::of(request, at + 1),
-            displacements: Argument::of(request, at + 2),
-            datatype: Argument::of(request, at + 3),
-        }
-    }
-}
-
-impl<D> Argument for TypedBlocks<D> {
-    fn of(request: &Request, at: usize) -> Self {
-        Self {
-            address: Argument::of(request, at),
-            counts: Argument::of(request, at + 1),
-            displacements: Argument::of(request, at + 2),
-            datatypes: Argument::of(request, at + 3),
-        }
-    }
-}
-
-impl Argument for Target {
-    fn of(request: &Request, at: usize) -> Self {
-        Self {
-            rank: Argument::of(request, at),
-            displacement: Argument::of(request, at + 1),
-            count: Argument::of(request, at + 2),
-            datatype: Argument::of(request, at + 3),
-        }
     }
 }
 
@@ -320,7 +295,8 @@ macro_rules! calls {
     };
 }
 
-#[allow(non_camel_case_types, reason = "as MPI names them")]
+#[allow(non_camel_case_types, clippy::struct_field_names, reason = "as MPI names them")]
+#[allow(clippy::wildcard_imports, reason = "what is made names all that is here")]
 #[allow(dead_code, reason = "functions have arguments that the simulator does not need")]
 mod made {
     use super::*;

@@ -97,10 +97,6 @@ impl<'a> Asked<'a> {
     }
 
     /// An array of texts, each where a pointer points to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn texts(
         &mut self,
         from: To<To<c_char>>,
@@ -111,29 +107,17 @@ impl<'a> Asked<'a> {
     }
 
     /// An array of `MPI_Aint`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn longs(&mut self, from: To<i64>, length: usize) -> Result<Vec<i64>, Fault> {
         let address = from.address;
         Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect())
     }
 
     /// An array of `int`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn ints(&mut self, from: To<i32>, length: usize) -> Result<Vec<i32>, Fault> {
         self.ints_at(from.address, length)
     }
 
     /// An array of counts or displacements.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn counts(&mut self, from: To<Count>, length: usize) -> Result<Vec<i64>, Fault> {
         let address = from.address;
         if self.is_large {
@@ -143,19 +127,11 @@ impl<'a> Asked<'a> {
     }
 
     /// The handle in a variable.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn handle<H: Handle>(&mut self, from: To<H>) -> Result<H, Fault> {
         self.word_at(from.address).map(H::of)
     }
 
     /// The `int` in a variable.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn int(&mut self, from: To<i32>) -> Result<i32, Fault> {
         let mut bytes = [0; 4];
         self.place.process.read(from.address, &mut bytes)?;
@@ -163,21 +139,13 @@ impl<'a> Asked<'a> {
     }
 
     /// The word at an address.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
-    pub fn word_at(&mut self, address: u64) -> Result<u64, Fault> {
+    pub(super) fn word_at(&mut self, address: u64) -> Result<u64, Fault> {
         let mut bytes = [0; 8];
         self.place.process.read(address, &mut bytes)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
     /// A text, without what is no UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::handles`].
     pub(crate) fn text(&mut self, from: To<c_char>) -> Result<String, Fault> {
         let mut address = from.address;
         let mut text = Vec::new();
@@ -254,11 +222,8 @@ impl<'a> Asked<'a> {
         self.place.process.put(to.address, &bytes);
     }
 
-    /// The process gets a text of at most `room` bytes with its end; the result is its length without the end.
-    ///
-    /// # Panics
-    ///
-    /// With room for no byte.
+    /// The process gets a text of at most `room` bytes with its end, at least one; the result is its length without the
+    /// end.
     pub(crate) fn put_string(&mut self, to: To<c_char>, text: &str, room: usize) -> usize {
         let length = text.floor_char_boundary(text.len().min(room - 1));
         let mut bytes = text.as_bytes()[..length].to_vec();
@@ -268,10 +233,6 @@ impl<'a> Asked<'a> {
     }
 
     /// As [`Self::put_string`], and the length.
-    ///
-    /// # Panics
-    ///
-    /// With room for no byte.
     pub(crate) fn put_text(
         &mut self,
         (to, length): (To<c_char>, To<i32>),

@@ -2,7 +2,8 @@
 //! object is copied or freed.
 
 use crate::functions as mpi5;
-use crate::mpi::args::{self, Address, Callback, To, handle};
+use crate::mpi::args::calls::Attributes as F;
+use crate::mpi::args::{Address, Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::{Key, Kind, Object, no_key};
@@ -17,12 +18,7 @@ type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>) -> Answer + Send>;
 /// Continuation when attributes are copied, or one could not be.
 type Copied = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Attributes,
-) -> Answer {
-    use args::calls::Attributes as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Comm_create_keyval(of) => {
             let functions = [of.comm_copy_attr_fn, of.comm_delete_attr_fn];
@@ -45,53 +41,29 @@ pub(super) fn call(
         F::Type_free_keyval(of) => free_key(state, asked, Kind::Type, of.type_keyval),
         F::Win_free_keyval(of) => free_key(state, asked, Kind::Win, of.win_keyval),
         F::Comm_set_attr(of) => {
-            let object = comm(state, of.comm)?;
-            set_attribute(state, asked, object, of.comm_keyval, of.attribute_val)
+            set_attribute(state, asked, of.comm, of.comm_keyval, of.attribute_val)
         }
-        F::Attr_put(of) => {
-            let object = comm(state, of.comm)?;
-            set_attribute(state, asked, object, of.keyval, of.attribute_val)
-        }
+        F::Attr_put(of) => set_attribute(state, asked, of.comm, of.keyval, of.attribute_val),
         F::Type_set_attr(of) => {
-            let object = datatype(state, of.datatype)?;
-            set_attribute(state, asked, object, of.type_keyval, of.attribute_val)
+            set_attribute(state, asked, of.datatype, of.type_keyval, of.attribute_val)
         }
-        F::Win_set_attr(of) => {
-            let object = win(state, of.win)?;
-            set_attribute(state, asked, object, of.win_keyval, of.attribute_val)
-        }
+        F::Win_set_attr(of) => set_attribute(state, asked, of.win, of.win_keyval, of.attribute_val),
         F::Comm_get_attr(of) => {
-            let object = comm(state, of.comm)?;
-            get_attribute(state, asked, object, of.comm_keyval, (of.attribute_val, of.flag))
+            get_attribute(state, asked, of.comm, of.comm_keyval, (of.attribute_val, of.flag))
         }
         F::Attr_get(of) => {
-            let object = comm(state, of.comm)?;
-            get_attribute(state, asked, object, of.keyval, (of.attribute_val, of.flag))
+            get_attribute(state, asked, of.comm, of.keyval, (of.attribute_val, of.flag))
         }
         F::Type_get_attr(of) => {
-            let object = datatype(state, of.datatype)?;
-            get_attribute(state, asked, object, of.type_keyval, (of.attribute_val, of.flag))
+            get_attribute(state, asked, of.datatype, of.type_keyval, (of.attribute_val, of.flag))
         }
         F::Win_get_attr(of) => {
-            let object = win(state, of.win)?;
-            get_attribute(state, asked, object, of.win_keyval, (of.attribute_val, of.flag))
+            get_attribute(state, asked, of.win, of.win_keyval, (of.attribute_val, of.flag))
         }
-        F::Comm_delete_attr(of) => {
-            let object = comm(state, of.comm)?;
-            remove_attribute(state, asked, object, of.comm_keyval)
-        }
-        F::Attr_delete(of) => {
-            let object = comm(state, of.comm)?;
-            remove_attribute(state, asked, object, of.keyval)
-        }
-        F::Type_delete_attr(of) => {
-            let object = datatype(state, of.datatype)?;
-            remove_attribute(state, asked, object, of.type_keyval)
-        }
-        F::Win_delete_attr(of) => {
-            let object = win(state, of.win)?;
-            remove_attribute(state, asked, object, of.win_keyval)
-        }
+        F::Comm_delete_attr(of) => remove_attribute(state, asked, of.comm, of.comm_keyval),
+        F::Attr_delete(of) => remove_attribute(state, asked, of.comm, of.keyval),
+        F::Type_delete_attr(of) => remove_attribute(state, asked, of.datatype, of.type_keyval),
+        F::Win_delete_attr(of) => remove_attribute(state, asked, of.win, of.win_keyval),
     }
 }
 
@@ -115,28 +87,37 @@ fn free_key(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind, variable: 
     done()
 }
 
-fn comm(state: &mut RankState, handle: handle::Comm) -> Result<Object, Fault> {
-    state.comm(handle)?;
-    Ok((Kind::Comm, handle.0))
+/// A handle of an object that has attributes.
+trait Described {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault>;
 }
 
-fn datatype(state: &RankState, handle: handle::Datatype) -> Result<Object, Fault> {
-    state.types.tree(handle)?;
-    Ok((Kind::Type, handle.0))
+impl Described for handle::Comm {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.comm(self).map(|_| (Kind::Comm, self.0))
+    }
 }
 
-fn win(state: &mut RankState, handle: handle::Win) -> Result<Object, Fault> {
-    state.win(handle)?;
-    Ok((Kind::Win, handle.0))
+impl Described for handle::Datatype {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.types.tree(self).map(|_| (Kind::Type, self.0))
+    }
+}
+
+impl Described for handle::Win {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.win(self).map(|_| (Kind::Win, self.0))
+    }
 }
 
 fn set_attribute(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    object: Object,
+    object: impl Described,
     number: i32,
     Address(value): Address,
 ) -> Answer {
+    let object = object.object(state)?;
     let key = state.attributes.key(object.0, number)?;
     let set = move |state: &mut RankState, _: &mut Asked<'_>| {
         state.attributes.set(object, number, value);
@@ -152,10 +133,11 @@ fn set_attribute(
 fn get_attribute(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    object: Object,
+    object: impl Described,
     number: i32,
     (to, flag): (Address, To<i32>),
 ) -> Answer {
+    let object = object.object(state)?;
     let (kind, handle) = object;
     let value = match kind {
         Kind::Comm if predefined_value(&state.errors, &state.comms, number).is_some() => {
@@ -180,9 +162,10 @@ fn get_attribute(
 fn remove_attribute(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    object: Object,
+    object: impl Described,
     number: i32,
 ) -> Answer {
+    let object = object.object(state)?;
     state.attributes.key(object.0, number)?;
     if state.attributes.value(object, number).is_none() {
         let why = format!("the object has no attribute under key {number}");

@@ -15,10 +15,9 @@ use crate::mpi::args::{self, Address, Count, To, WithInfo, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held};
 use crate::mpi::fault::Fault;
-use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;
-use blocks::Many;
+use blocks::{Many, Part};
 use calls::arguments::{Comm, Outcome};
 use calls::space::{Region, Space};
 use collectives::{Between, Blocks, Collective};
@@ -168,8 +167,9 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectiv
     let (operation, when) = Operation::of(call);
     let comm = operation.comm();
     let caller = caller(state, comm, operation.root())?;
-    let mut held = Vec::new();
-    let mut call = with_buffers(state, asked, operation, caller, &mut held)?;
+    let mut making = Making { state, asked, caller, held: Vec::new() };
+    let mut call = making.call(operation)?;
+    let held = making.held;
     if operation.is_in_place() {
         call = call.at_its_place((caller.rank, caller.own));
     } else if overlap::is_given_twice(&call, asked.place) {
@@ -182,25 +182,25 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectiv
         call = state.choose.algorithm(call, &group);
     }
     let call = Arc::new(call);
-    let to = match when {
-        When::Complete => {
-            return Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
-                for held in held {
-                    held.end(asked.place, Outcome::Sent)?;
-                }
-                done()
-            }));
-        }
-        When::Begun(to) | When::Prepared(to) => to,
-    };
     let requests = &mut state.requests;
-    let request = requests.open(comm.0);
-    let call = Call::Icollective { request, call };
-    Ok(if matches!(when, When::Begun(_)) {
-        requests::begins(requests, asked, to, request, call, held)
-    } else {
-        requests::prepares(requests, asked, to, request, call, held)
-    })
+    match when {
+        When::Complete => Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
+            for held in held {
+                held.end(asked.place, Outcome::Sent)?;
+            }
+            done()
+        })),
+        When::Begun(to) => {
+            let request = requests.open(comm.0);
+            let call = Call::Icollective { request, call };
+            Ok(requests::begins(requests, asked, to, request, call, held))
+        }
+        When::Prepared(to) => {
+            let request = requests.open(comm.0);
+            let call = Call::Icollective { request, call };
+            Ok(requests::prepares(requests, asked, to, request, call, held))
+        }
+    }
 }
 
 fn caller(state: &mut RankState, comm: handle::Comm, root: Option<i32>) -> Result<Caller, Fault> {
@@ -234,205 +234,259 @@ fn caller(state: &mut RankState, comm: handle::Comm, root: Option<i32>) -> Resul
     }
 }
 
-/// The operation with its buffers.
-fn with_buffers(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    operation: Operation,
+/// A call of the library in the making, with its buffers.
+struct Making<'a, 'b> {
+    state: &'a mut RankState,
+    asked: &'a mut Asked<'b>,
     caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    use Operation as O;
-    let types = &state.types;
-    let call = match operation {
-        O::Barrier(_) => Collective::barrier(caller.comm),
-        O::Bcast(of) => bcast(types, asked, of.buffer, caller, held)?,
-        O::Gather(of) => gather(types, asked, of.sendbuf, Many::Equal(of.recvbuf), caller, held)?,
-        O::Gatherv(of) => gather(types, asked, of.sendbuf, Many::Listed(of.recvbuf), caller, held)?,
-        O::Scatter(of) => scatter(types, asked, Many::Equal(of.sendbuf), of.recvbuf, caller, held)?,
-        O::Scatterv(of) => {
-            scatter(types, asked, Many::Listed(of.sendbuf), of.recvbuf, caller, held)?
-        }
-        O::Allgather(of) => {
-            allgather(types, asked, of.sendbuf, Many::Equal(of.recvbuf), caller, held)?
-        }
-        O::Allgatherv(of) => {
-            allgather(types, asked, of.sendbuf, Many::Listed(of.recvbuf), caller, held)?
-        }
-        O::Alltoall(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::Equal);
-            alltoall(types, asked, both, caller, held)?
-        }
-        O::Alltoallv(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::Listed);
-            alltoall(types, asked, both, caller, held)?
-        }
-        O::Alltoallw(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::OfTypes);
-            alltoall(types, asked, both, caller, held)?
-        }
-        O::Neighbor_allgather(of) => {
-            let taken = Many::Equal(of.recvbuf);
-            neighbour_allgather(state, asked, of.comm, of.sendbuf, taken, caller, held)?
-        }
-        O::Neighbor_allgatherv(of) => {
-            let taken = Many::Listed(of.recvbuf);
-            neighbour_allgather(state, asked, of.comm, of.sendbuf, taken, caller, held)?
-        }
-        O::Neighbor_alltoall(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::Equal);
-            neighbour_alltoall(state, asked, of.comm, both, caller, held)?
-        }
-        O::Neighbor_alltoallv(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::Listed);
-            neighbour_alltoall(state, asked, of.comm, both, caller, held)?
-        }
-        O::Neighbor_alltoallw(of) => {
-            let both = [of.sendbuf, of.recvbuf].map(Many::OfTypesAt);
-            neighbour_alltoall(state, asked, of.comm, both, caller, held)?
-        }
-        O::Reduce(of) => {
-            let elements = (of.sendbuf, of.recvbuf, of.op);
-            reduce(state, asked, Reduces::ToRoot, elements, caller, held)?
-        }
-        O::Allreduce(of) => {
-            let elements = (of.sendbuf, of.recvbuf, of.op);
-            reduce(state, asked, Reduces::ToAll, elements, caller, held)?
-        }
-        O::Scan(of) => {
-            let elements = (of.sendbuf, of.recvbuf, of.op);
-            reduce(state, asked, Reduces::Scan, elements, caller, held)?
-        }
-        O::Exscan(of) => {
-            let elements = (of.sendbuf, of.recvbuf, of.op);
-            reduce(state, asked, Reduces::Exscan, elements, caller, held)?
-        }
-        O::Reduce_scatter(of) => {
-            let (shares, on) = (Shares::Listed(of.recvcounts), (of.op, of.datatype));
-            reduce_scatter(state, asked, [of.sendbuf, of.recvbuf], shares, on, caller, held)?
-        }
-        O::Reduce_scatter_block(of) => {
-            let args::Buffer { address, count, datatype } = of.recvbuf;
-            let (shares, on) = (Shares::Equal(count), (of.op, datatype));
-            reduce_scatter(state, asked, [of.sendbuf, address], shares, on, caller, held)?
-        }
-    };
-    let of_types = matches!(operation, O::Alltoallw(_) | O::Neighbor_alltoallw(_));
-    Ok(Collective { of_types, ..call })
+    /// Data that is held for it.
+    held: Vec<Held>,
 }
 
-fn bcast(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    buffer: args::Buffer,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let is_between_root = caller.is_between && caller.is_root;
-    let buffer = if caller.takes_part {
-        let reads = caller.is_root || is_between_root;
-        whole(types, asked, buffer, (reads, !caller.is_root), held)?
-    } else {
-        NOTHING
-    };
-    Ok(Collective::bcast(caller.comm, caller.root, buffer))
-}
-
-fn gather(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    sent: args::Buffer,
-    room: Many,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, rank, .. } = caller;
-    let (is_list, in_place) = (room.is_list(), sent.is_in_place());
-    if !caller.takes_part {
-        return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
+impl Making<'_, '_> {
+    fn call(&mut self, operation: Operation) -> Result<Collective, Fault> {
+        use Many::{Equal, Listed, OfTypes, OfTypesAt};
+        use Operation as O;
+        match operation {
+            O::Barrier(_) => Ok(Collective::barrier(self.caller.comm)),
+            O::Bcast(of) => self.bcast(of.buffer),
+            O::Gather(of) => self.gather(of.sendbuf, Equal(of.recvbuf)),
+            O::Gatherv(of) => self.gather(of.sendbuf, Listed(of.recvbuf)),
+            O::Scatter(of) => self.scatter(Equal(of.sendbuf), of.recvbuf),
+            O::Scatterv(of) => self.scatter(Listed(of.sendbuf), of.recvbuf),
+            O::Allgather(of) => self.allgather(of.sendbuf, Equal(of.recvbuf)),
+            O::Allgatherv(of) => self.allgather(of.sendbuf, Listed(of.recvbuf)),
+            O::Alltoall(of) => self.alltoall([of.sendbuf, of.recvbuf].map(Equal)),
+            O::Alltoallv(of) => self.alltoall([of.sendbuf, of.recvbuf].map(Listed)),
+            O::Alltoallw(of) => {
+                let call = self.alltoall([of.sendbuf, of.recvbuf].map(OfTypes))?;
+                Ok(Collective { of_types: true, ..call })
+            }
+            O::Neighbor_allgather(of) => {
+                self.neighbour_allgather(of.comm, of.sendbuf, Equal(of.recvbuf))
+            }
+            O::Neighbor_allgatherv(of) => {
+                self.neighbour_allgather(of.comm, of.sendbuf, Listed(of.recvbuf))
+            }
+            O::Neighbor_alltoall(of) => {
+                self.neighbour_alltoall(of.comm, [of.sendbuf, of.recvbuf].map(Equal))
+            }
+            O::Neighbor_alltoallv(of) => {
+                self.neighbour_alltoall(of.comm, [of.sendbuf, of.recvbuf].map(Listed))
+            }
+            O::Neighbor_alltoallw(of) => {
+                let both = [of.sendbuf, of.recvbuf].map(OfTypesAt);
+                Ok(Collective { of_types: true, ..self.neighbour_alltoall(of.comm, both)? })
+            }
+            O::Reduce(of) => self.reduce(Reduces::ToRoot, of.sendbuf, of.recvbuf, of.op),
+            O::Allreduce(of) => self.reduce(Reduces::ToAll, of.sendbuf, of.recvbuf, of.op),
+            O::Scan(of) => self.reduce(Reduces::Scan, of.sendbuf, of.recvbuf, of.op),
+            O::Exscan(of) => self.reduce(Reduces::Exscan, of.sendbuf, of.recvbuf, of.op),
+            O::Reduce_scatter(of) => {
+                let shares = Shares::Listed(of.recvcounts);
+                self.reduce_scatter([of.sendbuf, of.recvbuf], shares, of.datatype, of.op)
+            }
+            O::Reduce_scatter_block(of) => {
+                let args::Buffer { address, count, datatype } = of.recvbuf;
+                self.reduce_scatter([of.sendbuf, address], Shares::Equal(count), datatype, of.op)
+            }
+        }
     }
-    let given = if in_place || caller.is_root && caller.is_between {
-        NOTHING
-    } else {
-        whole(types, asked, sent, (true, false), held)?
-    };
-    let (taken, blocks) = if caller.is_root {
-        room.part(types, asked, caller.others, (in_place, true))?.taken(held)
-    } else if is_list {
-        (NOTHING, only(rank, given.len, caller.own))
-    } else {
-        (NOTHING, Blocks::Equal(given.len))
-    };
-    Ok(Collective::gather(comm, root, given, taken, blocks))
-}
 
-fn scatter(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    sent: Many,
-    room: args::Buffer,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, rank, .. } = caller;
-    let is_list = sent.is_list();
-    if !caller.takes_part {
-        return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
+    fn bcast(&mut self, buffer: args::Buffer) -> Result<Collective, Fault> {
+        let Caller { comm, root, is_root, takes_part, .. } = self.caller;
+        let buffer = if takes_part { self.whole(buffer, (is_root, !is_root))? } else { NOTHING };
+        Ok(Collective::bcast(comm, root, buffer))
     }
-    let taken = if room.is_in_place() || caller.is_root && caller.is_between {
-        NOTHING
-    } else {
-        whole(types, asked, room, (false, true), held)?
-    };
-    let (given, blocks) = if caller.is_root {
-        sent.part(types, asked, caller.others, (true, false))?.taken(held)
-    } else if is_list {
-        (NOTHING, only(rank, taken.len, caller.own))
-    } else {
-        (NOTHING, Blocks::Equal(taken.len))
-    };
-    Ok(Collective::scatter(comm, root, given, blocks, taken))
-}
 
-fn allgather(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    sent: args::Buffer,
-    room: Many,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let in_place = sent.is_in_place();
-    let given = if in_place { NOTHING } else { whole(types, asked, sent, (true, false), held)? };
-    if room.is_list() && caller.is_between {
-        return Err(Fault::not_carried(
-            "the simulator does not carry MPI_Allgatherv between two groups",
-        ));
+    fn gather(&mut self, sent: args::Buffer, room: Many) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, rank, .. } = caller;
+        let (is_list, in_place) = (room.is_list(), sent.is_in_place());
+        if !caller.takes_part {
+            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
+        }
+        let given = if in_place || caller.is_root && caller.is_between {
+            NOTHING
+        } else {
+            self.whole(sent, (true, false))?
+        };
+        let (taken, blocks) = if caller.is_root {
+            self.part(room, caller.others, (in_place, true))?.taken(&mut self.held)
+        } else if is_list {
+            (NOTHING, only(rank, given.len, caller.own))
+        } else {
+            (NOTHING, Blocks::Equal(given.len))
+        };
+        Ok(Collective::gather(comm, root, given, taken, blocks))
     }
-    let part = room.part(types, asked, caller.others, (in_place, true))?;
-    let (taken, blocks) = part.taken(held);
-    let mut call = Collective::allgather(caller.comm, given, taken, blocks);
-    if caller.is_between {
-        call.sends = Blocks::Equal(given.len);
-    }
-    Ok(call)
-}
 
-fn alltoall(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    [sent, room]: [Many; 2],
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let (in_place, others) = (sent.is_in_place(), caller.others);
-    let given = if in_place {
-        (NOTHING, Blocks::Equal(0))
-    } else {
-        sent.part(types, asked, others, (true, false))?.taken(held)
-    };
-    let taken = room.part(types, asked, others, (in_place, true))?.taken(held);
-    Ok(Collective::alltoall(caller.comm, given, taken))
+    fn scatter(&mut self, sent: Many, room: args::Buffer) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, rank, .. } = caller;
+        let is_list = sent.is_list();
+        if !caller.takes_part {
+            return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
+        }
+        let taken = if room.is_in_place() || caller.is_root && caller.is_between {
+            NOTHING
+        } else {
+            self.whole(room, (false, true))?
+        };
+        let (given, blocks) = if caller.is_root {
+            self.part(sent, caller.others, (true, false))?.taken(&mut self.held)
+        } else if is_list {
+            (NOTHING, only(rank, taken.len, caller.own))
+        } else {
+            (NOTHING, Blocks::Equal(taken.len))
+        };
+        Ok(Collective::scatter(comm, root, given, blocks, taken))
+    }
+
+    fn allgather(&mut self, sent: args::Buffer, room: Many) -> Result<Collective, Fault> {
+        let Caller { comm, others, is_between, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let given = if in_place { NOTHING } else { self.whole(sent, (true, false))? };
+        if room.is_list() && is_between {
+            return Err(Fault::not_carried(
+                "the simulator does not carry MPI_Allgatherv between two groups",
+            ));
+        }
+        let (taken, blocks) = self.part(room, others, (in_place, true))?.taken(&mut self.held);
+        let mut call = Collective::allgather(comm, given, taken, blocks);
+        if is_between {
+            call.sends = Blocks::Equal(given.len);
+        }
+        Ok(call)
+    }
+
+    fn alltoall(&mut self, [sent, room]: [Many; 2]) -> Result<Collective, Fault> {
+        let Caller { comm, others, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let given = if in_place {
+            (NOTHING, Blocks::Equal(0))
+        } else {
+            self.part(sent, others, (true, false))?.taken(&mut self.held)
+        };
+        let taken = self.part(room, others, (in_place, true))?.taken(&mut self.held);
+        Ok(Collective::alltoall(comm, given, taken))
+    }
+
+    fn neighbour_allgather(
+        &mut self,
+        comm: handle::Comm,
+        sent: args::Buffer,
+        room: Many,
+    ) -> Result<Collective, Fault> {
+        let (degrees, [sources, _]) = degrees(self.state, comm)?;
+        let given = self.whole(sent, (true, false))?;
+        let taken = self.part(room, sources, FROM_NEIGHBOURS)?.taken(&mut self.held);
+        Ok(Collective::neighbour_allgather(self.caller.comm, given, taken, degrees))
+    }
+
+    fn neighbour_alltoall(
+        &mut self,
+        comm: handle::Comm,
+        [sent, room]: [Many; 2],
+    ) -> Result<Collective, Fault> {
+        let (degrees, [sources, destinations]) = degrees(self.state, comm)?;
+        let given = self.part(sent, destinations, (true, false))?;
+        let taken = self.part(room, sources, FROM_NEIGHBOURS)?;
+        let (given, taken) = (given.taken(&mut self.held), taken.taken(&mut self.held));
+        Ok(Collective::neighbour_alltoall(self.caller.comm, given, taken, degrees))
+    }
+
+    /// The elements that each rank gives have the number and the datatype of the results.
+    fn reduce(
+        &mut self,
+        reduces: Reduces,
+        sent: Address,
+        room: args::Buffer,
+        op: handle::Op,
+    ) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, .. } = caller;
+        let in_place = sent.is_in_place();
+        let is_rooted = reduces == Reduces::ToRoot;
+        let reduction = self.state.operators.reduction(&self.state.types, op, room.datatype)?;
+        let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
+        let given = if in_place || has_none {
+            NOTHING
+        } else {
+            self.whole(args::Buffer { address: sent, ..room }, (true, false))?
+        };
+        // What an exscan leaves alone must come back as it was.
+        let reads = in_place || reduces == Reduces::Exscan;
+        let taken = if caller.takes_part && (!is_rooted || caller.is_root) {
+            self.whole(room, (reads, true))?
+        } else {
+            NOTHING
+        };
+        Ok(match reduces {
+            Reduces::ToRoot => Collective::reduce(comm, root, given, taken, reduction),
+            Reduces::ToAll => Collective::allreduce(comm, given, taken, reduction),
+            Reduces::Scan => Collective::scan(comm, given, taken, reduction),
+            Reduces::Exscan => Collective::exscan(comm, given, taken, reduction),
+        })
+    }
+
+    fn reduce_scatter(
+        &mut self,
+        [sent, room]: [Address; 2],
+        shares: Shares,
+        datatype: handle::Datatype,
+        op: handle::Op,
+    ) -> Result<Collective, Fault> {
+        let Caller { comm, rank, own: ranks, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let types = &self.state.types;
+        let reduction = self.state.operators.reduction(types, op, datatype)?;
+        let size = types.committed(datatype)?.size();
+        let (counts, blocks) = match shares {
+            Shares::Listed(counts) => {
+                let counts = self.asked.counts(counts, ranks as usize)?;
+                let counts = counts.into_iter().map(|count| Count(count).natural());
+                let counts = counts.collect::<Result<Vec<_>, _>>()?;
+                let length = |count: &u64| blocks::countable(count.checked_mul(size));
+                let lengths = counts.iter().map(length).collect::<Result<Vec<_>, _>>()?;
+                (counts, Blocks::packed(&lengths))
+            }
+            Shares::Equal(count) => {
+                let count = count.natural()?;
+                let length = blocks::countable(count.checked_mul(size))?;
+                (vec![count; ranks as usize], Blocks::Equal(length))
+            }
+        };
+        let all = counts.iter().try_fold(0_u64, |all, count| all.checked_add(*count));
+        let (all, own) = (blocks::countable(all)?, counts[rank as usize]);
+        let given = if in_place {
+            NOTHING
+        } else {
+            let data = self.state.types.elements(sent, all, datatype)?;
+            self.in_one_piece(&data, (true, false))?
+        };
+        let own = if in_place { all } else { own };
+        let data = self.state.types.elements(room, own, datatype)?;
+        let taken = self.in_one_piece(&data, (in_place, true))?;
+        Ok(Collective::reduce_scatter(comm, given, taken, blocks, reduction))
+    }
+
+    /// A buffer with blocks of so many ranks.
+    fn part(&mut self, of: Many, ranks: u32, rw: (bool, bool)) -> Result<Part, Fault> {
+        of.part(&self.state.types, self.asked, ranks, rw)
+    }
+
+    /// The data of a buffer as bytes one after the other.
+    fn whole(&mut self, buffer: args::Buffer, rw: (bool, bool)) -> Result<Region, Fault> {
+        let data = self.state.types.data(buffer)?;
+        self.in_one_piece(&data, rw)
+    }
+
+    fn in_one_piece(&mut self, data: &Data, rw: (bool, bool)) -> Result<Region, Fault> {
+        let (buffer, kept) = data.in_one_piece(self.asked.place, rw)?;
+        self.held.extend(kept);
+        Ok(Region::new(Space::User(buffer.id), buffer.bytes))
+    }
 }
 
 /// Where a grid ends there is no neighbour, and the block for it stays as it was.
@@ -443,134 +497,6 @@ fn degrees(state: &mut RankState, comm: handle::Comm) -> Result<([usize; 2], [u3
     let degrees = topologies::degrees(state, comm)?;
     let count = |degree| u32::try_from(degree).expect("a C int counted the neighbours");
     Ok((degrees, degrees.map(count)))
-}
-
-fn neighbour_allgather(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    comm: handle::Comm,
-    sent: args::Buffer,
-    room: Many,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let (degrees, [sources, _]) = degrees(state, comm)?;
-    let given = whole(&state.types, asked, sent, (true, false), held)?;
-    let taken = room.part(&state.types, asked, sources, FROM_NEIGHBOURS)?.taken(held);
-    Ok(Collective::neighbour_allgather(caller.comm, given, taken, degrees))
-}
-
-fn neighbour_alltoall(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    comm: handle::Comm,
-    [sent, room]: [Many; 2],
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let (degrees, [sources, destinations]) = degrees(state, comm)?;
-    let given = sent.part(&state.types, asked, destinations, (true, false))?;
-    let taken = room.part(&state.types, asked, sources, FROM_NEIGHBOURS)?;
-    let (given, taken) = (given.taken(held), taken.taken(held));
-    Ok(Collective::neighbour_alltoall(caller.comm, given, taken, degrees))
-}
-
-/// The buffer of the elements that each rank gives has the number and the datatype of that of the results.
-fn reduce(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    reduces: Reduces,
-    (sent, room, op): (Address, args::Buffer, handle::Op),
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, .. } = caller;
-    let in_place = sent.is_in_place();
-    let is_rooted = reduces == Reduces::ToRoot;
-    let types = &state.types;
-    let reduction = state.operators.reduction(types, op, room.datatype)?;
-    let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
-    let given = if in_place || has_none {
-        NOTHING
-    } else {
-        whole(types, asked, args::Buffer { address: sent, ..room }, (true, false), held)?
-    };
-    // What an exscan leaves alone must come back as it was.
-    let reads = in_place || reduces == Reduces::Exscan;
-    let taken = if caller.takes_part && (!is_rooted || caller.is_root) {
-        whole(types, asked, room, (reads, true), held)?
-    } else {
-        NOTHING
-    };
-    Ok(match reduces {
-        Reduces::ToRoot => Collective::reduce(comm, root, given, taken, reduction),
-        Reduces::ToAll => Collective::allreduce(comm, given, taken, reduction),
-        Reduces::Scan => Collective::scan(comm, given, taken, reduction),
-        Reduces::Exscan => Collective::exscan(comm, given, taken, reduction),
-    })
-}
-
-fn reduce_scatter(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    [sent, room]: [Address; 2],
-    shares: Shares,
-    (op, datatype): (handle::Op, handle::Datatype),
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let in_place = sent.is_in_place();
-    let types = &state.types;
-    let reduction = state.operators.reduction(types, op, datatype)?;
-    let size = types.committed(datatype)?.size();
-    let (counts, blocks) = match shares {
-        Shares::Listed(counts) => {
-            let counts = asked.counts(counts, caller.own as usize)?;
-            let counts = counts.into_iter().map(|count| Count(count).natural());
-            let counts = counts.collect::<Result<Vec<_>, _>>()?;
-            let length = |count: &u64| blocks::countable(count.checked_mul(size));
-            let lengths = counts.iter().map(length).collect::<Result<Vec<_>, _>>()?;
-            (counts, Blocks::packed(&lengths))
-        }
-        Shares::Equal(count) => {
-            let count = count.natural()?;
-            let length = blocks::countable(count.checked_mul(size))?;
-            (vec![count; caller.own as usize], Blocks::Equal(length))
-        }
-    };
-    let all = counts.iter().try_fold(0_u64, |all, count| all.checked_add(*count));
-    let (all, own) = (blocks::countable(all)?, counts[caller.rank as usize]);
-    let given = if in_place {
-        NOTHING
-    } else {
-        let data = types.elements(sent, all, datatype)?;
-        in_one_piece(asked, &data, (true, false), held)?
-    };
-    let data = types.elements(room, if in_place { all } else { own }, datatype)?;
-    let taken = in_one_piece(asked, &data, (in_place, true), held)?;
-    Ok(Collective::reduce_scatter(caller.comm, given, taken, blocks, reduction))
-}
-
-/// The data of a buffer as bytes one after the other.
-fn whole(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    buffer: args::Buffer,
-    rw: (bool, bool),
-    held: &mut Vec<Held>,
-) -> Result<Region, Fault> {
-    in_one_piece(asked, &types.data(buffer)?, rw, held)
-}
-
-fn in_one_piece(
-    asked: &mut Asked<'_>,
-    data: &Data,
-    rw: (bool, bool),
-    held: &mut Vec<Held>,
-) -> Result<Region, Fault> {
-    let (buffer, kept) = data.in_one_piece(asked.place, rw)?;
-    held.extend(kept);
-    Ok(Region::new(Space::User(buffer.id), buffer.bytes))
 }
 
 /// The blocks of a rank that takes no part with data: a list where those of the others are lists.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{attributes, requests};
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Comms as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -19,12 +20,7 @@ use protocols::call::{Call, CommCall, Reply};
 /// Continuation with a new communicator, beside what all get.
 type Settle = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Comms,
-) -> Answer {
-    use args::calls::Comms as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Comm_rank(of) => comm_rank(state, asked, of),
         F::Comm_size(of) => comm_size(state, asked, of),

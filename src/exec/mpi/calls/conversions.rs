@@ -1,14 +1,14 @@
 //! Handles as C ints and back.
 
-use crate::mpi::args;
+use crate::mpi::args::calls::Conversions as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step};
 
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
-pub(super) fn call(_: &mut RankState, _: &mut Asked<'_>, call: args::calls::Conversions) -> Answer {
-    use args::calls::Conversions as F;
+#[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
+pub(super) fn call(_: &mut RankState, _: &mut Asked<'_>, call: F) -> Answer {
     Ok(Step::Returns(match call {
         F::Comm_toint(of) => to_int(of.comm.0),
         F::Errhandler_toint(of) => to_int(of.errhandler.0),

@@ -2,6 +2,7 @@
 
 use super::{attributes, check_begun, refused};
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Environment as F;
 use crate::mpi::args::{self, To};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -10,12 +11,7 @@ use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};
 use crate::watch::note_once;
 use protocols::call::Call;
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Environment,
-) -> Answer {
-    use args::calls::Environment as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Init(_) => initialize(state),
         F::Init_thread(of) => {

@@ -1,10 +1,10 @@
 //! Errors: what becomes of them, and the handlers that programs give to objects.
 
 use crate::functions as mpi5;
-use crate::mpi::args::{self, Callback, To, handle};
+use crate::mpi::args::calls::Errors as F;
+use crate::mpi::args::{Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
-use crate::mpi::objects::errors::Errors;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::watch::note_once;
 
@@ -54,12 +54,7 @@ fn call_handler(
     state.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
 }
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Errors,
-) -> Answer {
-    use args::calls::Errors as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Comm_create_errhandler(of) => {
             create_handler(state, asked, of.comm_errhandler_fn, of.errhandler)
@@ -77,54 +72,18 @@ pub(super) fn call(
             asked.put_handle(of.errhandler, mpi5::ERRHANDLER_NULL);
             done()
         }
-        F::Comm_set_errhandler(of) => {
-            state.comm(of.comm)?;
-            set_handler(&mut state.errors, of.comm.0, of.errhandler)
-        }
-        F::Session_set_errhandler(of) => {
-            state.session(of.session)?;
-            set_handler(&mut state.errors, of.session.0, of.errhandler)
-        }
-        F::Win_set_errhandler(of) => {
-            state.win(of.win)?;
-            set_handler(&mut state.errors, of.win.0, of.errhandler)
-        }
-        F::File_set_errhandler(of) => {
-            file(&mut state.errors, of.file)?;
-            set_handler(&mut state.errors, of.file.0, of.errhandler)
-        }
-        F::Comm_get_errhandler(of) => {
-            state.comm(of.comm)?;
-            get_handler(&state.errors, asked, of.comm.0, of.errhandler)
-        }
-        F::Session_get_errhandler(of) => {
-            state.session(of.session)?;
-            get_handler(&state.errors, asked, of.session.0, of.errhandler)
-        }
-        F::Win_get_errhandler(of) => {
-            state.win(of.win)?;
-            get_handler(&state.errors, asked, of.win.0, of.errhandler)
-        }
-        F::File_get_errhandler(of) => {
-            file(&mut state.errors, of.file)?;
-            get_handler(&state.errors, asked, of.file.0, of.errhandler)
-        }
-        F::Comm_call_errhandler(of) => {
-            state.comm(of.comm)?;
-            called_handler(state, asked, of.comm.0, of.errorcode)
-        }
-        F::Session_call_errhandler(of) => {
-            state.session(of.session)?;
-            called_handler(state, asked, of.session.0, of.errorcode)
-        }
-        F::Win_call_errhandler(of) => {
-            state.win(of.win)?;
-            called_handler(state, asked, of.win.0, of.errorcode)
-        }
-        F::File_call_errhandler(of) => {
-            file(&mut state.errors, of.fh)?;
-            called_handler(state, asked, of.fh.0, of.errorcode)
-        }
+        F::Comm_set_errhandler(of) => set_handler(state, of.comm, of.errhandler),
+        F::Session_set_errhandler(of) => set_handler(state, of.session, of.errhandler),
+        F::Win_set_errhandler(of) => set_handler(state, of.win, of.errhandler),
+        F::File_set_errhandler(of) => set_handler(state, of.file, of.errhandler),
+        F::Comm_get_errhandler(of) => get_handler(state, asked, of.comm, of.errhandler),
+        F::Session_get_errhandler(of) => get_handler(state, asked, of.session, of.errhandler),
+        F::Win_get_errhandler(of) => get_handler(state, asked, of.win, of.errhandler),
+        F::File_get_errhandler(of) => get_handler(state, asked, of.file, of.errhandler),
+        F::Comm_call_errhandler(of) => called_handler(state, asked, of.comm, of.errorcode),
+        F::Session_call_errhandler(of) => called_handler(state, asked, of.session, of.errorcode),
+        F::Win_call_errhandler(of) => called_handler(state, asked, of.win, of.errorcode),
+        F::File_call_errhandler(of) => called_handler(state, asked, of.fh, of.errorcode),
         F::Error_class(of) => {
             asked.put_int(of.errorclass, state.errors.class(of.errorcode));
             done()
@@ -176,31 +135,64 @@ pub(super) fn create_handler(
     done()
 }
 
-/// The file that a call names: errors are about it from now on, and it must be `MPI_FILE_NULL`, since there is no other.
-fn file(errors: &mut Errors, handle::File(handle): handle::File) -> Result<(), Fault> {
-    errors.about(mpi5::FILE_NULL);
-    if handle != mpi5::FILE_NULL {
-        return Err(Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened"));
-    }
-    Ok(())
+/// A handle of an object that has an error handler.
+trait Handled {
+    /// The object: errors are about it from now on.
+    fn object(self, state: &mut RankState) -> Result<u64, Fault>;
 }
 
-fn set_handler(errors: &mut Errors, object: u64, handler: handle::Errhandler) -> Answer {
-    errors.set_handler(object, handler.0)?;
+impl Handled for handle::Comm {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.comm(self).map(|_| self.0)
+    }
+}
+
+impl Handled for handle::Session {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.session(self).map(|()| self.0)
+    }
+}
+
+impl Handled for handle::Win {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.win(self).map(|_| self.0)
+    }
+}
+
+impl Handled for handle::File {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.errors.about(mpi5::FILE_NULL);
+        if self.0 != mpi5::FILE_NULL {
+            return Err(Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened"));
+        }
+        Ok(self.0)
+    }
+}
+
+fn set_handler(state: &mut RankState, object: impl Handled, handler: handle::Errhandler) -> Answer {
+    let object = object.object(state)?;
+    state.errors.set_handler(object, handler.0)?;
     done()
 }
 
 fn get_handler(
-    errors: &Errors,
+    state: &mut RankState,
     asked: &mut Asked<'_>,
-    object: u64,
+    object: impl Handled,
     to: To<handle::Errhandler>,
 ) -> Answer {
-    asked.put_handle(to, errors.handler(object));
+    let object = object.object(state)?;
+    asked.put_handle(to, state.errors.handler(object));
     done()
 }
 
-fn called_handler(state: &mut RankState, asked: &mut Asked<'_>, object: u64, code: i32) -> Answer {
+fn called_handler(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Handled,
+    code: i32,
+) -> Answer {
+    let object = object.object(state)?;
     let handler = state.errors.handler(object);
     if handler == mpi5::ERRORS_RETURN {
         return done();

@@ -4,18 +4,13 @@
 //! otherwise (MPI 4.1, Sec. 14.7): programs whose output is an option go on.
 
 use crate::functions as mpi5;
-use crate::mpi::args;
+use crate::mpi::args::calls::Files as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState};
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others name a file")]
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Files,
-) -> Answer {
-    use args::calls::Files as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let fault = match call {
         F::File_open(of) => {
             asked.put_handle(of.fh, mpi5::FILE_NULL);

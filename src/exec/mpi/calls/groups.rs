@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Groups as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -11,12 +12,7 @@ use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::envelope::Rank;
 use ::mpi::group::{Comparison, Group, Range, SelectionError};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Groups,
-) -> Answer {
-    use args::calls::Groups as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let groups = &mut state.groups;
     match call {
         F::Group_size(of) => {

@@ -1,17 +1,13 @@
 //! Hints that communicators and windows get with info objects.
 
 use super::infos::made;
-use crate::mpi::args::{self, To, handle};
+use crate::mpi::args::calls::Hints as F;
+use crate::mpi::args::{To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::objects::infos::Infos;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Hints,
-) -> Answer {
-    use args::calls::Hints as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Comm_set_info(of) => {
             state.comm(of.comm)?;

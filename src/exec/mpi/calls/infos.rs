@@ -3,18 +3,14 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Infos as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Infos,
-) -> Answer {
-    use args::calls::Infos as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let infos = &mut state.infos;
     match call {
         F::Info_create(of) => made(infos, asked, of.info, Info::default()),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::requests;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Messages as F;
 use crate::mpi::args::{self, To, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, Sent};
@@ -37,14 +38,9 @@ enum Exchanged {
     Begun(To<handle::Request>),
 }
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Messages,
-) -> Answer {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     use SendMode::{Buffered, Ready, Standard, Synchronous};
     use When::{Begun, Complete, Prepared};
-    use args::calls::Messages as F;
     match call {
         F::Send(of) => send(state, asked, of, Standard, Complete),
         F::Ssend(of) => send(state, asked, of, Synchronous, Complete),

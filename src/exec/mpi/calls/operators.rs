@@ -1,6 +1,7 @@
 //! Operators of reductions, and what functions of the program do to elements.
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Operators as F;
 use crate::mpi::args::{self, handle};
 use crate::mpi::arithmetic::{self, predefined};
 use crate::mpi::asked::Asked;
@@ -12,12 +13,7 @@ use crate::place::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::Side;
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Operators,
-) -> Answer {
-    use args::calls::Operators as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Op_create(of) => create(&mut state.operators, asked, of, false),
         F::Op_create_c(of) => create(&mut state.operators, asked, of, true),

@@ -5,6 +5,7 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Packs as F;
 use crate::mpi::args::{self, Address, Count, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Data;
@@ -59,12 +60,7 @@ impl Packed {
     }
 }
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Packs,
-) -> Answer {
-    use args::calls::Packs as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &state.types;
     match call {
         F::Pack(of) => {

@@ -1,6 +1,7 @@
 //! Messages in partitions, which become ready and arrive one by one.
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Partitioned as F;
 use crate::mpi::args::{self, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Sent};
@@ -14,12 +15,7 @@ use super::messages::to;
 use super::requests::active::active;
 use super::requests::prepares;
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Partitioned,
-) -> Answer {
-    use args::calls::Partitioned as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Psend_init(of) => prepare(state, asked, of, Side::Sends),
         F::Precv_init(of) => prepare(state, asked, of, Side::Receives),

@@ -6,6 +6,7 @@ pub(super) mod looking;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Requests as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Held;
@@ -56,12 +57,7 @@ pub(super) fn prepares(
     Step::waits(Call::Prepare(call))
 }
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Requests,
-) -> Answer {
-    use args::calls::Requests as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Wait(of) => wait(state, asked, of),
         F::Test(of) => test(state, asked, of),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{comms, errors, infos};
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Sessions as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -16,12 +17,7 @@ use protocols::call::{CommCall, GROUP_TAG_MAX};
 /// The process sets of each session.
 const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Sessions,
-) -> Answer {
-    use args::calls::Sessions as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Session_init(of) => {
             let session = state.sessions.open();

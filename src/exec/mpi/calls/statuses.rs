@@ -1,6 +1,7 @@
 //! What a program reads from a status and writes into it.
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Statuses as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -9,12 +10,7 @@ use crate::mpi::rank_state::{Answer, RankState, done};
 use crate::mpi::status;
 use ::mpi::datatype::{basic_elements, bytes_of_basics};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Statuses,
-) -> Answer {
-    use args::calls::Statuses as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &state.types;
     match call {
         F::Get_count(of) => get_count(types, asked, of),

@@ -2,17 +2,13 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args;
+use crate::mpi::args::calls::Tools as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 
 /// Answers calls; their errors are returned, and call no handler.
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others name what is not there")]
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Tools,
-) -> Answer {
-    use args::calls::Tools as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     if let F::T_init_thread(of) = call {
         state.tools += 1;
         asked.put_int(of.provided, of.required.min(mpi5::THREAD_SERIALIZED));

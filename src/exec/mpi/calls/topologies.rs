@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::comms;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Topologies as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -22,12 +23,7 @@ use ::mpi::topology::Neighbours;
 use arguments::{check_ranks, dimensions, graph_of, near_of, positions, wrong_grid};
 use protocols::call::{Arrangement, Call, CommCall, Reply};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Topologies,
-) -> Answer {
-    use args::calls::Topologies as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Cart_create(of) => create_grid(state, asked, of),
         F::Cart_sub(of) => create_subgrid(state, asked, of),

@@ -6,18 +6,14 @@ pub(super) mod contents;
 
 use super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Types as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Types,
-) -> Answer {
-    use args::calls::Types as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_size(of) => {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Windows as F;
 use crate::mpi::args::{self, Address, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -32,13 +33,8 @@ struct Part {
     unit: i64,
 }
 
-pub(super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Windows,
-) -> Answer {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     use Completes::{All, Nothing};
-    use args::calls::Windows as F;
     match call {
         F::Win_create(of) => create(state, asked, of),
         F::Win_allocate(of) => allocate(state, asked, of),

@@ -48,13 +48,12 @@ impl Many {
         !matches!(self, Self::Equal(_))
     }
 
-    pub(super) fn is_in_place(self) -> bool {
-        match self {
-            Self::Equal(buffer) => buffer.is_in_place(),
-            Self::Listed(blocks) => blocks.is_in_place(),
-            Self::OfTypes(blocks) => blocks.is_in_place(),
-            Self::OfTypesAt(blocks) => blocks.is_in_place(),
-        }
+    pub(super) const fn is_in_place(self) -> bool {
+        let (Self::Equal(args::Buffer { address, .. })
+        | Self::Listed(args::Blocks { address, .. })
+        | Self::OfTypes(TypedBlocks { address, .. })
+        | Self::OfTypesAt(TypedBlocks { address, .. })) = self;
+        address.is_in_place()
     }
 
     /// The buffer, with blocks of so many ranks.
@@ -117,13 +116,13 @@ fn listed(
 fn of_types<D>(
     types: &Types,
     asked: &mut Asked<'_>,
-    of: TypedBlocks<D>,
+    TypedBlocks { address: Address(first), counts, datatypes, .. }: TypedBlocks<D>,
     displacements: Vec<i64>,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
-    let (Address(first), ranks) = (of.address, displacements.len());
-    let counts = asked.counts(of.counts, ranks)?;
-    let datatypes = asked.handles(of.datatypes, ranks)?;
+    let ranks = displacements.len();
+    let counts = asked.counts(counts, ranks)?;
+    let datatypes = asked.handles(datatypes, ranks)?;
     let mut parts = Vec::with_capacity(ranks);
     for ((count, displacement), datatype) in counts.into_iter().zip(displacements).zip(datatypes) {
         let at = first.wrapping_add_signed(displacement);

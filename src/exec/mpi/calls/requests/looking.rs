@@ -3,6 +3,7 @@
 use super::active::{Active, array, place};
 use crate::functions as mpi5;
 use crate::mpi::args;
+use crate::mpi::args::calls::Looking as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
@@ -16,12 +17,7 @@ type Looked = Vec<(usize, Option<Outcome>)>;
 /// Function that stores the results for the program.
 type Tell = Box<dyn FnOnce(&mut Asked<'_>, &Looked) + Send>;
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Looking,
-) -> Answer {
-    use args::calls::Looking as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Request_get_status_all(of) => {
             let active = array(state, asked, of.count, of.array_of_requests)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::arguments::{dimensions, graph_of, positions, wrong_grid};
 use super::balance;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Asking as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;
@@ -13,12 +14,7 @@ use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Asking,
-) -> Answer {
-    use args::calls::Asking as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Dims_create(of) => dims_create(asked, of),
         F::Topo_test(of) => topo_test(state, asked, of),

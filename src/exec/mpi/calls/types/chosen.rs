@@ -2,18 +2,14 @@
 //! their value.
 
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Chosen as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Chosen,
-) -> Answer {
-    use args::calls::Chosen as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_create_f90_integer(of) => {

@@ -2,6 +2,7 @@
 
 use super::super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Constructors as F;
 use crate::mpi::args::{self, Count, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
@@ -10,12 +11,7 @@ use crate::mpi::objects::types::{Contents, Part, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::{Datatype, DatatypeError, Order};
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Constructors,
-) -> Answer {
-    use args::calls::Constructors as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_dup(of) => dup(state, asked, of),

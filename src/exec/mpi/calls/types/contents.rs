@@ -1,18 +1,14 @@
 //! What a datatype was made of: `MPI_Type_get_envelope` and `MPI_Type_get_contents`.
 
 use crate::functions as mpi5;
-use crate::mpi::args::{self, To, handle, length};
+use crate::mpi::args::calls::Contents as F;
+use crate::mpi::args::{To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::{Contents, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Contents,
-) -> Answer {
-    use args::calls::Contents as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_get_envelope(of) => {

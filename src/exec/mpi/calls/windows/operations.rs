@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::requests;
 use crate::functions as mpi5;
+use crate::mpi::args::calls::Operations as F;
 use crate::mpi::args::{self, Address, To, WithRequest, handle};
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
@@ -41,12 +42,7 @@ struct Target {
     win: handle::Win,
 }
 
-pub(in super::super) fn call(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    call: args::calls::Operations,
-) -> Answer {
-    use args::calls::Operations as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     match call {
         F::Put(of) => put_or_get(state, asked, of, true, None),
         F::Get(of) => put_or_get(state, asked, of, false, None),
