@@ -37,12 +37,12 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         F::Comm_get_name(of) => get_name(state, asked, of),
         F::Comm_dup(of) => dup(state, of.comm, None, of.newcomm),
         F::Comm_dup_with_info(of) => {
-            state.infos.check(of.info.0)?;
+            state.infos.check(of.info)?;
             dup(state, of.comm, Some(of.info), of.newcomm)
         }
         F::Comm_idup(of) => idup(state, asked, of.comm, None, (of.newcomm, of.request)),
         F::Comm_idup_with_info(of) => {
-            state.infos.check(of.info.0)?;
+            state.infos.check(of.info)?;
             idup(state, asked, of.comm, Some(of.info), (of.newcomm, of.request))
         }
         F::Comm_split(of) => split(state, of),
@@ -121,7 +121,7 @@ fn compare(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_compare)
 fn set_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_set_name) -> Answer {
     let name = asked.text(of.comm_name)?;
     state.comm(of.comm)?;
-    state.comms.get_mut(of.comm.0)?.name = name;
+    state.comms.get_mut(of.comm)?.name = name;
     done()
 }
 
@@ -179,7 +179,7 @@ fn dup(
             }
             state.topologies.inherit(handle, parent.0);
             if let Some(info) = info {
-                state.infos.hint(handle, info.0)?;
+                state.infos.hint(handle, info)?;
             }
             done()
         };
@@ -207,7 +207,7 @@ fn idup(
             return Err(fault);
         }
         if let Some(info) = info {
-            state.infos.hint(handle, info.0)?;
+            state.infos.hint(handle, info)?;
         }
         asked.put_handle(to, handle);
         let request = state.requests.open(parent.0);
@@ -255,8 +255,8 @@ fn create(state: &mut RankState, of: args::Comm_create) -> Answer {
     let args::Comm_create { comm: parent, group, newcomm } = of;
     let comm = state.comm(parent)?;
     let (number, is_inter) = (comm.number, comm.remote.is_some());
-    let group = state.groups.get(group.0)?;
-    let members = state.comms.get(parent.0)?.ranks_of(&group)?;
+    let group = state.groups.get(group)?;
+    let members = state.comms.get(parent)?.ranks_of(&group)?;
     if is_inter {
         // Those of both sides that are in the groups are one part of a split, in the order of the groups.
         let key = group.rank(state.rank).map(|rank| rank.0.cast_signed());
@@ -281,8 +281,8 @@ fn create_group(
 ) -> Answer {
     let args::Comm_create_group { comm: parent, group, tag, newcomm } = of;
     let comm = state.intracomm(parent)?.number;
-    let group = state.groups.get(group.0)?;
-    let members = state.comms.get(parent.0)?.ranks_of(&group)?;
+    let group = state.groups.get(group)?;
+    let members = state.comms.get(parent)?.ranks_of(&group)?;
     if group.rank(state.rank).is_none() {
         asked.put_handle(newcomm, mpi5::COMM_NULL);
         return done();
@@ -335,7 +335,7 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Comm>
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
     let freed = move |state: &mut RankState, asked: &mut Asked<'_>| {
-        state.comms.get_mut(handle)?.is_freed = true;
+        state.comms.get_mut(comm)?.is_freed = true;
         state.errors.forget(handle);
         state.infos.forget(handle);
         state.topologies.forget(handle);

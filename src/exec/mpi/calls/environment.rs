@@ -1,6 +1,6 @@
 //! Start and end, versions, memory.
 
-use super::{attributes, check_begun, refused};
+use super::{attributes, refused};
 use crate::functions as mpi5;
 use crate::mpi::args::calls::Environment as F;
 use crate::mpi::args::{self, To};
@@ -61,7 +61,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         }
         F::Finalize if state.stage == Stage::Between => finalize(state, asked),
         F::Finalize => {
-            check_begun(state)?;
+            state.check_begun()?;
             refused::call()
         }
     }

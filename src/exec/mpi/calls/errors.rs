@@ -66,7 +66,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             create_handler(state, asked, of.file_errhandler_fn, of.errhandler)
         }
         F::Errhandler_free(of) => {
-            let handle::Errhandler(handler) = asked.handle(of.errhandler)?;
+            let handler = asked.handle(of.errhandler)?;
             state.errors.check(handler)?;
             // Objects that have it go on having it: the function stays known.
             asked.put_handle(of.errhandler, mpi5::ERRHANDLER_NULL);
@@ -171,7 +171,7 @@ impl Handled for handle::File {
 
 fn set_handler(state: &mut RankState, object: impl Handled, handler: handle::Errhandler) -> Answer {
     let object = object.object(state)?;
-    state.errors.set_handler(object, handler.0)?;
+    state.errors.set_handler(object, handler)?;
     done()
 }
 

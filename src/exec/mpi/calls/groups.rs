@@ -16,12 +16,12 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
     let groups = &mut state.groups;
     match call {
         F::Group_size(of) => {
-            let group = groups.get(of.group.0)?;
+            let group = groups.get(of.group)?;
             asked.put_int(of.size, group.size().cast_signed());
             done()
         }
         F::Group_rank(of) => {
-            let rank = groups.get(of.group.0)?.rank(state.rank);
+            let rank = groups.get(of.group)?.rank(state.rank);
             asked.put_int(of.rank, rank.map_or(mpi5::UNDEFINED, |rank| rank.0.cast_signed()));
             done()
         }
@@ -39,7 +39,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
 }
 
 fn compare(groups: &Groups, asked: &mut Asked<'_>, of: args::Group_compare) -> Answer {
-    let (a, b) = (groups.get(of.group1.0)?, groups.get(of.group2.0)?);
+    let (a, b) = (groups.get(of.group1)?, groups.get(of.group2)?);
     let result = match a.compare(&b) {
         Comparison::Ident => mpi5::IDENT,
         Comparison::Similar => mpi5::SIMILAR,
@@ -50,7 +50,7 @@ fn compare(groups: &Groups, asked: &mut Asked<'_>, of: args::Group_compare) -> A
 }
 
 fn translate(groups: &Groups, asked: &mut Asked<'_>, of: args::Group_translate_ranks) -> Answer {
-    let (from, to) = (groups.get(of.group1.0)?, groups.get(of.group2.0)?);
+    let (from, to) = (groups.get(of.group1)?, groups.get(of.group2)?);
     let length = length(of.n)?;
     let mut translated = Vec::with_capacity(length);
     for rank in asked.ints(of.ranks1, length)? {
@@ -78,7 +78,7 @@ fn of_two(
     of: args::Group_union,
     join: fn(&Group, &Group) -> Group,
 ) -> Answer {
-    let (a, b) = (groups.get(of.group1.0)?, groups.get(of.group2.0)?);
+    let (a, b) = (groups.get(of.group1)?, groups.get(of.group2)?);
     made(groups, asked, of.newgroup, join(&a, &b))
 }
 
@@ -88,7 +88,7 @@ fn selected(
     of: args::Group_incl,
     select: fn(&Group, &[Rank]) -> Result<Group, SelectionError>,
 ) -> Answer {
-    let group = groups.get(of.group.0)?;
+    let group = groups.get(of.group)?;
     let ranks = asked.ints(of.ranks, length(of.n)?)?;
     let ranks = ranks.into_iter().map(|rank| rank_of(rank, &group));
     let ranks = ranks.collect::<Result<Vec<_>, _>>()?;
@@ -102,7 +102,7 @@ fn ranges(
     of: args::Group_range_incl,
     select: fn(&Group, &[Range]) -> Result<Group, SelectionError>,
 ) -> Answer {
-    let group = groups.get(of.group.0)?;
+    let group = groups.get(of.group)?;
     let numbers = asked.ints(of.ranges, 3 * length(of.n)?)?;
     let range = |[first, last, stride]: &[i32; 3]| {
         let first = rank_of(*first, &group)?;
@@ -117,8 +117,7 @@ fn ranges(
 }
 
 fn free(groups: &mut Groups, asked: &mut Asked<'_>, variable: To<handle::Group>) -> Answer {
-    let handle::Group(handle) = asked.handle(variable)?;
-    groups.free(handle)?;
+    groups.free(asked.handle(variable)?)?;
     asked.put_handle(variable, mpi5::GROUP_NULL);
     done()
 }

@@ -11,7 +11,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
     match call {
         F::Comm_set_info(of) => {
             state.comm(of.comm)?;
-            state.infos.hint(of.comm.0, of.info.0)?;
+            state.infos.hint(of.comm.0, of.info)?;
             done()
         }
         F::Comm_get_info(of) => {
@@ -20,7 +20,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         }
         F::Win_set_info(of) => {
             state.win(of.win)?;
-            state.infos.hint(of.win.0, of.info.0)?;
+            state.infos.hint(of.win.0, of.info)?;
             done()
         }
         F::Win_get_info(of) => {

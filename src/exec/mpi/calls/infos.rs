@@ -28,7 +28,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             done()
         }
         F::Info_dup(of) => {
-            let info = infos.get(of.info.0)?.clone();
+            let info = infos.get(of.info)?.clone();
             made(infos, asked, of.newinfo, info)
         }
         F::Info_free(of) => free(infos, asked, of.info),
@@ -38,7 +38,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         F::Info_get_string(of) => get_string(infos, asked, of),
         F::Info_get_valuelen(of) => get_valuelen(infos, asked, of),
         F::Info_get_nkeys(of) => {
-            let keys = infos.get(of.info.0)?.keys();
+            let keys = infos.get(of.info)?.keys();
             asked.put_int(of.nkeys, int(keys));
             done()
         }
@@ -69,14 +69,13 @@ fn create_env(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_create_en
 }
 
 fn free(infos: &mut Infos, asked: &mut Asked<'_>, variable: To<handle::Info>) -> Answer {
-    let handle::Info(handle) = asked.handle(variable)?;
-    infos.free(handle)?;
+    infos.free(asked.handle(variable)?)?;
     asked.put_handle(variable, mpi5::INFO_NULL);
     done()
 }
 
 fn set(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_set) -> Answer {
-    let info = infos.get_mut(of.info.0)?;
+    let info = infos.get_mut(of.info)?;
     let (key, value) = (key(asked, of.key)?, asked.text(of.value)?);
     if value.len() >= most(mpi5::MAX_INFO_VAL) {
         let why = format!("a value of {} bytes", value.len());
@@ -87,7 +86,7 @@ fn set(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_set) -> Answer {
 }
 
 fn delete(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_delete) -> Answer {
-    let info = infos.get_mut(of.info.0)?;
+    let info = infos.get_mut(of.info)?;
     let key = key(asked, of.key)?;
     if info.remove(&key) {
         return done();
@@ -96,7 +95,7 @@ fn delete(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_delete) -> An
 }
 
 fn get(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get) -> Answer {
-    let info = infos.get(of.info.0)?;
+    let info = infos.get(of.info)?;
     let (key, room) = (key(asked, of.key)?, length(of.valuelen)?);
     let value = info.get(&key);
     if let Some(value) = value {
@@ -107,7 +106,7 @@ fn get(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get) -> Answer {
 }
 
 fn get_string(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_string) -> Answer {
-    let info = infos.get(of.info.0)?;
+    let info = infos.get(of.info)?;
     let (key, room) = (key(asked, of.key)?, asked.ints(of.buflen, 1)?[0]);
     let Ok(room) = usize::try_from(room) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("room for {room} bytes")));
@@ -124,7 +123,7 @@ fn get_string(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_string) -
 }
 
 fn get_valuelen(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_valuelen) -> Answer {
-    let info = infos.get(of.info.0)?;
+    let info = infos.get(of.info)?;
     let value = info.get(&key(asked, of.key)?);
     if let Some(value) = value {
         asked.put_int(of.valuelen, int(value.len()));
@@ -134,7 +133,7 @@ fn get_valuelen(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_valuele
 }
 
 fn get_nthkey(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_nthkey) -> Answer {
-    let info = infos.get(of.info.0)?;
+    let info = infos.get(of.info)?;
     let Some(key) = usize::try_from(of.n).ok().and_then(|number| info.key(number)) else {
         let why = format!("no key number {} of {}", of.n, info.keys());
         return Err(Fault::new(mpi5::ERR_ARG, why));

@@ -359,9 +359,9 @@ fn message(
     asked: &mut Asked<'_>,
     variable: To<handle::Message>,
 ) -> Result<Option<(u64, Handle)>, Fault> {
-    let handle::Message(message) = asked.handle(variable)?;
+    let message = asked.handle(variable)?;
     asked.put_handle(variable, mpi5::MESSAGE_NULL);
-    if message == mpi5::MESSAGE_NO_PROC {
+    if message.0 == mpi5::MESSAGE_NO_PROC {
         return Ok(None);
     }
     state.requests.message(message).map(Some)

@@ -26,10 +26,10 @@ mod windows;
 use super::asked::Asked;
 use super::fault::Fault;
 use super::objects::errors::On;
-use super::rank_state::{Answer, Back, RankState, Stage, Then};
+use super::rank_state::{Answer, Back, RankState, Then};
 use crate::choose::Choose;
 use crate::exposed::Exposed;
-use crate::functions::{self as mpi5, Family};
+use crate::functions::Family;
 use crate::mpi::args::calls;
 use crate::place::Place;
 use ::mpi::operator::Side;
@@ -93,7 +93,7 @@ impl RankState {
 
 fn answer(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     if !is_at_any_time(asked.function.family()) {
-        check_begun(state)?;
+        state.check_begun()?;
     }
     dispatch(state, asked)
 }
@@ -131,16 +131,4 @@ const fn is_at_any_time(family: Family) -> bool {
         | Family::Types
         | Family::Windows => false,
     }
-}
-
-/// Refuses a call before `MPI_Init` or after `MPI_Finalize`, where no session is open.
-fn check_begun(state: &RankState) -> Result<(), Fault> {
-    if !state.may_end() {
-        return Ok(());
-    }
-    let when = match state.stage {
-        Stage::Before => "before MPI_Init",
-        Stage::Between | Stage::After => "after MPI_Finalize",
-    };
-    Err(Fault::new(mpi5::ERR_OTHER, format!("it is called {when}")))
 }

@@ -19,7 +19,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         F::Op_create_c(of) => create(&mut state.operators, asked, of, true),
         F::Op_commutative(of) => {
             let handle::Op(handle) = of.op;
-            let made = state.operators.get(handle).map(|made| made.commutes);
+            let made = state.operators.get(of.op).map(|made| made.commutes);
             // What an operation leaves there depends on their order.
             let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle).then_some(false);
             match made.or(moves).or_else(|| predefined(handle).map(|_| true)) {
@@ -31,8 +31,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             }
         }
         F::Op_free(of) => {
-            let handle::Op(handle) = asked.handle(of.op)?;
-            state.operators.free(handle)?;
+            state.operators.free(asked.handle(of.op)?)?;
             asked.put_handle(of.op, mpi5::OP_NULL);
             done()
         }

@@ -109,7 +109,7 @@ fn check_external(
         let why = format!("there is no data representation `{name}`");
         return Err(Fault::new(mpi5::ERR_UNSUPPORTED_DATAREP, why));
     }
-    if types.is_made_of(datatype.0, &LEFT_OUT) {
+    if types.is_made_of(datatype, &LEFT_OUT) {
         return Err(Fault::not_carried(
             "the simulator does not carry long, wchar_t and long double in external32",
         ));

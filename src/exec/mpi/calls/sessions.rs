@@ -21,7 +21,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
     match call {
         F::Session_init(of) => {
             let session = state.sessions.open();
-            state.errors.give(session, of.errhandler.0);
+            state.errors.give(session, of.errhandler);
             asked.put_handle(of.session, session);
             done()
         }
@@ -62,9 +62,9 @@ fn end_session(
     asked: &mut Asked<'_>,
     variable: To<handle::Session>,
 ) -> Answer {
-    let handle::Session(handle) = asked.handle(variable)?;
+    let handle = asked.handle(variable)?;
     state.sessions.close(handle)?;
-    state.errors.forget(handle);
+    state.errors.forget(handle.0);
     asked.put_handle(variable, mpi5::SESSION_NULL);
     done()
 }
@@ -99,7 +99,7 @@ fn set_of(
             return Err(Fault::new(mpi5::ERR_ARG, format!("there is no process set `{name}`")));
         }
     };
-    Ok(Arc::clone(&state.comms.get(comm)?.group))
+    Ok(Arc::clone(&state.comms.get(handle::Comm(comm))?.group))
 }
 
 /// The members of a group make a communicator; its name keeps creations apart.
@@ -108,7 +108,7 @@ fn create_from_group(
     asked: &mut Asked<'_>,
     of: args::Comm_create_from_group,
 ) -> Answer {
-    let (group, name) = (state.groups.get(of.group.0)?, asked.text(of.stringtag)?);
+    let (group, name) = (state.groups.get(of.group)?, asked.text(of.stringtag)?);
     if group.rank(state.rank).is_none() {
         asked.put_handle(of.newcomm, mpi5::COMM_NULL);
         return done();
@@ -121,7 +121,7 @@ fn create_from_group(
         .fold(0, |sum: i32, byte| (sum.wrapping_mul(31).wrapping_add(byte.into())) & GROUP_TAG_MAX);
     let call = |new| CommCall::CreateGroup { comm, group: members, tag, new };
     comms::makes(state, of.newcomm, parent, call, move |state, _, handle| {
-        state.errors.give(handle, of.errhandler.0);
+        state.errors.give(handle, of.errhandler);
         done()
     })
 }

@@ -70,7 +70,7 @@ fn create_grid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_crea
 
 fn create_subgrid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_sub) -> Answer {
     state.comm(of.comm)?;
-    let grid = state.topologies.grid(of.comm.0)?;
+    let grid = state.topologies.grid(of.comm)?;
     let remain = asked.ints(of.remain_dims, grid.dimensions().len())?;
     let remain: Vec<bool> = remain.into_iter().map(|remain| remain != 0).collect();
     let parts = grid.sub(&remain).map_err(|error| wrong_grid(&error))?;
@@ -181,7 +181,7 @@ fn create_distributed(
 pub(super) fn degrees(state: &mut RankState, comm: handle::Comm) -> Result<[usize; 2], Fault> {
     let me = state.rank;
     let rank = state.intracomm(comm)?.group.rank(me).expect("a rank is in its communicators");
-    state.topologies.degrees(comm.0, rank)
+    state.topologies.degrees(comm, rank)
 }
 
 /// The neighbours of one rank among edges that all ranks have named: source, destination and weight, of each rank as

@@ -45,11 +45,11 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         F::Type_free(of) => free(state, asked, of.datatype),
         F::Type_set_name(of) => {
             let name = asked.text(of.type_name)?;
-            types.rename(of.datatype.0, name)?;
+            types.rename(of.datatype, name)?;
             done()
         }
         F::Type_get_name(of) => {
-            let name = types.name(of.datatype.0)?;
+            let name = types.name(of.datatype)?;
             asked.put_text((of.type_name, of.resultlen), &name, 128);
             done()
         }

@@ -258,7 +258,7 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Win>)
     let win = state.win(handle)?.number;
     let library = move |_: &mut RankState, _: &mut Asked<'_>| {
         let call = Call::Rma(Arc::new(RmaCall::Free { win }));
-        Ok(Step::calls(call, move |state, asked, _| freed(state, asked, variable, handle.0)))
+        Ok(Step::calls(call, move |state, asked, _| freed(state, asked, variable, handle)))
     };
     attributes::delete_all(state, asked, (Kind::Win, handle.0), Box::new(library))
 }
@@ -268,11 +268,11 @@ fn freed(
     state: &mut RankState,
     asked: &mut Asked<'_>,
     variable: To<handle::Win>,
-    handle: u64,
+    handle: handle::Win,
 ) -> Answer {
     let window = state.windows.remove(handle).expect("it was found");
-    state.errors.forget(handle);
-    state.infos.forget(handle);
+    state.errors.forget(handle.0);
+    state.infos.forget(handle.0);
     for base in window.attached {
         state.windows.exposed.detach(state.rank, base);
     }
@@ -363,7 +363,7 @@ fn post_or_start(
     of: args::Win_post,
     call: impl FnOnce(Win, RankSet) -> RmaCall,
 ) -> Answer {
-    let group = state.groups.get(of.group.0)?;
+    let group = state.groups.get(of.group)?;
     let window = state.win(of.win)?;
     let ranks = group.members().iter().map(|process| window.group.rank(*process));
     let ranks = ranks.collect::<Option<Vec<Rank>>>().ok_or_else(|| {

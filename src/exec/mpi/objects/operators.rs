@@ -69,12 +69,12 @@ impl Operators {
     }
 
     /// The function of the program that a handle stands for, where it is none of MPI's operators.
-    pub(crate) fn get(&self, handle: u64) -> Option<Made> {
+    pub(crate) fn get(&self, handle::Op(handle): handle::Op) -> Option<Made> {
         self.made.get(handle).copied()
     }
 
     /// An operator of the program is gone.
-    pub(crate) fn free(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn free(&mut self, handle::Op(handle): handle::Op) -> Result<(), Fault> {
         let made = self.made.remove(handle).map(drop);
         made.ok_or_else(|| Fault::new(mpi5::ERR_OP, "the program has made no such operator"))
     }

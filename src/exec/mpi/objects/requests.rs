@@ -61,11 +61,11 @@ impl Requests {
         let (is_active, is_known, call) = (true, false, self.calls);
         let open = Open { comm, prepared: None, is_active, is_known, held, made, call, sent };
         let handle = self.open.add(open);
-        self.number(handle).expect("it was added")
+        self.number(handle::Request(handle)).expect("it was added")
     }
 
     /// The request of a handle.
-    pub(crate) fn number(&self, handle: u64) -> Option<Handle> {
+    pub(crate) fn number(&self, handle::Request(handle): handle::Request) -> Option<Handle> {
         let number = self.open.number(handle)?;
         Some(Handle(u32::try_from(number).expect("fewer than 2^32 requests")))
     }
@@ -183,7 +183,10 @@ impl Requests {
     }
 
     /// The message of a handle, and its communicator.
-    pub(crate) fn message(&self, handle: u64) -> Result<(u64, Handle), Fault> {
+    pub(crate) fn message(
+        &self,
+        handle::Message(handle): handle::Message,
+    ) -> Result<(u64, Handle), Fault> {
         let Some((comm, number)) = self.messages.get(handle).zip(self.messages.number(handle))
         else {
             return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no message")));

@@ -181,7 +181,7 @@ impl Types {
 
     /// A datatype in words.
     pub(crate) fn called(&self, handle: u64) -> String {
-        match self.name(handle) {
+        match self.name(handle::Datatype(handle)) {
             Ok(name) if !name.is_empty() => name,
             Ok(_) => "a datatype that the program has made".to_owned(),
             Err(_) => format!("{handle:#x}, which is no datatype"),
@@ -189,7 +189,11 @@ impl Types {
     }
 
     /// Whether a datatype is one of these named ones, or made of one.
-    pub(crate) fn is_made_of(&self, handle: u64, named: &[u64]) -> bool {
+    pub(crate) fn is_made_of(
+        &self,
+        handle::Datatype(handle): handle::Datatype,
+        named: &[u64],
+    ) -> bool {
         named.contains(&handle)
             || self.made.get(handle).is_some_and(|made| made.contents.has(named))
     }
@@ -260,7 +264,11 @@ impl Types {
     }
 
     /// The program gives a datatype a name.
-    pub(crate) fn rename(&mut self, handle: u64, name: String) -> Result<(), Fault> {
+    pub(crate) fn rename(
+        &mut self,
+        handle::Datatype(handle): handle::Datatype,
+        name: String,
+    ) -> Result<(), Fault> {
         match self.made.get_mut(handle) {
             Some(made) => made.name = name,
             None if named::of(handle).is_some() => drop(self.renamed.insert(handle, name)),
@@ -270,7 +278,7 @@ impl Types {
     }
 
     /// The name of a datatype.
-    pub(crate) fn name(&self, handle: u64) -> Result<String, Fault> {
+    pub(crate) fn name(&self, handle::Datatype(handle): handle::Datatype) -> Result<String, Fault> {
         match (named::of(handle), self.made.get(handle)) {
             (Some(named), _) => Ok(match self.renamed.get(&handle) {
                 Some(name) => name.clone(),

@@ -38,13 +38,13 @@ pub(super) fn place(at: usize) -> i32 {
 /// The request of a handle; `None` of `MPI_REQUEST_NULL`.
 pub(super) fn request(
     state: &mut RankState,
-    handle::Request(handle): handle::Request,
+    handle: handle::Request,
 ) -> Result<Option<Handle>, Fault> {
-    if handle == mpi5::REQUEST_NULL {
+    if handle.0 == mpi5::REQUEST_NULL {
         return Ok(None);
     }
     let Some(request) = state.requests.number(handle) else {
-        return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
+        return Err(Fault::new(mpi5::ERR_REQUEST, format!("{:#x} is no request", handle.0)));
     };
     state.errors.about(state.requests.of(request).comm);
     Ok(Some(request))

@@ -60,7 +60,7 @@ pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call:
 
 fn topo_test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Topo_test) -> Answer {
     state.comm(of.comm)?;
-    let kind = match state.topologies.get(of.comm.0) {
+    let kind = match state.topologies.get(of.comm) {
         Some(Topology::Grid(_)) => mpi5::CART,
         Some(Topology::Whole(_)) => mpi5::GRAPH,
         Some(Topology::Near(_)) => mpi5::DIST_GRAPH,
@@ -73,19 +73,19 @@ fn topo_test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Topo_test) 
 /// The grid of a communicator.
 fn grid(state: &mut RankState, comm: handle::Comm) -> Result<Cartesian, Fault> {
     state.comm(comm)?;
-    state.topologies.grid(comm.0)
+    state.topologies.grid(comm)
 }
 
 /// The graph of a communicator that all its ranks know.
 fn graph(state: &mut RankState, comm: handle::Comm) -> Result<Arc<Graph>, Fault> {
     state.comm(comm)?;
-    state.topologies.graph(comm.0)
+    state.topologies.graph(comm)
 }
 
 /// The neighbours of the caller in a communicator with a distributed graph.
 fn near(state: &mut RankState, comm: handle::Comm) -> Result<Arc<Near>, Fault> {
     state.comm(comm)?;
-    state.topologies.near(comm.0)
+    state.topologies.near(comm)
 }
 
 /// The caller's rank in a communicator.
