@@ -189,9 +189,9 @@ pub(crate) fn dispatch() -> String {
             refused.push(both);
             continue;
         }
-        let (file, calls) = (family.replace('/', "::"), camel(family));
+        let (file, family) = (family.replace('/', "::"), camel(family));
         let of = if fields.is_empty() { "" } else { "(asked.arguments())" };
-        let call = format!("{file}::call(state, asked, calls::{calls}::{name}{of})");
+        let call = format!("{file}::call(state, asked, families::{family}::{name}{of})");
         line(&mut text, format_args!("        {both} => {call},"));
     }
     line(&mut text, format_args!("        {} => {REFUSED}::call(),", refused.join(" | ")));

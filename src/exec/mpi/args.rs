@@ -303,7 +303,7 @@ mod made {
     include!(concat!(env!("OUT_DIR"), "/arguments.rs"));
 
     /// The calls of each family.
-    pub(crate) mod calls {
+    pub(crate) mod families {
         use super::*;
         include!(concat!(env!("OUT_DIR"), "/calls.rs"));
     }

@@ -2,7 +2,7 @@
 //! object is copied or freed.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Attributes as F;
+use crate::mpi::args::families::Attributes as F;
 use crate::mpi::args::{Address, Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

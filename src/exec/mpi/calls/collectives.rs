@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{requests, topologies};
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Collectives;
+use crate::mpi::args::families::Collectives;
 use crate::mpi::args::{self, Address, Count, To, WithInfo, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{attributes, requests};
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Comms as F;
+use crate::mpi::args::families::Comms as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

@@ -1,6 +1,6 @@
 //! Handles as C ints and back.
 
-use crate::mpi::args::calls::Conversions as F;
+use crate::mpi::args::families::Conversions as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step};
 

@@ -2,7 +2,7 @@
 
 use super::{attributes, refused};
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Environment as F;
+use crate::mpi::args::families::Environment as F;
 use crate::mpi::args::{self, To};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

@@ -1,7 +1,7 @@
 //! Errors: what becomes of them, and the handlers that programs give to objects.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Errors as F;
+use crate::mpi::args::families::Errors as F;
 use crate::mpi::args::{Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Groups as F;
+use crate::mpi::args::families::Groups as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

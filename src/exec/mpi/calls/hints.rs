@@ -1,7 +1,7 @@
 //! Hints that communicators and windows get with info objects.
 
 use super::infos::made;
-use crate::mpi::args::calls::Hints as F;
+use crate::mpi::args::families::Hints as F;
 use crate::mpi::args::{To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::objects::infos::Infos;

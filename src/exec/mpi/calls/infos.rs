@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Infos as F;
+use crate::mpi::args::families::Infos as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::requests;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Messages as F;
+use crate::mpi::args::families::Messages as F;
 use crate::mpi::args::{self, To, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, Sent};

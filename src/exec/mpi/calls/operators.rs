@@ -1,7 +1,7 @@
 //! Operators of reductions, and what functions of the program do to elements.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Operators as F;
+use crate::mpi::args::families::Operators as F;
 use crate::mpi::args::{self, handle};
 use crate::mpi::arithmetic::{self, predefined};
 use crate::mpi::asked::Asked;

@@ -5,7 +5,7 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Packs as F;
+use crate::mpi::args::families::Packs as F;
 use crate::mpi::args::{self, Address, Count, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Data;

@@ -1,7 +1,7 @@
 //! Messages in partitions, which become ready and arrive one by one.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Partitioned as F;
+use crate::mpi::args::families::Partitioned as F;
 use crate::mpi::args::{self, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Sent};

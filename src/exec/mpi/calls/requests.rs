@@ -6,7 +6,7 @@ pub(super) mod looking;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Requests as F;
+use crate::mpi::args::families::Requests as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Held;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{comms, errors, infos};
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Sessions as F;
+use crate::mpi::args::families::Sessions as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

@@ -1,7 +1,7 @@
 //! What a program reads from a status and writes into it.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Statuses as F;
+use crate::mpi::args::families::Statuses as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

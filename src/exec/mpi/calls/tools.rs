@@ -2,7 +2,7 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args;
-use crate::mpi::args::calls::Tools as F;
+use crate::mpi::args::families::Tools as F;
 use crate::mpi::asked::Asked;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 

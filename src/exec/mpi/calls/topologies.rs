@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::comms;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Topologies as F;
+use crate::mpi::args::families::Topologies as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

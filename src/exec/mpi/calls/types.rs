@@ -6,7 +6,7 @@ pub(super) mod contents;
 
 use super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Types as F;
+use crate::mpi::args::families::Types as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

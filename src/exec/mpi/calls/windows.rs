@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Windows as F;
+use crate::mpi::args::families::Windows as F;
 use crate::mpi::args::{self, Address, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

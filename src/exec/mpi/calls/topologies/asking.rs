@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::arguments::{dimensions, graph_of, positions, wrong_grid};
 use super::balance;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Asking as F;
+use crate::mpi::args::families::Asking as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;

@@ -2,7 +2,7 @@
 //! their value.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Chosen as F;
+use crate::mpi::args::families::Chosen as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;

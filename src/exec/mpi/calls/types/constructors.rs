@@ -2,7 +2,7 @@
 
 use super::super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Constructors as F;
+use crate::mpi::args::families::Constructors as F;
 use crate::mpi::args::{self, Count, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

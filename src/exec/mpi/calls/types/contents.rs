@@ -1,7 +1,7 @@
 //! What a datatype was made of: `MPI_Type_get_envelope` and `MPI_Type_get_contents`.
 
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Contents as F;
+use crate::mpi::args::families::Contents as F;
 use crate::mpi::args::{To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;

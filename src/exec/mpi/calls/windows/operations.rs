@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::requests;
 use crate::functions as mpi5;
-use crate::mpi::args::calls::Operations as F;
+use crate::mpi::args::families::Operations as F;
 use crate::mpi::args::{self, Address, To, WithRequest, handle};
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
