@@ -310,3 +310,44 @@ mod made {
 }
 
 pub(crate) use made::*;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::Function;
+
+    /// The arguments of a function whose words are their own numbers.
+    fn numbered<A: Arguments>(function: Function) -> A {
+        let words: [u64; 14] = std::array::from_fn(|at| at as u64);
+        A::of(&Request::of(function as u32, &words))
+    }
+
+    #[test]
+    fn each_argument_has_the_number_of_its_place() {
+        let of: Sendrecv = numbered(Function::Sendrecv);
+        assert_eq!([of.sendbuf.address.0, of.sendbuf.datatype.0], [0, 2]);
+        assert_eq!([of.dest, of.sendtag, of.source, of.recvtag], [3, 4, 8, 9]);
+        assert_eq!([of.recvbuf.address.0, of.recvbuf.datatype.0], [5, 7]);
+        assert_eq!([of.sendbuf.count.0, of.recvbuf.count.0], [1, 6]);
+        assert_eq!([of.comm.0, of.status.address], [10, 11]);
+        let of: Get_accumulate = numbered(Function::Get_accumulate);
+        assert_eq!([of.origin.address.0, of.result.address.0, of.op.0, of.win.0], [0, 3, 10, 11]);
+        assert_eq!((of.target.rank, of.target.displacement, of.target.count.0), (6, 7, 8));
+    }
+
+    #[test]
+    fn a_request_stands_behind_the_arguments_of_the_blocking_function() {
+        let WithRequest { of, request } = numbered::<WithRequest<Alltoallw>>(Function::Ialltoallw);
+        assert_eq!([of.recvbuf.datatypes.address, of.comm.0, request.address], [7, 8, 9]);
+        let WithInfo { of, request } = numbered::<WithInfo<Alltoallw>>(Function::Alltoallw_init);
+        assert_eq!([of.recvbuf.displacements.address, of.comm.0, request.address], [6, 8, 10]);
+    }
+
+    #[test]
+    fn an_int_is_the_low_half_of_its_word() {
+        let word = i64::from(mpi5::ANY_TAG).cast_unsigned();
+        let of = Probe::of(&Request::of(Function::Probe as u32, &[word, word, 0, 0]));
+        assert_eq!([of.source, of.tag], [mpi5::ANY_TAG; 2]);
+        assert!(Count(-1).natural().is_err() && length(-1).is_err());
+    }
+}
