@@ -167,7 +167,7 @@ pub(crate) fn calls() -> String {
     let mut text = String::new();
     for (family, variants) in families {
         let (name, variants) = (camel(family), variants.join(", "));
-        line(&mut text, format_args!("calls! {{ {name} {family:?} {variants} }}"));
+        line(&mut text, format_args!("calls! {{ {name} \"{family}\" {variants} }}"));
     }
     text
 }

@@ -1,5 +1,8 @@
 //! The arguments of the functions of MPI, by their names, and what each of them is: made of the table of functions.
 
+#![allow(non_camel_case_types, clippy::struct_field_names, reason = "as MPI names them")]
+#![allow(dead_code, reason = "functions have arguments that the simulator does not need")]
+
 use std::ffi::c_char;
 use std::marker::PhantomData;
 
@@ -16,7 +19,7 @@ pub(crate) trait Arguments {
     fn of(request: &Request) -> Self;
 }
 
-/// What an argument is: one of a request, or several that stand together.
+/// An argument by its type: one of a request, or several that stand together.
 pub(crate) trait Argument {
     /// Argument number `at`, counted from 0.
     fn of(request: &Request, at: usize) -> Self;
@@ -284,32 +287,7 @@ macro_rules! same {
     };
 }
 
-/// The calls of a family: a variant for each function, with its arguments.
-macro_rules! calls {
-    ($family:ident $file:literal $($name:ident $(($kind:ty))?),*) => {
-        #[doc = concat!("A call that `calls/", $file, ".rs` answers.")]
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) enum $family {
-            $($name $(($kind))?,)*
-        }
-    };
-}
-
-#[allow(non_camel_case_types, clippy::struct_field_names, reason = "as MPI names them")]
-#[allow(clippy::wildcard_imports, reason = "what is made names all that is here")]
-#[allow(dead_code, reason = "functions have arguments that the simulator does not need")]
-mod made {
-    use super::*;
-    include!(concat!(env!("OUT_DIR"), "/arguments.rs"));
-
-    /// The calls of each family.
-    pub(crate) mod families {
-        use super::*;
-        include!(concat!(env!("OUT_DIR"), "/calls.rs"));
-    }
-}
-
-pub(crate) use made::*;
+include!(concat!(env!("OUT_DIR"), "/arguments.rs"));
 
 #[cfg(test)]
 mod tests {

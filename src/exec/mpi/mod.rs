@@ -9,7 +9,7 @@
 //! | `rank_state` | what MPI knows of a rank: its objects and its stage; and what comes of a call |
 //! | `objects` | the objects of each kind, by their handles |
 //! | `asked` | a call, and the memory behind its pointers |
-//! | `args` | the arguments of each function by their names, made of the table of functions |
+//! | `args`, `families` | the arguments of each function by their names, and the calls of each family; made of the table of functions |
 //! | `status`, `data`, `arithmetic`, `table`, `fault` | statuses, data and numbers; handles; errors |
 //!
 //! | family of functions | answers |
@@ -32,6 +32,7 @@ mod arithmetic;
 mod asked;
 mod calls;
 mod data;
+mod families;
 mod fault;
 mod objects;
 mod rank_state;

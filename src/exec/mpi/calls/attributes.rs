@@ -2,9 +2,9 @@
 //! object is copied or freed.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Attributes as F;
 use crate::mpi::args::{Address, Callback, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Attributes as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::{Key, Kind, Object, no_key};
 use crate::mpi::objects::comms::Comms;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use super::{requests, topologies};
 use crate::functions as mpi5;
-use crate::mpi::args::families::Collectives;
 use crate::mpi::args::{self, Address, Count, To, WithInfo, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held};
+use crate::mpi::families::Collectives;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{attributes, requests};
 use crate::functions as mpi5;
-use crate::mpi::args::families::Comms as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Comms as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::comms::Communicator;

@@ -1,7 +1,7 @@
 //! Handles as C ints and back.
 
-use crate::mpi::args::families::Conversions as F;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Conversions as F;
 use crate::mpi::rank_state::{Answer, RankState, Step};
 
 /// Predefined handles are below it, and are ints as they are.

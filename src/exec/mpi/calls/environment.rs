@@ -2,9 +2,9 @@
 
 use super::{attributes, refused};
 use crate::functions as mpi5;
-use crate::mpi::args::families::Environment as F;
 use crate::mpi::args::{self, To};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Environment as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};

@@ -1,9 +1,9 @@
 //! Errors: what becomes of them, and the handlers that programs give to objects.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Errors as F;
 use crate::mpi::args::{Callback, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Errors as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::watch::note_once;

@@ -4,8 +4,8 @@
 //! otherwise (MPI 4.1, Sec. 14.7): programs whose output is an option go on.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Files as F;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Files as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState};
 

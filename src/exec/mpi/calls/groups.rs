@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Groups as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Groups as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::groups::Groups;
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -1,9 +1,9 @@
 //! Hints that communicators and windows get with info objects.
 
 use super::infos::made;
-use crate::mpi::args::families::Hints as F;
 use crate::mpi::args::{To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Hints as F;
 use crate::mpi::objects::infos::Infos;
 use crate::mpi::rank_state::{Answer, RankState, done};
 

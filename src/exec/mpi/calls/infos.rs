@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Infos as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Infos as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::requests;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Messages as F;
 use crate::mpi::args::{self, To, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, Sent};
+use crate::mpi::families::Messages as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::Requests;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};

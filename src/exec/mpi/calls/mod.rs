@@ -30,7 +30,7 @@ use super::rank_state::{Answer, Back, RankState, Then};
 use crate::choose::Choose;
 use crate::exposed::Exposed;
 use crate::functions::Family;
-use crate::mpi::args::families;
+use crate::mpi::families;
 use crate::place::Place;
 use ::mpi::operator::Side;
 use protocols::call::Reply;

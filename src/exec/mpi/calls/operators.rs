@@ -1,11 +1,11 @@
 //! Operators of reductions, and what functions of the program do to elements.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Operators as F;
 use crate::mpi::args::{self, handle};
 use crate::mpi::arithmetic::{self, predefined};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::elements;
+use crate::mpi::families::Operators as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::operators::{Foreign, Made, Operators};
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -5,10 +5,10 @@
 use std::ffi::c_char;
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Packs as F;
 use crate::mpi::args::{self, Address, Count, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Data;
+use crate::mpi::families::Packs as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};

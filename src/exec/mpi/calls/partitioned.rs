@@ -1,10 +1,10 @@
 //! Messages in partitions, which become ready and arrive one by one.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Partitioned as F;
 use crate::mpi::args::{self, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Sent};
+use crate::mpi::families::Partitioned as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use protocols::call::{Call, OfPartitions, Partitioned, Reply};

@@ -6,10 +6,10 @@ pub(super) mod looking;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Requests as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Held;
+use crate::mpi::families::Requests as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::{Open, Requests};
 use crate::mpi::rank_state::{Answer, RankState, Step, done};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{comms, errors, infos};
 use crate::functions as mpi5;
-use crate::mpi::args::families::Sessions as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Sessions as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::Info;
 use crate::mpi::rank_state::{Answer, RankState, done};

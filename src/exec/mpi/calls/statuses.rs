@@ -1,9 +1,9 @@
 //! What a program reads from a status and writes into it.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Statuses as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Statuses as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -2,8 +2,8 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args;
-use crate::mpi::args::families::Tools as F;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Tools as F;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 
 /// Answers calls; their errors are returned, and call no handler.

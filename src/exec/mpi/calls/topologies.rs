@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::comms;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Topologies as F;
 use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Topologies as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Near, Topology};
 use crate::mpi::rank_state::{Answer, RankState, Step, done};

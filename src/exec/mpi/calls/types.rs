@@ -6,9 +6,9 @@ pub(super) mod contents;
 
 use super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Types as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Types as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Windows as F;
 use crate::mpi::args::{self, Address, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Windows as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::windows::Window;

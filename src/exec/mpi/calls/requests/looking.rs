@@ -3,8 +3,8 @@
 use super::active::{Active, array, place};
 use crate::functions as mpi5;
 use crate::mpi::args;
-use crate::mpi::args::families::Looking as F;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Looking as F;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use calls::arguments::Outcome;

@@ -2,9 +2,9 @@
 //! their value.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Chosen as F;
 use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::{Asked, listed};
+use crate::mpi::families::Chosen as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};

@@ -2,9 +2,9 @@
 
 use super::super::attributes;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Constructors as F;
 use crate::mpi::args::{self, Count, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Constructors as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::types::{Contents, Part, Types};

@@ -1,9 +1,9 @@
 //! What a datatype was made of: `MPI_Type_get_envelope` and `MPI_Type_get_contents`.
 
 use crate::functions as mpi5;
-use crate::mpi::args::families::Contents as F;
 use crate::mpi::args::{To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Contents as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::{Contents, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};

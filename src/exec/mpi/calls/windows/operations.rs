@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::super::requests;
 use crate::functions as mpi5;
-use crate::mpi::args::families::Operations as F;
 use crate::mpi::args::{self, Address, To, WithRequest, handle};
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
+use crate::mpi::families::Operations as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
