@@ -11,7 +11,7 @@ const CALLBACKS: &str = include_str!("abi/callbacks.txt");
 const CONSTANTS: &str = include_str!("abi/constants.txt");
 
 /// Handles: in C, pointers to structures that are never defined.
-const HANDLES: [&str; 17] = [
+pub(crate) const HANDLES: [&str; 17] = [
     "Comm",
     "Datatype",
     "Errhandler",
@@ -31,7 +31,7 @@ const HANDLES: [&str; 17] = [
     "T_event_instance",
 ];
 /// Types of ABI 5.0 that are enumerations in C.
-const ENUMERATIONS: [&str; 2] = ["T_cb_safety", "T_source_order"];
+pub(crate) const ENUMERATIONS: [&str; 2] = ["T_cb_safety", "T_source_order"];
 
 /// One parameter of a function, as C has it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -47,6 +47,8 @@ pub(crate) struct Parameter {
 /// One function, or the type of a callback.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Function {
+    /// The family that answers its calls: a file below `mpi/calls`. A callback has none.
+    pub(crate) family: &'static str,
     /// Type of the result.
     pub(crate) result: String,
     /// The name without `MPI_`.
@@ -158,7 +160,30 @@ impl Function {
         let inner = rest.strip_suffix(')').unwrap_or_else(|| panic!("`{line}` is not closed"));
         let (result, name) = head.rsplit_once(' ').unwrap_or(("int", head));
         let parameters = inner.split(", ").filter(|text| !text.is_empty()).map(Parameter::read);
-        Self { result: result.to_owned(), name: name.to_owned(), parameters: parameters.collect() }
+        let (result, name, parameters) = (result.to_owned(), name.to_owned(), parameters.collect());
+        Self { family: "", result, name, parameters }
+    }
+
+    /// A line of the table of functions: the family comes first.
+    ///
+    /// # Panics
+    ///
+    /// When the line is no function of a family.
+    fn listed(line: &'static str) -> Self {
+        let (family, rest) =
+            line.split_once(' ').unwrap_or_else(|| panic!("`{line}` has no family"));
+        Self { family, ..Self::read(rest.trim_start()) }
+    }
+
+    fn small(&self) -> Self {
+        Self { parameters: self.parameters.iter().map(Parameter::small).collect(), ..self.clone() }
+    }
+
+    /// The function for large counts, where this one has counts.
+    pub(crate) fn twin(&self) -> Option<Self> {
+        let parameters = self.parameters.iter().map(Parameter::large).collect();
+        let name = format!("{}_c", self.name);
+        (self.small().parameters != parameters).then(|| Self { name, parameters, ..self.clone() })
     }
 
     /// How its result travels.
@@ -178,20 +203,14 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
+/// The functions of the table, as it has their parameters: a twin for large counts is none of its own.
+pub(crate) fn listed() -> impl Iterator<Item = Function> {
+    lines(FUNCTIONS).map(Function::listed)
+}
+
 /// All functions, those for large counts behind their twins. The place in the list is the function's number.
 pub(crate) fn functions() -> Vec<Function> {
-    let mut all = Vec::new();
-    for function in lines(FUNCTIONS).map(Function::read) {
-        let by =
-            |change: fn(&Parameter) -> Parameter| function.parameters.iter().map(change).collect();
-        let (small, large): (Vec<_>, Vec<_>) = (by(Parameter::small), by(Parameter::large));
-        let name = format!("{}_c", function.name);
-        let twin =
-            (small != large).then(|| Function { name, parameters: large, ..function.clone() });
-        all.push(Function { parameters: small, ..function });
-        all.extend(twin);
-    }
-    all
+    listed().flat_map(|function| [Some(function.small()), function.twin()]).flatten().collect()
 }
 
 /// Name without `MPI_` and value of each constant, and its type; another name's type is `as`.
@@ -261,7 +280,7 @@ fn bracketed(value: &str) -> String {
     if value.starts_with('-') { format!("({value})") } else { value.to_owned() }
 }
 
-fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
+pub(crate) fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
     writeln!(text, "{what}").expect("a string takes all text");
 }
 
@@ -286,7 +305,7 @@ pub(crate) fn client() -> String {
 /// Whether a function is the twin of another one, which takes the same arguments in the same order: those with large
 /// counts that the table lists itself have others.
 fn is_twin(name: &str, other: &str) -> bool {
-    let listed = |line: &str| line.starts_with(&format!("{name}("));
+    let listed = |line: &str| line.contains(&format!(" {name}("));
     name.strip_suffix("_c") == Some(other) && !lines(FUNCTIONS).any(listed)
 }
 

@@ -11,10 +11,13 @@ use std::process::Command;
 #[path = "abi.rs"]
 #[allow(dead_code, reason = "a module of the library, too")]
 mod abi;
+#[path = "abi/arguments.rs"]
+mod arguments;
 
 fn main() {
     for file in [
         "abi.rs",
+        "abi/arguments.rs",
         "abi/functions.txt",
         "abi/callbacks.txt",
         "abi/constants.txt",
@@ -32,7 +35,10 @@ fn main() {
         path
     };
     write("mpi.h", abi::header());
-    write("functions.rs", abi::numbers());
+    write("functions.rs", abi::numbers() + &arguments::families());
+    write("arguments.rs", arguments::arguments());
+    write("calls.rs", arguments::calls());
+    write("dispatch.rs", arguments::dispatch());
     let functions = write("client.rs", abi::client());
     let library = |source: &str, name: &str, file: &str| {
         let status = Command::new(env::var_os("RUSTC").expect("cargo sets it"))

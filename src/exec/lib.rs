@@ -7,7 +7,7 @@
 //!
 //! | begin with | to |
 //! |---|---|
-//! | `abi/*.txt` | see the functions and constants of MPI 5.0, of which header and library are made |
+//! | `abi/*.txt` | see the functions and constants of MPI 5.0, of which header and library are made, and the family that answers each function |
 //! | [`wire`] | see what a process and the simulator say to each other |
 //! | [`supervise`] | see who starts the processes, and ends them |
 //! | [`ranks`] | see how a process is asked and answered |

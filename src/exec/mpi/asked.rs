@@ -1,5 +1,8 @@
 //! A call of a process: the arguments of its function, and the memory behind its pointers.
 
+use std::ffi::c_char;
+
+use super::args::{Address, Arguments, Count, Handle, To};
 use super::fault::Fault;
 use crate::functions::{self as mpi5, Function};
 use crate::place::Place;
@@ -33,40 +36,9 @@ impl<'a> Asked<'a> {
         self.request.caller
     }
 
-    /// Argument number `at`, counted from 0: a handle or an address.
-    pub const fn word(&self, at: usize) -> u64 {
-        self.request.word(at)
-    }
-
-    /// An argument that is a C `int`.
-    pub const fn int(&self, at: usize) -> i32 {
-        self.request.int(at)
-    }
-
-    /// An argument that is a count, a displacement or an `MPI_Aint`.
-    pub const fn long(&self, at: usize) -> i64 {
-        self.request.long(at)
-    }
-
-    /// A count: 0 or more.
-    ///
-    /// # Errors
-    ///
-    /// `MPI_ERR_COUNT` where it is negative.
-    pub fn count(&self, at: usize) -> Result<u64, Fault> {
-        let count = self.long(at);
-        u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
-    }
-
-    /// A number of entries of an array: 0 or more.
-    ///
-    /// # Errors
-    ///
-    /// `MPI_ERR_ARG` where it is negative.
-    pub fn length(&self, at: usize) -> Result<usize, Fault> {
-        let length = self.long(at);
-        usize::try_from(length)
-            .map_err(|_| Fault::new(mpi5::ERR_ARG, format!("an array of {length} entries")))
+    /// The arguments of its function.
+    pub(crate) fn arguments<A: Arguments>(&self) -> A {
+        A::of(&self.request)
     }
 
     /// Bytes of the process's memory.
@@ -85,12 +57,11 @@ impl<'a> Asked<'a> {
         Ok(bytes)
     }
 
-    /// The bytes of an array of so many entries, each of so many bytes, that an argument points to.
-    fn array(&mut self, at: usize, length: usize, entry: usize) -> Result<Vec<u8>, Fault> {
+    /// The bytes of an array of so many entries, each of so many bytes.
+    fn array(&mut self, address: u64, length: usize, entry: usize) -> Result<Vec<u8>, Fault> {
         let bytes = length
             .checked_mul(entry)
             .ok_or_else(|| Fault::new(mpi5::ERR_COUNT, format!("an array of {length} entries")))?;
-        let address = self.word(at);
         let read = self.bytes(address, bytes);
         let has_failed = matches!(&read, Err(Fault::Lost(RankError::Memory { .. })));
         if has_failed && self.place.process.read(address, &mut [0]).is_ok() {
@@ -100,83 +71,83 @@ impl<'a> Asked<'a> {
         read
     }
 
-    /// The array of words of 64 bits that an argument points to.
+    /// An array of words of 64 bits.
+    fn words_at(&mut self, address: u64, length: usize) -> Result<Vec<u64>, Fault> {
+        let bytes = self.array(address, length, 8)?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+    }
+
+    /// An array of ints.
+    fn ints_at(&mut self, address: u64, length: usize) -> Result<Vec<i32>, Fault> {
+        let bytes = self.array(address, length, 4)?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
+    }
+
+    /// An array of handles.
     ///
     /// # Errors
     ///
     /// Where it cannot be read.
-    pub fn words(&mut self, at: usize, length: usize) -> Result<Vec<u64>, Fault> {
-        let bytes = self.array(at, length, 8)?;
-        Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect())
+    pub(crate) fn handles<H: Handle>(
+        &mut self,
+        from: To<H>,
+        length: usize,
+    ) -> Result<Vec<H>, Fault> {
+        Ok(self.words_at(from.address, length)?.into_iter().map(H::of).collect())
     }
 
-    /// The array of `MPI_Aint` that an argument points to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn longs(&mut self, at: usize, length: usize) -> Result<Vec<i64>, Fault> {
-        Ok(self.words(at, length)?.into_iter().map(u64::cast_signed).collect())
+    /// An array of texts, each where a pointer points to.
+    pub(crate) fn texts(
+        &mut self,
+        from: To<To<c_char>>,
+        length: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let all = self.words_at(from.address, length)?;
+        all.into_iter().map(|address| self.text(To::new(address))).collect()
     }
 
-    /// The array of `int` that an argument points to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn ints(&mut self, at: usize, length: usize) -> Result<Vec<i32>, Fault> {
-        let bytes = self.array(at, length, 4)?;
-        Ok(bytes.as_chunks::<4>().0.iter().map(|word| i32::from_ne_bytes(*word)).collect())
+    /// An array of `MPI_Aint`.
+    pub(crate) fn longs(&mut self, from: To<i64>, length: usize) -> Result<Vec<i64>, Fault> {
+        let address = from.address;
+        Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect())
     }
 
-    /// The array of counts or displacements that an argument points to: `int`, or 64 bits in the form for large
-    /// counts.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn counts(&mut self, at: usize, length: usize) -> Result<Vec<i64>, Fault> {
+    /// An array of `int`.
+    pub(crate) fn ints(&mut self, from: To<i32>, length: usize) -> Result<Vec<i32>, Fault> {
+        self.ints_at(from.address, length)
+    }
+
+    /// An array of counts or displacements.
+    pub(crate) fn counts(&mut self, from: To<Count>, length: usize) -> Result<Vec<i64>, Fault> {
+        let address = from.address;
         if self.is_large {
-            return self.longs(at, length);
+            return Ok(self.words_at(address, length)?.into_iter().map(u64::cast_signed).collect());
         }
-        Ok(self.ints(at, length)?.into_iter().map(i64::from).collect())
+        Ok(self.ints_at(address, length)?.into_iter().map(i64::from).collect())
     }
 
-    /// The word that an argument points to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn at(&mut self, at: usize) -> Result<u64, Fault> {
-        self.word_at(self.word(at))
+    /// The handle in a variable.
+    pub(crate) fn handle<H: Handle>(&mut self, from: To<H>) -> Result<H, Fault> {
+        self.word_at(from.address).map(H::of)
+    }
+
+    /// The `int` in a variable.
+    pub(crate) fn int(&mut self, from: To<i32>) -> Result<i32, Fault> {
+        let mut bytes = [0; 4];
+        self.place.process.read(from.address, &mut bytes)?;
+        Ok(i32::from_ne_bytes(bytes))
     }
 
     /// The word at an address.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn word_at(&mut self, address: u64) -> Result<u64, Fault> {
+    pub(super) fn word_at(&mut self, address: u64) -> Result<u64, Fault> {
         let mut bytes = [0; 8];
         self.place.process.read(address, &mut bytes)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// The text that an argument points to, without what is no UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn text(&mut self, at: usize) -> Result<String, Fault> {
-        self.text_at(self.word(at))
-    }
-
-    /// The text at an address, without what is no UTF-8.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::words`].
-    pub fn text_at(&mut self, mut address: u64) -> Result<String, Fault> {
+    /// A text, without what is no UTF-8.
+    pub(crate) fn text(&mut self, from: To<c_char>) -> Result<String, Fault> {
+        let mut address = from.address;
         let mut text = Vec::new();
         loop {
             // A page may be the last one.
@@ -191,77 +162,85 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The process gets these bytes where an argument points.
-    pub fn put(&mut self, at: usize, bytes: &[u8]) {
-        let address = self.word(at);
-        self.place.process.put(address, bytes);
+    /// The process gets an `int`.
+    pub(crate) fn put_int(&mut self, to: To<i32>, value: i32) {
+        self.place.process.put(to.address, &value.to_ne_bytes());
     }
 
-    /// An `int` where an argument points.
-    pub fn put_int(&mut self, at: usize, value: i32) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets a flag.
+    pub(crate) fn put_flag(&mut self, to: To<i32>, value: bool) {
+        self.put_int(to, i32::from(value));
     }
 
-    /// A flag where an argument points.
-    pub fn put_flag(&mut self, at: usize, value: bool) {
-        self.put_int(at, i32::from(value));
+    /// The process gets a handle.
+    pub(crate) fn put_handle<H: Handle>(&mut self, to: To<H>, handle: u64) {
+        self.place.process.put(to.address, &handle.to_ne_bytes());
     }
 
-    /// A handle, an address or an `MPI_Aint` where an argument points.
-    pub fn put_word(&mut self, at: usize, value: u64) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets a word of 64 bits: an address, or the value of an attribute.
+    pub(crate) fn put_word(&mut self, to: Address, value: u64) {
+        self.place.process.put(to.0, &value.to_ne_bytes());
     }
 
-    /// As [`Self::put_word`], of a signed number.
-    pub fn put_long(&mut self, at: usize, value: i64) {
-        self.put(at, &value.to_ne_bytes());
+    /// The process gets an `MPI_Aint`.
+    pub(crate) fn put_long(&mut self, to: To<i64>, value: i64) {
+        self.place.process.put(to.address, &value.to_ne_bytes());
     }
 
-    /// A count where an argument points: an `int`, or 64 bits in the form for large counts; what is beyond an `int` is
-    /// `MPI_UNDEFINED`, and so is `None`.
-    pub fn put_count(&mut self, at: usize, value: Option<i64>) {
+    /// The process gets a count; what is beyond an `int` is `MPI_UNDEFINED` where it is one, and so is `None`.
+    pub(crate) fn put_count(&mut self, to: To<Count>, value: Option<i64>) {
+        let address = to.address;
         if self.is_large {
-            self.put_long(at, value.unwrap_or(mpi5::UNDEFINED.into()));
+            let value = value.unwrap_or(mpi5::UNDEFINED.into());
+            self.place.process.put(address, &value.to_ne_bytes());
         } else {
             let value = value.and_then(|value| i32::try_from(value).ok());
-            self.put_int(at, value.unwrap_or(mpi5::UNDEFINED));
+            let value = value.unwrap_or(mpi5::UNDEFINED);
+            self.place.process.put(address, &value.to_ne_bytes());
         }
     }
 
-    /// Ints where an argument points.
-    pub fn put_ints(&mut self, at: usize, values: impl IntoIterator<Item = i32>) {
+    /// The process gets an array of ints.
+    pub(crate) fn put_ints(&mut self, to: To<i32>, values: impl IntoIterator<Item = i32>) {
         let bytes: Vec<u8> = values.into_iter().flat_map(i32::to_ne_bytes).collect();
-        self.put(at, &bytes);
+        self.place.process.put(to.address, &bytes);
     }
 
-    /// Words where an argument points.
-    pub fn put_words(&mut self, at: usize, values: impl IntoIterator<Item = u64>) {
-        let bytes: Vec<u8> = values.into_iter().flat_map(u64::to_ne_bytes).collect();
-        self.put(at, &bytes);
+    /// The process gets an array of `MPI_Aint`.
+    pub(crate) fn put_longs(&mut self, to: To<i64>, values: impl IntoIterator<Item = i64>) {
+        let bytes: Vec<u8> = values.into_iter().flat_map(i64::to_ne_bytes).collect();
+        self.place.process.put(to.address, &bytes);
     }
 
-    /// A text of at most `room` bytes with its end, where an argument points; the result is its length without the
+    /// The process gets an array of handles.
+    pub(crate) fn put_handles<H: Handle>(
+        &mut self,
+        to: To<H>,
+        handles: impl IntoIterator<Item = u64>,
+    ) {
+        let bytes: Vec<u8> = handles.into_iter().flat_map(u64::to_ne_bytes).collect();
+        self.place.process.put(to.address, &bytes);
+    }
+
+    /// The process gets a text of at most `room` bytes with its end, at least one; the result is its length without the
     /// end.
-    ///
-    /// # Panics
-    ///
-    /// With room for no byte.
-    pub fn put_string(&mut self, at: usize, text: &str, room: usize) -> usize {
+    pub(crate) fn put_string(&mut self, to: To<c_char>, text: &str, room: usize) -> usize {
         let length = text.floor_char_boundary(text.len().min(room - 1));
         let mut bytes = text.as_bytes()[..length].to_vec();
         bytes.push(0);
-        self.put(at, &bytes);
+        self.place.process.put(to.address, &bytes);
         length
     }
 
-    /// As [`Self::put_string`], and the length where the next argument points.
-    ///
-    /// # Panics
-    ///
-    /// With room for no byte.
-    pub fn put_text(&mut self, at: usize, text: &str, room: usize) {
-        let length = self.put_string(at, text, room);
-        self.put_int(at + 1, i32::try_from(length).expect("a short text"));
+    /// As [`Self::put_string`], and the length.
+    pub(crate) fn put_text(
+        &mut self,
+        (to, length): (To<c_char>, To<i32>),
+        text: &str,
+        room: usize,
+    ) {
+        let bytes = self.put_string(to, text, room);
+        self.put_int(length, i32::try_from(bytes).expect("a short text"));
     }
 }
 

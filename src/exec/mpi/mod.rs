@@ -5,10 +5,12 @@
 //!
 //! | file | is |
 //! |---|---|
-//! | `calls` | the functions of MPI by family, and which family answers a call |
+//! | `calls` | the functions of MPI by family |
 //! | `rank_state` | what MPI knows of a rank: its objects and its stage; and what comes of a call |
 //! | `objects` | the objects of each kind, by their handles |
-//! | `asked`, `status`, `data`, `arithmetic`, `table`, `fault` | the arguments of a call, its statuses, data and numbers; handles; errors |
+//! | `asked` | a call, and the memory behind its pointers |
+//! | `args`, `families` | the arguments of each function by their names, and the calls of each family; made of the table of functions |
+//! | `status`, `data`, `arithmetic`, `table`, `fault` | statuses, data and numbers; handles; errors |
 //!
 //! | family of functions | answers |
 //! |---|---|
@@ -19,15 +21,18 @@
 //! | `messages`, `partitioned` | messages between two ranks |
 //! | `requests`, `statuses` | what waits for them |
 //! | `comms`, `groups` | communicators |
-//! | `attributes`, `infos` | what programs keep with objects, and say of them |
+//! | `attributes`, `infos`, `hints` | what programs keep with objects, and say of them |
 //! | `topologies` | grids and graphs of ranks |
 //! | `operators`, `collectives` | collective operations |
 //! | `windows` | one-sided communication |
+//! | `files`, `refused` | what the simulator does not carry |
 
+mod args;
 mod arithmetic;
 mod asked;
 mod calls;
 mod data;
+mod families;
 mod fault;
 mod objects;
 mod rank_state;

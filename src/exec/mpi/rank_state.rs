@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Formatter};
 
+use super::args::handle;
 use super::asked::Asked;
 use super::fault::Fault;
 use super::objects::attributes::Attributes;
@@ -225,10 +226,22 @@ impl RankState {
         self.stage != Stage::Between && !self.sessions.are_open()
     }
 
+    /// Refuses a call before `MPI_Init` or after `MPI_Finalize`, where no session is open.
+    pub(super) fn check_begun(&self) -> Result<(), Fault> {
+        if !self.may_end() {
+            return Ok(());
+        }
+        let when = match self.stage {
+            Stage::Before => "before MPI_Init",
+            Stage::Between | Stage::After => "after MPI_Finalize",
+        };
+        Err(Fault::new(mpi5::ERR_OTHER, format!("it is called {when}")))
+    }
+
     /// The communicator of a handle: errors are about it from now on.
-    pub(super) fn comm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+    pub(super) fn comm(&mut self, handle: handle::Comm) -> Result<&Communicator, Fault> {
         let comm = self.comms.get(handle)?;
-        self.errors.about(handle);
+        self.errors.about(handle.0);
         Ok(comm)
     }
 
@@ -243,7 +256,7 @@ impl RankState {
     }
 
     /// A communicator with one group.
-    pub(super) fn intracomm(&mut self, handle: u64) -> Result<&Communicator, Fault> {
+    pub(super) fn intracomm(&mut self, handle: handle::Comm) -> Result<&Communicator, Fault> {
         let comm = self.comm(handle)?;
         if comm.remote.is_some() {
             return Err(Fault::new(mpi5::ERR_COMM, "it is an intercommunicator"));
@@ -252,16 +265,16 @@ impl RankState {
     }
 
     /// The window of a handle: errors are about it from now on.
-    pub(super) fn win(&mut self, handle: u64) -> Result<&mut Window, Fault> {
+    pub(super) fn win(&mut self, handle: handle::Win) -> Result<&mut Window, Fault> {
         let window = self.windows.get_mut(handle)?;
-        self.errors.about(handle);
+        self.errors.about(handle.0);
         Ok(window)
     }
 
     /// Whether a handle is that of a session: errors are about it from now on.
-    pub(super) fn session(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(super) fn session(&mut self, handle: handle::Session) -> Result<(), Fault> {
         self.sessions.check(handle)?;
-        self.errors.about(handle);
+        self.errors.about(handle.0);
         Ok(())
     }
 

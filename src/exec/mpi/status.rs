@@ -1,5 +1,6 @@
 //! `MPI_Status`: source, tag and error; behind them whether the operation was cancelled, and its bytes.
 
+use super::args::{self, To};
 use super::asked::Asked;
 use super::fault::Fault;
 use crate::functions as mpi5;
@@ -7,14 +8,19 @@ use calls::arguments::{Outcome, Status};
 
 /// Bytes of an `MPI_Status`.
 const SIZE: u64 = 32;
-/// Where its error begins, whether it was cancelled, and its bytes; the source begins at 0 and the tag at 4.
+/// Where its source begins, its tag, its error, whether it was cancelled, and its bytes.
+pub(super) const SOURCE: u64 = 0;
+pub(super) const TAG: u64 = 4;
 pub(super) const ERROR: u64 = 8;
 pub(super) const CANCELLED: u64 = 12;
 pub(super) const COUNT: u64 = 16;
 
 /// Status number `at` of an array; of none, none.
-pub(super) const fn of_array(statuses: u64, at: usize) -> u64 {
-    if statuses == 0 { 0 } else { statuses + SIZE * at as u64 }
+pub(super) const fn of_array(statuses: To<args::Status>, at: usize) -> To<args::Status> {
+    match statuses.address {
+        0 => statuses,
+        first => To::new(first + SIZE * at as u64),
+    }
 }
 
 /// The error of an operation that has ended.
@@ -38,8 +44,8 @@ pub(super) fn truncated(outcome: Outcome) -> Result<(), Fault> {
 }
 
 /// Writes a status, without its error; without an outcome the empty one, whose error is `MPI_SUCCESS`.
-pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
-    if to == 0 {
+pub(super) fn put(asked: &mut Asked<'_>, to: To<args::Status>, outcome: Option<Outcome>) {
+    if to.address == 0 {
         return;
     }
     let (status, is_cancelled) = match outcome {
@@ -60,16 +66,16 @@ pub(super) fn put(asked: &mut Asked<'_>, to: u64, outcome: Option<Outcome>) {
     let mut rest = [0; 12];
     rest[..4].copy_from_slice(&i32::from(is_cancelled).to_ne_bytes());
     rest[4..].copy_from_slice(&count.to_ne_bytes());
-    asked.place.process.put(to, &head);
-    asked.place.process.put(to + CANCELLED, &rest);
+    asked.place.process.put(to.address, &head);
+    asked.place.process.put(to.address + CANCELLED, &rest);
     if outcome.is_none() {
         put_error(asked, to, mpi5::SUCCESS);
     }
 }
 
 /// Writes the error of a status.
-pub(super) fn put_error(asked: &mut Asked<'_>, to: u64, error: i32) {
-    if to != 0 {
-        asked.place.process.put(to + ERROR, &error.to_ne_bytes());
+pub(super) fn put_error(asked: &mut Asked<'_>, to: To<args::Status>, error: i32) {
+    if to.address != 0 {
+        asked.place.process.put(to.address + ERROR, &error.to_ne_bytes());
     }
 }

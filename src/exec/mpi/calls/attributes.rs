@@ -2,9 +2,11 @@
 //! object is copied or freed.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{Address, Callback, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Attributes as F;
 use crate::mpi::fault::Fault;
-use crate::mpi::objects::attributes::{Attributes, Key, Kind, Object, no_key};
+use crate::mpi::objects::attributes::{Key, Kind, Object, no_key};
 use crate::mpi::objects::comms::Comms;
 use crate::mpi::objects::errors::Errors;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
@@ -16,60 +18,107 @@ type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>) -> Answer + Send>;
 /// Continuation when attributes are copied, or one could not be.
 type Copied = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Result<(), Fault>) -> Answer + Send>;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_create_keyval | F::Keyval_create => {
-            create_key(&mut state.attributes, asked, Kind::Comm)
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Comm_create_keyval(of) => {
+            let functions = [of.comm_copy_attr_fn, of.comm_delete_attr_fn];
+            create_key(state, asked, Kind::Comm, functions, of.extra_state, of.comm_keyval)
         }
-        F::Type_create_keyval => create_key(&mut state.attributes, asked, Kind::Type),
-        F::Win_create_keyval => create_key(&mut state.attributes, asked, Kind::Win),
-        F::Comm_free_keyval | F::Keyval_free => free_key(&mut state.attributes, asked, Kind::Comm),
-        F::Type_free_keyval => free_key(&mut state.attributes, asked, Kind::Type),
-        F::Win_free_keyval => free_key(&mut state.attributes, asked, Kind::Win),
-        F::Comm_set_attr | F::Attr_put => set_attribute(state, asked, Kind::Comm),
-        F::Type_set_attr => set_attribute(state, asked, Kind::Type),
-        F::Win_set_attr => set_attribute(state, asked, Kind::Win),
-        F::Comm_get_attr | F::Attr_get => get_attribute(state, asked, Kind::Comm),
-        F::Type_get_attr => get_attribute(state, asked, Kind::Type),
-        F::Win_get_attr => get_attribute(state, asked, Kind::Win),
-        F::Comm_delete_attr | F::Attr_delete => remove_attribute(state, asked, Kind::Comm),
-        F::Type_delete_attr => remove_attribute(state, asked, Kind::Type),
-        F::Win_delete_attr => remove_attribute(state, asked, Kind::Win),
-        _ => return None,
-    })
-}
-
-fn create_key(attributes: &mut Attributes, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let functions = [0, 1].map(|at| asked.word(at));
-    let number = attributes.create(kind, functions, asked.word(3));
-    asked.put_int(2, number);
-    done()
-}
-
-fn free_key(attributes: &mut Attributes, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let address = asked.word(0);
-    let bytes = asked.bytes(address, 4)?;
-    attributes.free(kind, i32::from_ne_bytes(std::array::from_fn(|at| bytes[at])))?;
-    asked.put_int(0, mpi5::KEYVAL_INVALID);
-    done()
-}
-
-/// The object that argument 0 names.
-fn object(state: &mut RankState, asked: &Asked<'_>, kind: Kind) -> Result<Object, Fault> {
-    let handle = asked.word(0);
-    match kind {
-        Kind::Comm => drop(state.comm(handle)?),
-        Kind::Type => drop(state.types.tree(handle)?),
-        Kind::Win => drop(state.win(handle)?),
+        F::Keyval_create(of) => {
+            let functions = [of.copy_fn, of.delete_fn];
+            create_key(state, asked, Kind::Comm, functions, of.extra_state, of.keyval)
+        }
+        F::Type_create_keyval(of) => {
+            let functions = [of.type_copy_attr_fn, of.type_delete_attr_fn];
+            create_key(state, asked, Kind::Type, functions, of.extra_state, of.type_keyval)
+        }
+        F::Win_create_keyval(of) => {
+            let functions = [of.win_copy_attr_fn, of.win_delete_attr_fn];
+            create_key(state, asked, Kind::Win, functions, of.extra_state, of.win_keyval)
+        }
+        F::Comm_free_keyval(of) => free_key(state, asked, Kind::Comm, of.comm_keyval),
+        F::Keyval_free(of) => free_key(state, asked, Kind::Comm, of.keyval),
+        F::Type_free_keyval(of) => free_key(state, asked, Kind::Type, of.type_keyval),
+        F::Win_free_keyval(of) => free_key(state, asked, Kind::Win, of.win_keyval),
+        F::Comm_set_attr(of) => {
+            set_attribute(state, asked, of.comm, of.comm_keyval, of.attribute_val)
+        }
+        F::Attr_put(of) => set_attribute(state, asked, of.comm, of.keyval, of.attribute_val),
+        F::Type_set_attr(of) => {
+            set_attribute(state, asked, of.datatype, of.type_keyval, of.attribute_val)
+        }
+        F::Win_set_attr(of) => set_attribute(state, asked, of.win, of.win_keyval, of.attribute_val),
+        F::Comm_get_attr(of) => {
+            get_attribute(state, asked, of.comm, of.comm_keyval, (of.attribute_val, of.flag))
+        }
+        F::Attr_get(of) => {
+            get_attribute(state, asked, of.comm, of.keyval, (of.attribute_val, of.flag))
+        }
+        F::Type_get_attr(of) => {
+            get_attribute(state, asked, of.datatype, of.type_keyval, (of.attribute_val, of.flag))
+        }
+        F::Win_get_attr(of) => {
+            get_attribute(state, asked, of.win, of.win_keyval, (of.attribute_val, of.flag))
+        }
+        F::Comm_delete_attr(of) => remove_attribute(state, asked, of.comm, of.comm_keyval),
+        F::Attr_delete(of) => remove_attribute(state, asked, of.comm, of.keyval),
+        F::Type_delete_attr(of) => remove_attribute(state, asked, of.datatype, of.type_keyval),
+        F::Win_delete_attr(of) => remove_attribute(state, asked, of.win, of.win_keyval),
     }
-    Ok((kind, handle))
 }
 
-fn set_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number, value) = (object(state, asked, kind)?, asked.int(1), asked.word(2));
-    let key = state.attributes.key(kind, number)?;
+fn create_key(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    kind: Kind,
+    functions: [Callback; 2],
+    Address(extra): Address,
+    to: To<i32>,
+) -> Answer {
+    let number = state.attributes.create(kind, functions.map(|function| function.0), extra);
+    asked.put_int(to, number);
+    done()
+}
+
+fn free_key(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind, variable: To<i32>) -> Answer {
+    let key = asked.int(variable)?;
+    state.attributes.free(kind, key)?;
+    asked.put_int(variable, mpi5::KEYVAL_INVALID);
+    done()
+}
+
+/// A handle of an object that has attributes.
+trait Described {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault>;
+}
+
+impl Described for handle::Comm {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.comm(self).map(|_| (Kind::Comm, self.0))
+    }
+}
+
+impl Described for handle::Datatype {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.types.tree(self).map(|_| (Kind::Type, self.0))
+    }
+}
+
+impl Described for handle::Win {
+    fn object(self, state: &mut RankState) -> Result<Object, Fault> {
+        state.win(self).map(|_| (Kind::Win, self.0))
+    }
+}
+
+fn set_attribute(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Described,
+    number: i32,
+    Address(value): Address,
+) -> Answer {
+    let object = object.object(state)?;
+    let key = state.attributes.key(object.0, number)?;
     let set = move |state: &mut RankState, _: &mut Asked<'_>| {
         state.attributes.set(object, number, value);
         done()
@@ -81,15 +130,22 @@ fn set_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> An
     }
 }
 
-fn get_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number) = (object(state, asked, kind)?, asked.int(1));
+fn get_attribute(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Described,
+    number: i32,
+    (to, flag): (Address, To<i32>),
+) -> Answer {
+    let object = object.object(state)?;
+    let (kind, handle) = object;
     let value = match kind {
         Kind::Comm if predefined_value(&state.errors, &state.comms, number).is_some() => {
             let value = |key| predefined_value(&state.errors, &state.comms, key);
             Some(state.attributes.predefined(asked.place, number, value)?)
         }
         Kind::Win if (mpi5::WIN_BASE..=mpi5::WIN_MODEL).contains(&number) => {
-            Some(predefined_of_window(state, asked.place, object.1, number)?)
+            Some(predefined_of_window(state, asked.place, handle::Win(handle), number)?)
         }
         Kind::Comm | Kind::Type | Kind::Win => {
             state.attributes.key(kind, number)?;
@@ -97,15 +153,20 @@ fn get_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> An
         }
     };
     if let Some(value) = value {
-        asked.put_word(2, value);
+        asked.put_word(to, value);
     }
-    asked.put_flag(3, value.is_some());
+    asked.put_flag(flag, value.is_some());
     done()
 }
 
-fn remove_attribute(state: &mut RankState, asked: &mut Asked<'_>, kind: Kind) -> Answer {
-    let (object, number) = (object(state, asked, kind)?, asked.int(1));
-    state.attributes.key(kind, number)?;
+fn remove_attribute(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Described,
+    number: i32,
+) -> Answer {
+    let object = object.object(state)?;
+    state.attributes.key(object.0, number)?;
     if state.attributes.value(object, number).is_none() {
         let why = format!("the object has no attribute under key {number}");
         return Err(Fault::new(mpi5::ERR_KEYVAL, why));
@@ -254,7 +315,7 @@ fn predefined_value(errors: &Errors, comms: &Comms, key: i32) -> Option<i32> {
 fn predefined_of_window(
     state: &mut RankState,
     place: &mut Place,
-    handle: u64,
+    handle: handle::Win,
     key: i32,
 ) -> Result<u64, Fault> {
     let window = state.win(handle)?;
@@ -262,7 +323,7 @@ fn predefined_of_window(
         return Ok(window.base);
     }
     let says = (window.bytes, window.unit, window.flavor);
-    state.attributes.predefined_of_window(place, (handle, key), says)
+    state.attributes.predefined_of_window(place, (handle.0, key), says)
 }
 
 fn word(int: i32) -> u64 {

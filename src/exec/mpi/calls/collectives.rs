@@ -10,131 +10,139 @@ use std::sync::Arc;
 
 use super::{requests, topologies};
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, Count, To, WithInfo, WithRequest, handle};
 use crate::mpi::asked::Asked;
-use crate::mpi::data::Held;
+use crate::mpi::data::{Data, Held};
+use crate::mpi::families::Collectives;
 use crate::mpi::fault::Fault;
-use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use ::mpi::envelope::Rank;
+use blocks::{Many, Part};
 use calls::arguments::{Comm, Outcome};
 use calls::space::{Region, Space};
 use collectives::{Between, Blocks, Collective};
 use protocols::call::Call;
 
-/// An operation, in the order of its arguments.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Which {
-    Barrier,
-    Bcast,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    Alltoallw,
-    NeighborAllgather,
-    NeighborAllgatherv,
-    NeighborAlltoall,
-    NeighborAlltoallv,
-    NeighborAlltoallw,
-    Reduce,
-    Allreduce,
-    ReduceScatter,
-    ReduceScatterBlock,
-    Scan,
-    Exscan,
-}
-
 /// When the function returns.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 enum When {
     Complete,
-    Begun,
-    Prepared,
+    Begun(To<handle::Request>),
+    Prepared(To<handle::Request>),
 }
 
-/// The three functions of each operation.
-macro_rules! functions {
-    ($function:expr; $($which:ident: $waits:ident $begins:ident $prepares:ident,)*) => {
-        match $function {
-            $(
-                mpi5::Function::$waits => Some((Which::$which, When::Complete)),
-                mpi5::Function::$begins => Some((Which::$which, When::Begun)),
-                mpi5::Function::$prepares => Some((Which::$which, When::Prepared)),
-            )*
-            _ => None,
+/// The three functions of each operation, and the buffers that may be `MPI_IN_PLACE`.
+macro_rules! operations {
+    ($($waits:ident $begins:ident $prepares:ident [$($buffer:ident),*],)*) => {
+        /// An operation, with its arguments.
+        #[allow(non_camel_case_types, reason = "as MPI names them")]
+        #[derive(Clone, Copy, Debug)]
+        enum Operation {
+            $($waits(args::$waits),)*
+        }
+
+        impl Operation {
+            /// The operation of a call, and when its function returns.
+            const fn of(call: Collectives) -> (Self, When) {
+                match call {
+                    $(
+                        Collectives::$waits(of) => (Self::$waits(of), When::Complete),
+                        Collectives::$begins(WithRequest { of, request }) => {
+                            (Self::$waits(of), When::Begun(request))
+                        }
+                        Collectives::$prepares(WithInfo { of, request, .. }) => {
+                            (Self::$waits(of), When::Prepared(request))
+                        }
+                    )*
+                }
+            }
+
+            const fn comm(self) -> handle::Comm {
+                match self {
+                    $(Self::$waits(of) => of.comm,)*
+                }
+            }
+
+            fn is_in_place(self) -> bool {
+                match self {
+                    $(Self::$waits(args::$waits { $($buffer,)* .. }) => {
+                        false $(|| $buffer.is_in_place())*
+                    })*
+                }
+            }
         }
     };
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-const fn named(function: mpi5::Function) -> Option<(Which, When)> {
-    functions! { function;
-        Barrier: Barrier Ibarrier Barrier_init,
-        Bcast: Bcast Ibcast Bcast_init,
-        Gather: Gather Igather Gather_init,
-        Gatherv: Gatherv Igatherv Gatherv_init,
-        Scatter: Scatter Iscatter Scatter_init,
-        Scatterv: Scatterv Iscatterv Scatterv_init,
-        Allgather: Allgather Iallgather Allgather_init,
-        Allgatherv: Allgatherv Iallgatherv Allgatherv_init,
-        Alltoall: Alltoall Ialltoall Alltoall_init,
-        Alltoallv: Alltoallv Ialltoallv Alltoallv_init,
-        Alltoallw: Alltoallw Ialltoallw Alltoallw_init,
-        NeighborAllgather: Neighbor_allgather Ineighbor_allgather Neighbor_allgather_init,
-        NeighborAllgatherv: Neighbor_allgatherv Ineighbor_allgatherv Neighbor_allgatherv_init,
-        NeighborAlltoall: Neighbor_alltoall Ineighbor_alltoall Neighbor_alltoall_init,
-        NeighborAlltoallv: Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init,
-        NeighborAlltoallw: Neighbor_alltoallw Ineighbor_alltoallw Neighbor_alltoallw_init,
-        Reduce: Reduce Ireduce Reduce_init,
-        Allreduce: Allreduce Iallreduce Allreduce_init,
-        ReduceScatter: Reduce_scatter Ireduce_scatter Reduce_scatter_init,
-        ReduceScatterBlock: Reduce_scatter_block Ireduce_scatter_block Reduce_scatter_block_init,
-        Scan: Scan Iscan Scan_init,
-        Exscan: Exscan Iexscan Exscan_init,
+operations! {
+    Barrier Ibarrier Barrier_init [],
+    Bcast Ibcast Bcast_init [buffer],
+    Gather Igather Gather_init [sendbuf],
+    Gatherv Igatherv Gatherv_init [sendbuf],
+    Scatter Iscatter Scatter_init [sendbuf, recvbuf],
+    Scatterv Iscatterv Scatterv_init [sendbuf, recvbuf],
+    Allgather Iallgather Allgather_init [sendbuf],
+    Allgatherv Iallgatherv Allgatherv_init [sendbuf],
+    Alltoall Ialltoall Alltoall_init [sendbuf],
+    Alltoallv Ialltoallv Alltoallv_init [sendbuf],
+    Alltoallw Ialltoallw Alltoallw_init [sendbuf],
+    Neighbor_allgather Ineighbor_allgather Neighbor_allgather_init [sendbuf],
+    Neighbor_allgatherv Ineighbor_allgatherv Neighbor_allgatherv_init [sendbuf],
+    Neighbor_alltoall Ineighbor_alltoall Neighbor_alltoall_init [sendbuf],
+    Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init [sendbuf],
+    Neighbor_alltoallw Ineighbor_alltoallw Neighbor_alltoallw_init [sendbuf],
+    Reduce Ireduce Reduce_init [sendbuf],
+    Allreduce Iallreduce Allreduce_init [sendbuf],
+    Reduce_scatter Ireduce_scatter Reduce_scatter_init [sendbuf],
+    Reduce_scatter_block Ireduce_scatter_block Reduce_scatter_block_init [sendbuf],
+    Scan Iscan Scan_init [sendbuf],
+    Exscan Iexscan Exscan_init [sendbuf],
+}
+
+impl Operation {
+    /// Its root, where it has one.
+    const fn root(self) -> Option<i32> {
+        match self {
+            Self::Bcast(args::Bcast { root, .. })
+            | Self::Gather(args::Gather { root, .. })
+            | Self::Gatherv(args::Gatherv { root, .. })
+            | Self::Scatter(args::Scatter { root, .. })
+            | Self::Scatterv(args::Scatterv { root, .. })
+            | Self::Reduce(args::Reduce { root, .. }) => Some(root),
+            Self::Barrier(_)
+            | Self::Allgather(_)
+            | Self::Allgatherv(_)
+            | Self::Alltoall(_)
+            | Self::Alltoallv(_)
+            | Self::Alltoallw(_)
+            | Self::Neighbor_allgather(_)
+            | Self::Neighbor_allgatherv(_)
+            | Self::Neighbor_alltoall(_)
+            | Self::Neighbor_alltoallv(_)
+            | Self::Neighbor_alltoallw(_)
+            | Self::Allreduce(_)
+            | Self::Reduce_scatter(_)
+            | Self::Reduce_scatter_block(_)
+            | Self::Scan(_)
+            | Self::Exscan(_) => None,
+        }
     }
 }
 
-impl Which {
-    /// Which argument is the communicator; a root stands before it.
-    const fn comm(self) -> usize {
-        match self {
-            Self::Barrier => 0,
-            Self::Bcast => 4,
-            Self::Gather | Self::Scatter | Self::Allgatherv | Self::NeighborAllgatherv => 7,
-            Self::Gatherv
-            | Self::Scatterv
-            | Self::Alltoallv
-            | Self::Alltoallw
-            | Self::NeighborAlltoallv
-            | Self::NeighborAlltoallw => 8,
-            Self::Allgather
-            | Self::Alltoall
-            | Self::NeighborAllgather
-            | Self::NeighborAlltoall
-            | Self::Reduce => 6,
-            Self::Allreduce
-            | Self::ReduceScatter
-            | Self::ReduceScatterBlock
-            | Self::Scan
-            | Self::Exscan => 5,
-        }
-    }
+/// Where the results of a reduction go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Reduces {
+    ToRoot,
+    ToAll,
+    Scan,
+    Exscan,
+}
 
-    const fn has_root(self) -> bool {
-        matches!(
-            self,
-            Self::Bcast
-                | Self::Gather
-                | Self::Gatherv
-                | Self::Scatter
-                | Self::Scatterv
-                | Self::Reduce
-        )
-    }
+/// Elements of a reduction that each rank gets.
+#[derive(Clone, Copy, Debug)]
+enum Shares {
+    Equal(Count),
+    Listed(To<Count>),
 }
 
 /// The caller of a collective, with its communicator, groups and root.
@@ -155,19 +163,14 @@ struct Caller {
 
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    let (which, when) = named(asked.function)?;
-    Some(collective(state, asked, which, when))
-}
-
-fn collective(state: &mut RankState, asked: &mut Asked<'_>, which: Which, when: When) -> Answer {
-    let comm = asked.word(which.comm());
-    let caller = caller(state, asked, which)?;
-    let mut held = Vec::new();
-    let mut call = operation(state, asked, which, caller, &mut held)?;
-    if asked.word(0) == mpi5::IN_PLACE
-        || which.takes_in_place_second() && asked.word(in_place_of_root(which)) == mpi5::IN_PLACE
-    {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectives) -> Answer {
+    let (operation, when) = Operation::of(call);
+    let comm = operation.comm();
+    let caller = caller(state, comm, operation.root())?;
+    let mut making = Making { state, asked, caller, held: Vec::new() };
+    let mut call = making.call(operation)?;
+    let held = making.held;
+    if operation.is_in_place() {
         call = call.at_its_place((caller.rank, caller.own));
     } else if overlap::is_given_twice(&call, asked.place) {
         let what = "what it gives and the room for what it takes overlap, which MPI forbids and some MPI libraries refuse";
@@ -179,28 +182,30 @@ fn collective(state: &mut RankState, asked: &mut Asked<'_>, which: Which, when: 
         call = state.choose.algorithm(call, &group);
     }
     let call = Arc::new(call);
-    let at = which.comm() + 1;
-    if when == When::Complete {
-        return Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
+    let requests = &mut state.requests;
+    match when {
+        When::Complete => Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
             for held in held {
                 held.end(asked.place, Outcome::Sent)?;
             }
             done()
-        }));
+        })),
+        When::Begun(to) => {
+            let request = requests.open(comm.0);
+            let call = Call::Icollective { request, call };
+            Ok(requests::begins(requests, asked, to, request, call, held))
+        }
+        When::Prepared(to) => {
+            let request = requests.open(comm.0);
+            let call = Call::Icollective { request, call };
+            Ok(requests::prepares(requests, asked, to, request, call, held))
+        }
     }
-    let requests = &mut state.requests;
-    let request = requests.open(comm);
-    let call = Call::Icollective { request, call };
-    Ok(if when == When::Begun {
-        requests::begins(requests, asked, at, request, call, held)
-    } else {
-        requests::prepares(requests, asked, at + 1, request, call, held)
-    })
 }
 
-fn caller(state: &mut RankState, asked: &Asked<'_>, which: Which) -> Result<Caller, Fault> {
+fn caller(state: &mut RankState, comm: handle::Comm, root: Option<i32>) -> Result<Caller, Fault> {
     let me = state.rank;
-    let comm = state.comm(asked.word(which.comm()))?;
+    let comm = state.comm(comm)?;
     let rank = comm.group.rank(me).expect("a rank is in its communicators").0;
     let (own, others, is_between) = (comm.size(), comm.peers(), comm.remote.is_some());
     let number = comm.number;
@@ -214,10 +219,7 @@ fn caller(state: &mut RankState, asked: &Asked<'_>, which: Which) -> Result<Call
         is_root: false,
         takes_part: true,
     };
-    if !which.has_root() {
-        return Ok(caller);
-    }
-    let root = asked.int(which.comm() - 1);
+    let Some(root) = root else { return Ok(caller) };
     let known = u32::try_from(root).ok().filter(|root| *root < others).map(Rank);
     match (root, is_between, known) {
         (mpi5::ROOT, true, _) => Ok(Caller { root: Between::ROOT, is_root: true, ..caller }),
@@ -232,322 +234,269 @@ fn caller(state: &mut RankState, asked: &Asked<'_>, which: Which) -> Result<Call
     }
 }
 
-/// The operation with its buffers.
-fn operation(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    which: Which,
+/// A call of the library in the making, with its buffers.
+struct Making<'a, 'b> {
+    state: &'a mut RankState,
+    asked: &'a mut Asked<'b>,
     caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let (comm, root) = (caller.comm, caller.root);
-    let operation = match which {
-        Which::Barrier => Collective::barrier(comm),
-        Which::Bcast => {
-            let is_between_root = caller.is_between && caller.is_root;
-            let buffer = if caller.takes_part {
-                let reads = caller.is_root || is_between_root;
-                whole(&state.types, asked, [0, 1, 2], (reads, !caller.is_root), held)?
-            } else {
-                NOTHING
-            };
-            Collective::bcast(comm, root, buffer)
-        }
-        Which::Gather | Which::Gatherv => gather(&state.types, asked, which, caller, held)?,
-        Which::Scatter | Which::Scatterv => scatter(&state.types, asked, which, caller, held)?,
-        Which::Allgather | Which::Allgatherv => {
-            allgather(&state.types, asked, which, caller, held)?
-        }
-        Which::Alltoall | Which::Alltoallv | Which::Alltoallw => {
-            alltoall(&state.types, asked, which, caller, held)?
-        }
-        Which::NeighborAllgather
-        | Which::NeighborAllgatherv
-        | Which::NeighborAlltoall
-        | Which::NeighborAlltoallv
-        | Which::NeighborAlltoallw => among_neighbours(state, asked, which, caller, held)?,
-        Which::Reduce | Which::Allreduce | Which::Scan | Which::Exscan => {
-            reduce(state, asked, which, caller, held)?
-        }
-        Which::ReduceScatter | Which::ReduceScatterBlock => {
-            reduce_scatter(state, asked, which, caller, held)?
-        }
-    };
-    let of_types = matches!(which, Which::Alltoallw | Which::NeighborAlltoallw);
-    Ok(Collective { of_types, ..operation })
+    /// Data that is held for it.
+    held: Vec<Held>,
 }
 
-fn gather(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, rank, .. } = caller;
-    let is_list = which == Which::Gatherv;
-    let in_place = asked.word(0) == mpi5::IN_PLACE;
-    if !caller.takes_part {
-        return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
+impl Making<'_, '_> {
+    fn call(&mut self, operation: Operation) -> Result<Collective, Fault> {
+        use Many::{Equal, Listed, OfTypes, OfTypesAt};
+        use Operation as O;
+        match operation {
+            O::Barrier(_) => Ok(Collective::barrier(self.caller.comm)),
+            O::Bcast(of) => self.bcast(of.buffer),
+            O::Gather(of) => self.gather(of.sendbuf, Equal(of.recvbuf)),
+            O::Gatherv(of) => self.gather(of.sendbuf, Listed(of.recvbuf)),
+            O::Scatter(of) => self.scatter(Equal(of.sendbuf), of.recvbuf),
+            O::Scatterv(of) => self.scatter(Listed(of.sendbuf), of.recvbuf),
+            O::Allgather(of) => self.allgather(of.sendbuf, Equal(of.recvbuf)),
+            O::Allgatherv(of) => self.allgather(of.sendbuf, Listed(of.recvbuf)),
+            O::Alltoall(of) => self.alltoall([of.sendbuf, of.recvbuf].map(Equal)),
+            O::Alltoallv(of) => self.alltoall([of.sendbuf, of.recvbuf].map(Listed)),
+            O::Alltoallw(of) => {
+                let call = self.alltoall([of.sendbuf, of.recvbuf].map(OfTypes))?;
+                Ok(Collective { of_types: true, ..call })
+            }
+            O::Neighbor_allgather(of) => {
+                self.neighbour_allgather(of.comm, of.sendbuf, Equal(of.recvbuf))
+            }
+            O::Neighbor_allgatherv(of) => {
+                self.neighbour_allgather(of.comm, of.sendbuf, Listed(of.recvbuf))
+            }
+            O::Neighbor_alltoall(of) => {
+                self.neighbour_alltoall(of.comm, [of.sendbuf, of.recvbuf].map(Equal))
+            }
+            O::Neighbor_alltoallv(of) => {
+                self.neighbour_alltoall(of.comm, [of.sendbuf, of.recvbuf].map(Listed))
+            }
+            O::Neighbor_alltoallw(of) => {
+                let both = [of.sendbuf, of.recvbuf].map(OfTypesAt);
+                Ok(Collective { of_types: true, ..self.neighbour_alltoall(of.comm, both)? })
+            }
+            O::Reduce(of) => self.reduce(Reduces::ToRoot, of.sendbuf, of.recvbuf, of.op),
+            O::Allreduce(of) => self.reduce(Reduces::ToAll, of.sendbuf, of.recvbuf, of.op),
+            O::Scan(of) => self.reduce(Reduces::Scan, of.sendbuf, of.recvbuf, of.op),
+            O::Exscan(of) => self.reduce(Reduces::Exscan, of.sendbuf, of.recvbuf, of.op),
+            O::Reduce_scatter(of) => {
+                let shares = Shares::Listed(of.recvcounts);
+                self.reduce_scatter([of.sendbuf, of.recvbuf], shares, of.datatype, of.op)
+            }
+            O::Reduce_scatter_block(of) => {
+                let args::Buffer { address, count, datatype } = of.recvbuf;
+                self.reduce_scatter([of.sendbuf, address], Shares::Equal(count), datatype, of.op)
+            }
+        }
     }
-    let given = if in_place || caller.is_root && caller.is_between {
-        NOTHING
-    } else {
-        whole(types, asked, [0, 1, 2], (true, false), held)?
-    };
-    let (taken, blocks) = if caller.is_root {
-        let part = if is_list {
-            blocks::listed(types, asked, [3, 4, 5, 6], caller.others, (in_place, true))?
-        } else {
-            blocks::equal(types, asked, [3, 4, 5], caller.others, (in_place, true))?
-        };
-        part.taken(held)
-    } else if is_list {
-        (NOTHING, only(rank, given.len, caller.own))
-    } else {
-        (NOTHING, Blocks::Equal(given.len))
-    };
-    Ok(Collective::gather(comm, root, given, taken, blocks))
-}
 
-fn scatter(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, rank, .. } = caller;
-    let is_list = which == Which::Scatterv;
-    if !caller.takes_part {
-        return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
+    fn bcast(&mut self, buffer: args::Buffer) -> Result<Collective, Fault> {
+        let Caller { comm, root, is_root, takes_part, .. } = self.caller;
+        let buffer = if takes_part { self.whole(buffer, (is_root, !is_root))? } else { NOTHING };
+        Ok(Collective::bcast(comm, root, buffer))
     }
-    // The receive buffer's address, count and datatype stand before the root.
-    let first = which.comm() - 4;
-    let in_place = asked.word(first) == mpi5::IN_PLACE;
-    let taken = if in_place || caller.is_root && caller.is_between {
-        NOTHING
-    } else {
-        whole(types, asked, [first, first + 1, first + 2], (false, true), held)?
-    };
-    let (given, blocks) = if caller.is_root {
-        let part = if is_list {
-            blocks::listed(types, asked, [0, 1, 2, 3], caller.others, (true, false))?
-        } else {
-            blocks::equal(types, asked, [0, 1, 2], caller.others, (true, false))?
-        };
-        part.taken(held)
-    } else if is_list {
-        (NOTHING, only(rank, taken.len, caller.own))
-    } else {
-        (NOTHING, Blocks::Equal(taken.len))
-    };
-    Ok(Collective::scatter(comm, root, given, blocks, taken))
-}
 
-fn allgather(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let in_place = asked.word(0) == mpi5::IN_PLACE;
-    let given =
-        if in_place { NOTHING } else { whole(types, asked, [0, 1, 2], (true, false), held)? };
-    let part = if which == Which::Allgatherv {
-        if caller.is_between {
+    fn gather(&mut self, sent: args::Buffer, room: Many) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, rank, .. } = caller;
+        let (is_list, in_place) = (room.is_list(), sent.is_in_place());
+        if !caller.takes_part {
+            return Ok(Collective::gather(comm, root, NOTHING, NOTHING, no_blocks(is_list)));
+        }
+        let given = if in_place || caller.is_root && caller.is_between {
+            NOTHING
+        } else {
+            self.whole(sent, (true, false))?
+        };
+        let (taken, blocks) = if caller.is_root {
+            self.part(room, caller.others, (in_place, true))?.taken(&mut self.held)
+        } else if is_list {
+            (NOTHING, only(rank, given.len, caller.own))
+        } else {
+            (NOTHING, Blocks::Equal(given.len))
+        };
+        Ok(Collective::gather(comm, root, given, taken, blocks))
+    }
+
+    fn scatter(&mut self, sent: Many, room: args::Buffer) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, rank, .. } = caller;
+        let is_list = sent.is_list();
+        if !caller.takes_part {
+            return Ok(Collective::scatter(comm, root, NOTHING, no_blocks(is_list), NOTHING));
+        }
+        let taken = if room.is_in_place() || caller.is_root && caller.is_between {
+            NOTHING
+        } else {
+            self.whole(room, (false, true))?
+        };
+        let (given, blocks) = if caller.is_root {
+            self.part(sent, caller.others, (true, false))?.taken(&mut self.held)
+        } else if is_list {
+            (NOTHING, only(rank, taken.len, caller.own))
+        } else {
+            (NOTHING, Blocks::Equal(taken.len))
+        };
+        Ok(Collective::scatter(comm, root, given, blocks, taken))
+    }
+
+    fn allgather(&mut self, sent: args::Buffer, room: Many) -> Result<Collective, Fault> {
+        let Caller { comm, others, is_between, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let given = if in_place { NOTHING } else { self.whole(sent, (true, false))? };
+        if room.is_list() && is_between {
             return Err(Fault::not_carried(
                 "the simulator does not carry MPI_Allgatherv between two groups",
             ));
         }
-        blocks::listed(types, asked, [3, 4, 5, 6], caller.others, (in_place, true))?
-    } else {
-        blocks::equal(types, asked, [3, 4, 5], caller.others, (in_place, true))?
-    };
-    let (taken, blocks) = part.taken(held);
-    let mut call = Collective::allgather(caller.comm, given, taken, blocks);
-    if caller.is_between {
-        call.sends = Blocks::Equal(given.len);
+        let (taken, blocks) = self.part(room, others, (in_place, true))?.taken(&mut self.held);
+        let mut call = Collective::allgather(comm, given, taken, blocks);
+        if is_between {
+            call.sends = Blocks::Equal(given.len);
+        }
+        Ok(call)
     }
-    Ok(call)
-}
 
-fn alltoall(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let in_place = asked.word(0) == mpi5::IN_PLACE;
-    let others = caller.others;
-    let part = |asked: &mut Asked<'_>, first: usize, rw| {
-        if which == Which::Alltoall {
-            return blocks::equal(types, asked, [first, first + 1, first + 2], others, rw);
-        }
-        let arguments = [first, first + 1, first + 2, first + 3];
-        if which == Which::Alltoallw {
-            blocks::of_types(types, asked, arguments, others, rw)
+    fn alltoall(&mut self, [sent, room]: [Many; 2]) -> Result<Collective, Fault> {
+        let Caller { comm, others, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let given = if in_place {
+            (NOTHING, Blocks::Equal(0))
         } else {
-            blocks::listed(types, asked, arguments, others, rw)
-        }
-    };
-    let second = if which == Which::Alltoall { 3 } else { 4 };
-    let given = if in_place {
-        (NOTHING, Blocks::Equal(0))
-    } else {
-        part(asked, 0, (true, false))?.taken(held)
-    };
-    let taken = part(asked, second, (in_place, true))?.taken(held);
-    Ok(Collective::alltoall(caller.comm, given, taken))
-}
-
-fn among_neighbours(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let degrees = topologies::degrees(state, asked.word(which.comm()))?;
-    let types = &state.types;
-    let [sources, destinations] =
-        degrees.map(|degree| u32::try_from(degree).expect("a C int counted the neighbours"));
-    // Where a grid ends there is no neighbour, and the block for it stays as it was.
-    let (reads, writes) = ((true, false), (true, true));
-    let list = |first: usize| [first, first + 1, first + 2, first + 3];
-    let is_lone = matches!(which, Which::NeighborAllgather | Which::NeighborAllgatherv);
-    if is_lone {
-        let given = whole(types, asked, [0, 1, 2], reads, held)?;
-        let taken = if which == Which::NeighborAllgather {
-            blocks::equal(types, asked, [3, 4, 5], sources, writes)?
-        } else {
-            blocks::listed(types, asked, list(3), sources, writes)?
+            self.part(sent, others, (true, false))?.taken(&mut self.held)
         };
-        let taken = taken.taken(held);
-        return Ok(Collective::neighbour_allgather(caller.comm, given, taken, degrees));
+        let taken = self.part(room, others, (in_place, true))?.taken(&mut self.held);
+        Ok(Collective::alltoall(comm, given, taken))
     }
-    let (given, taken) = if which == Which::NeighborAlltoall {
-        let given = blocks::equal(types, asked, [0, 1, 2], destinations, reads)?;
-        (given, blocks::equal(types, asked, [3, 4, 5], sources, writes)?)
-    } else if which == Which::NeighborAlltoallv {
-        let given = blocks::listed(types, asked, list(0), destinations, reads)?;
-        (given, blocks::listed(types, asked, list(4), sources, writes)?)
-    } else {
-        let given = blocks::of_types_at(types, asked, list(0), destinations, reads)?;
-        (given, blocks::of_types_at(types, asked, list(4), sources, writes)?)
-    };
-    let (given, taken) = (given.taken(held), taken.taken(held));
-    Ok(Collective::neighbour_alltoall(caller.comm, given, taken, degrees))
-}
 
-fn reduce(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let Caller { comm, root, .. } = caller;
-    let in_place = asked.word(0) == mpi5::IN_PLACE;
-    let is_rooted = which == Which::Reduce;
-    let types = &state.types;
-    let reduction = state.operators.reduction(types, asked.word(4), asked.word(3))?;
-    let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
-    let given = if in_place || has_none {
-        NOTHING
-    } else {
-        whole(types, asked, [0, 2, 3], (true, false), held)?
-    };
-    // What an exscan leaves alone must come back as it was.
-    let reads = in_place || which == Which::Exscan;
-    let taken = if caller.takes_part && (!is_rooted || caller.is_root) {
-        whole(types, asked, [1, 2, 3], (reads, true), held)?
-    } else {
-        NOTHING
-    };
-    Ok(if is_rooted {
-        Collective::reduce(comm, root, given, taken, reduction)
-    } else if which == Which::Scan {
-        Collective::scan(comm, given, taken, reduction)
-    } else if which == Which::Exscan {
-        Collective::exscan(comm, given, taken, reduction)
-    } else {
-        Collective::allreduce(comm, given, taken, reduction)
-    })
-}
+    fn neighbour_allgather(
+        &mut self,
+        comm: handle::Comm,
+        sent: args::Buffer,
+        room: Many,
+    ) -> Result<Collective, Fault> {
+        let (degrees, [sources, _]) = degrees(self.state, comm)?;
+        let given = self.whole(sent, (true, false))?;
+        let taken = self.part(room, sources, FROM_NEIGHBOURS)?.taken(&mut self.held);
+        Ok(Collective::neighbour_allgather(self.caller.comm, given, taken, degrees))
+    }
 
-fn reduce_scatter(
-    state: &mut RankState,
-    asked: &mut Asked<'_>,
-    which: Which,
-    caller: Caller,
-    held: &mut Vec<Held>,
-) -> Result<Collective, Fault> {
-    let in_place = asked.word(0) == mpi5::IN_PLACE;
-    let types = &state.types;
-    let reduction = state.operators.reduction(types, asked.word(4), asked.word(3))?;
-    let size = types.committed(asked.word(3))?.size();
-    let (counts, blocks) = if which == Which::ReduceScatter {
-        let counts = asked.counts(2, caller.own as usize)?;
-        let counts = counts.into_iter().map(blocks::natural).collect::<Result<Vec<_>, _>>()?;
-        let length = |count: &u64| blocks::countable(count.checked_mul(size));
-        let lengths = counts.iter().map(length).collect::<Result<Vec<_>, _>>()?;
-        (counts, Blocks::packed(&lengths))
-    } else {
-        let count = asked.count(2)?;
-        let length = blocks::countable(count.checked_mul(size))?;
-        (vec![count; caller.own as usize], Blocks::Equal(length))
-    };
-    let all = counts.iter().try_fold(0_u64, |all, count| all.checked_add(*count));
-    let (all, own) = (blocks::countable(all)?, counts[caller.rank as usize]);
-    let (datatype, from, into) = (asked.word(3), asked.word(0), asked.word(1));
-    let given = if in_place {
-        NOTHING
-    } else {
-        whole_of(types, asked, (from, all, datatype), (true, false), held)?
-    };
-    let room = if in_place { all } else { own };
-    let taken = whole_of(types, asked, (into, room, datatype), (in_place, true), held)?;
-    Ok(Collective::reduce_scatter(caller.comm, given, taken, blocks, reduction))
-}
+    fn neighbour_alltoall(
+        &mut self,
+        comm: handle::Comm,
+        [sent, room]: [Many; 2],
+    ) -> Result<Collective, Fault> {
+        let (degrees, [sources, destinations]) = degrees(self.state, comm)?;
+        let given = self.part(sent, destinations, (true, false))?;
+        let taken = self.part(room, sources, FROM_NEIGHBOURS)?;
+        let (given, taken) = (given.taken(&mut self.held), taken.taken(&mut self.held));
+        Ok(Collective::neighbour_alltoall(self.caller.comm, given, taken, degrees))
+    }
 
-/// The data of an address, a count and a datatype as bytes one after the other.
-fn whole(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    [address, count, datatype]: [usize; 3],
-    rw: (bool, bool),
-    held: &mut Vec<Held>,
-) -> Result<Region, Fault> {
-    let triple = (asked.word(address), asked.count(count)?, asked.word(datatype));
-    whole_of(types, asked, triple, rw, held)
-}
+    /// The elements that each rank gives have the number and the datatype of the results.
+    fn reduce(
+        &mut self,
+        reduces: Reduces,
+        sent: Address,
+        room: args::Buffer,
+        op: handle::Op,
+    ) -> Result<Collective, Fault> {
+        let caller = self.caller;
+        let Caller { comm, root, .. } = caller;
+        let in_place = sent.is_in_place();
+        let is_rooted = reduces == Reduces::ToRoot;
+        let reduction = self.state.operators.reduction(&self.state.types, op, room.datatype)?;
+        let has_none = !caller.takes_part || is_rooted && caller.is_root && caller.is_between;
+        let given = if in_place || has_none {
+            NOTHING
+        } else {
+            self.whole(args::Buffer { address: sent, ..room }, (true, false))?
+        };
+        // What an exscan leaves alone must come back as it was.
+        let reads = in_place || reduces == Reduces::Exscan;
+        let taken = if caller.takes_part && (!is_rooted || caller.is_root) {
+            self.whole(room, (reads, true))?
+        } else {
+            NOTHING
+        };
+        Ok(match reduces {
+            Reduces::ToRoot => Collective::reduce(comm, root, given, taken, reduction),
+            Reduces::ToAll => Collective::allreduce(comm, given, taken, reduction),
+            Reduces::Scan => Collective::scan(comm, given, taken, reduction),
+            Reduces::Exscan => Collective::exscan(comm, given, taken, reduction),
+        })
+    }
 
-fn whole_of(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    (address, count, datatype): (u64, u64, u64),
-    rw: (bool, bool),
-    held: &mut Vec<Held>,
-) -> Result<Region, Fault> {
-    let data = types.data(address, count, datatype)?;
-    let (buffer, kept) = data.in_one_piece(asked.place, rw)?;
-    held.extend(kept);
-    Ok(Region::new(Space::User(buffer.id), buffer.bytes))
-}
+    fn reduce_scatter(
+        &mut self,
+        [sent, room]: [Address; 2],
+        shares: Shares,
+        datatype: handle::Datatype,
+        op: handle::Op,
+    ) -> Result<Collective, Fault> {
+        let Caller { comm, rank, own: ranks, .. } = self.caller;
+        let in_place = sent.is_in_place();
+        let types = &self.state.types;
+        let reduction = self.state.operators.reduction(types, op, datatype)?;
+        let size = types.committed(datatype)?.size();
+        let (counts, blocks) = match shares {
+            Shares::Listed(counts) => {
+                let counts = self.asked.counts(counts, ranks as usize)?;
+                let counts = counts.into_iter().map(|count| Count(count).natural());
+                let counts = counts.collect::<Result<Vec<_>, _>>()?;
+                let length = |count: &u64| blocks::countable(count.checked_mul(size));
+                let lengths = counts.iter().map(length).collect::<Result<Vec<_>, _>>()?;
+                (counts, Blocks::packed(&lengths))
+            }
+            Shares::Equal(count) => {
+                let count = count.natural()?;
+                let length = blocks::countable(count.checked_mul(size))?;
+                (vec![count; ranks as usize], Blocks::Equal(length))
+            }
+        };
+        let all = counts.iter().try_fold(0_u64, |all, count| all.checked_add(*count));
+        let (all, own) = (blocks::countable(all)?, counts[rank as usize]);
+        let given = if in_place {
+            NOTHING
+        } else {
+            let data = self.state.types.elements(sent, all, datatype)?;
+            self.in_one_piece(&data, (true, false))?
+        };
+        let own = if in_place { all } else { own };
+        let data = self.state.types.elements(room, own, datatype)?;
+        let taken = self.in_one_piece(&data, (in_place, true))?;
+        Ok(Collective::reduce_scatter(comm, given, taken, blocks, reduction))
+    }
 
-impl Which {
-    /// Whether the root says `MPI_IN_PLACE` in place of its receive buffer.
-    const fn takes_in_place_second(self) -> bool {
-        matches!(self, Self::Scatter | Self::Scatterv)
+    /// A buffer with blocks of so many ranks.
+    fn part(&mut self, of: Many, ranks: u32, rw: (bool, bool)) -> Result<Part, Fault> {
+        of.part(&self.state.types, self.asked, ranks, rw)
+    }
+
+    /// The data of a buffer as bytes one after the other.
+    fn whole(&mut self, buffer: args::Buffer, rw: (bool, bool)) -> Result<Region, Fault> {
+        let data = self.state.types.data(buffer)?;
+        self.in_one_piece(&data, rw)
+    }
+
+    fn in_one_piece(&mut self, data: &Data, rw: (bool, bool)) -> Result<Region, Fault> {
+        let (buffer, kept) = data.in_one_piece(self.asked.place, rw)?;
+        self.held.extend(kept);
+        Ok(Region::new(Space::User(buffer.id), buffer.bytes))
     }
 }
 
-/// The argument in which the root of a scatter says `MPI_IN_PLACE`.
-const fn in_place_of_root(which: Which) -> usize {
-    which.comm() - 4
+/// Where a grid ends there is no neighbour, and the block for it stays as it was.
+const FROM_NEIGHBOURS: (bool, bool) = (true, true);
+
+/// How many neighbours messages come from and go to; and these numbers as those of ranks.
+fn degrees(state: &mut RankState, comm: handle::Comm) -> Result<([usize; 2], [u32; 2]), Fault> {
+    let degrees = topologies::degrees(state, comm)?;
+    let count = |degree| u32::try_from(degree).expect("a C int counted the neighbours");
+    Ok((degrees, degrees.map(count)))
 }
 
 /// The blocks of a rank that takes no part with data: a list where those of the others are lists.

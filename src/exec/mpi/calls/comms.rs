@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{attributes, requests};
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Comms as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::comms::Communicator;
@@ -18,85 +20,82 @@ use protocols::call::{Call, CommCall, Reply};
 /// Continuation with a new communicator, beside what all get.
 type Settle = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_rank => comm_rank(state, asked),
-        F::Comm_size => comm_size(state, asked),
-        F::Comm_remote_size => remote_size(state, asked),
-        F::Comm_test_inter => {
-            state.comm(asked.word(0)).map(|comm| comm.remote.is_some()).and_then(|is_inter| {
-                asked.put_flag(1, is_inter);
-                done()
-            })
-        }
-        F::Comm_group => group_of(state, asked, |comm| Some(Arc::clone(&comm.group))),
-        F::Comm_remote_group => group_of(state, asked, |comm| comm.remote.clone()),
-        F::Comm_compare => compare(state, asked),
-        F::Comm_set_name => set_name(state, asked),
-        F::Comm_get_name => get_name(state, asked),
-        F::Comm_dup => dup(state, asked, 1),
-        F::Comm_dup_with_info => {
-            let info = asked.word(1);
-            state.infos.check(info).and_then(|()| dup(state, asked, 2))
-        }
-        F::Comm_idup => idup(state, asked, 1),
-        F::Comm_idup_with_info => {
-            let info = asked.word(1);
-            state.infos.check(info).and_then(|()| idup(state, asked, 2))
-        }
-        F::Comm_split => split(state, asked),
-        F::Comm_split_type => split_type(state, asked),
-        F::Comm_create => create(state, asked),
-        F::Comm_create_group => create_group(state, asked),
-        F::Intercomm_create => intercomm(state, asked),
-        F::Intercomm_merge => merge(state, asked),
-        F::Comm_free | F::Comm_disconnect => free(state, asked),
-        F::Comm_get_parent => {
-            asked.put_word(0, mpi5::COMM_NULL);
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Comm_rank(of) => comm_rank(state, asked, of),
+        F::Comm_size(of) => comm_size(state, asked, of),
+        F::Comm_remote_size(of) => remote_size(state, asked, of),
+        F::Comm_test_inter(of) => {
+            let is_inter = state.comm(of.comm)?.remote.is_some();
+            asked.put_flag(of.flag, is_inter);
             done()
         }
-        _ => return None,
-    })
+        F::Comm_group(of) => group_of(state, asked, of, |comm| Some(Arc::clone(&comm.group))),
+        F::Comm_remote_group(of) => group_of(state, asked, of, |comm| comm.remote.clone()),
+        F::Comm_compare(of) => compare(state, asked, of),
+        F::Comm_set_name(of) => set_name(state, asked, of),
+        F::Comm_get_name(of) => get_name(state, asked, of),
+        F::Comm_dup(of) => dup(state, of.comm, None, of.newcomm),
+        F::Comm_dup_with_info(of) => {
+            state.infos.check(of.info)?;
+            dup(state, of.comm, Some(of.info), of.newcomm)
+        }
+        F::Comm_idup(of) => idup(state, asked, of.comm, None, (of.newcomm, of.request)),
+        F::Comm_idup_with_info(of) => {
+            state.infos.check(of.info)?;
+            idup(state, asked, of.comm, Some(of.info), (of.newcomm, of.request))
+        }
+        F::Comm_split(of) => split(state, of),
+        F::Comm_split_type(of) => split_type(state, of),
+        F::Comm_create(of) => create(state, of),
+        F::Comm_create_group(of) => create_group(state, asked, of),
+        F::Intercomm_create(of) => intercomm(state, of),
+        F::Intercomm_merge(of) => merge(state, of),
+        F::Comm_free(of) | F::Comm_disconnect(of) => free(state, asked, of.comm),
+        F::Comm_get_parent(of) => {
+            asked.put_handle(of.parent, mpi5::COMM_NULL);
+            done()
+        }
+    }
 }
 
-fn comm_rank(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+fn comm_rank(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_rank) -> Answer {
     let me = state.rank;
-    let rank = state.comm(asked.word(0))?.group.rank(me);
-    asked.put_int(1, rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed()));
+    let rank = state.comm(of.comm)?.group.rank(me);
+    asked.put_int(of.rank, rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed()));
     done()
 }
 
-fn comm_size(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let size = state.comm(asked.word(0))?.size();
-    asked.put_int(1, size.cast_signed());
+fn comm_size(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_size) -> Answer {
+    let size = state.comm(of.comm)?.size();
+    asked.put_int(of.size, size.cast_signed());
     done()
 }
 
-fn remote_size(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let Some(remote) = &state.comm(asked.word(0))?.remote else {
+fn remote_size(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_remote_size) -> Answer {
+    let Some(remote) = &state.comm(of.comm)?.remote else {
         return Err(Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"));
     };
     let size = remote.size();
-    asked.put_int(1, size.cast_signed());
+    asked.put_int(of.size, size.cast_signed());
     done()
 }
 
 fn group_of(
     state: &mut RankState,
     asked: &mut Asked<'_>,
+    of: args::Comm_group,
     which: impl Fn(&Communicator) -> Option<Arc<Group>>,
 ) -> Answer {
-    let group = which(state.comm(asked.word(0))?);
+    let group = which(state.comm(of.comm)?);
     let group = group.ok_or_else(|| Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"))?;
     let handle = state.groups.add(group);
-    asked.put_word(1, handle);
+    asked.put_handle(of.group, handle);
     done()
 }
 
-fn compare(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (a, b) = (state.comm(asked.word(0))?.clone(), state.comm(asked.word(1))?.clone());
+fn compare(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_compare) -> Answer {
+    let (a, b) = (state.comm(of.comm1)?.clone(), state.comm(of.comm2)?.clone());
     let groups = |a: &Group, b: &Group| Comparison::from(a.compare(b));
     let result = if a.number == b.number {
         mpi5::IDENT
@@ -115,32 +114,33 @@ fn compare(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
             mpi5::CONGRUENT
         }
     };
-    asked.put_int(2, result);
+    asked.put_int(of.result, result);
     done()
 }
 
-fn set_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let name = asked.text(1)?;
-    state.comm(asked.word(0))?;
-    state.comms.get_mut(asked.word(0))?.name = name;
+fn set_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_set_name) -> Answer {
+    let name = asked.text(of.comm_name)?;
+    state.comm(of.comm)?;
+    state.comms.get_mut(of.comm)?.name = name;
     done()
 }
 
-fn get_name(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    if asked.word(0) == mpi5::COMM_NULL {
-        asked.put_text(1, "MPI_COMM_NULL", 128);
+fn get_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_get_name) -> Answer {
+    let to = (of.comm_name, of.resultlen);
+    if of.comm.0 == mpi5::COMM_NULL {
+        asked.put_text(to, "MPI_COMM_NULL", 128);
         return done();
     }
-    let name = state.comm(asked.word(0))?.name.clone();
-    asked.put_text(1, &name, 128);
+    let name = state.comm(of.comm)?.name.clone();
+    asked.put_text(to, &name, 128);
     done()
 }
 
-/// The library makes a communicator, and argument `at` gets its handle.
+/// The library makes a communicator, and the process gets its handle.
 pub(super) fn makes(
     state: &mut RankState,
-    at: usize,
-    parent: u64,
+    to: To<handle::Comm>,
+    parent: handle::Comm,
     call: impl FnOnce(Comm) -> CommCall,
     settle: impl FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send + 'static,
 ) -> Answer {
@@ -151,80 +151,90 @@ pub(super) fn makes(
             let Reply::Numbers(members) = reply else { return done() };
             if members.is_empty() {
                 // Of an intercommunicator the other side may have none of this colour.
-                asked.put_word(at, mpi5::COMM_NULL);
+                asked.put_handle(to, mpi5::COMM_NULL);
                 return done();
             }
             let handle = state.comms.add_members(number, &members);
-            state.errors.inherit(handle, parent);
-            asked.put_word(at, handle);
+            state.errors.inherit(handle, parent.0);
+            asked.put_handle(to, handle);
             settle(state, asked, handle)
         }))
     }))
 }
 
-fn dup(state: &mut RankState, asked: &mut Asked<'_>, at: usize) -> Answer {
-    let parent = asked.word(0);
+/// A duplicate, with hints where there are any.
+fn dup(
+    state: &mut RankState,
+    parent: handle::Comm,
+    info: Option<handle::Info>,
+    to: To<handle::Comm>,
+) -> Answer {
     let comm = state.comm(parent)?.number;
     let call = |new| CommCall::Dup { comm, new };
-    makes(state, at, parent, call, move |state, asked, handle| {
+    makes(state, to, parent, call, move |state, asked, handle| {
         let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
             if let Err(fault) = copied {
-                asked.put_word(at, mpi5::COMM_NULL);
+                asked.put_handle(to, mpi5::COMM_NULL);
                 return Err(fault);
             }
-            state.topologies.inherit(handle, parent);
-            if at == 2 {
-                state.infos.hint(handle, asked.word(1))?;
+            state.topologies.inherit(handle, parent.0);
+            if let Some(info) = info {
+                state.infos.hint(handle, info)?;
             }
             done()
         };
-        attributes::copy(state, asked, (Kind::Comm, parent), handle, Box::new(settle))
+        attributes::copy(state, asked, (Kind::Comm, parent.0), handle, Box::new(settle))
     })
 }
 
 /// The duplicate has its handle at once: its groups are those of its parent.
-fn idup(state: &mut RankState, asked: &mut Asked<'_>, at: usize) -> Answer {
-    let parent = asked.word(0);
+fn idup(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    parent: handle::Comm,
+    info: Option<handle::Info>,
+    (to, to_request): (To<handle::Comm>, To<handle::Request>),
+) -> Answer {
     let new = state.comms.free()?;
     let old = state.comm(parent)?.clone();
     let comm = old.number;
     let handle = state.comms.add(Communicator { number: new, name: String::new(), ..old });
-    state.errors.inherit(handle, parent);
-    state.topologies.inherit(handle, parent);
+    state.errors.inherit(handle, parent.0);
+    state.topologies.inherit(handle, parent.0);
     let begin = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
         if let Err(fault) = copied {
-            asked.put_word(at, mpi5::COMM_NULL);
+            asked.put_handle(to, mpi5::COMM_NULL);
             return Err(fault);
         }
-        if at == 2 {
-            state.infos.hint(handle, asked.word(1))?;
+        if let Some(info) = info {
+            state.infos.hint(handle, info)?;
         }
-        asked.put_word(at, handle);
-        let request = state.requests.open(parent);
+        asked.put_handle(to, handle);
+        let request = state.requests.open(parent.0);
         let call = Call::Communicators(CommCall::Idup { comm, new, request });
-        Ok(requests::begins(&mut state.requests, asked, at + 1, request, call, Vec::new()))
+        Ok(requests::begins(&mut state.requests, asked, to_request, request, call, Vec::new()))
     };
-    attributes::copy(state, asked, (Kind::Comm, parent), handle, Box::new(begin))
+    attributes::copy(state, asked, (Kind::Comm, parent.0), handle, Box::new(begin))
 }
 
-fn split(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, color, key) = (asked.word(0), asked.int(1), asked.int(2));
+fn split(state: &mut RankState, of: args::Comm_split) -> Answer {
+    let args::Comm_split { comm: parent, color, key, newcomm } = of;
     let comm = state.comm(parent)?.number;
     if color == mpi5::UNDEFINED {
         let call = CommCall::Split { comm, color: None, key, new: state.comms.free()? };
-        return Ok(none_made(call, 3));
+        return Ok(none_made(call, newcomm));
     }
     if color < 0 {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a colour of {color}")));
     }
     let color = Some(color);
-    makes(state, 3, parent, |new| CommCall::Split { comm, color, key, new }, |_, _, _| done())
+    makes(state, newcomm, parent, |new| CommCall::Split { comm, color, key, new }, |_, _, _| done())
 }
 
-fn split_type(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, which, key) = (asked.word(0), asked.int(1), asked.int(2));
+fn split_type(state: &mut RankState, of: args::Comm_split_type) -> Answer {
+    let args::Comm_split_type { comm: parent, split_type, key, newcomm, .. } = of;
     let comm = state.intracomm(parent)?.number;
-    let takes_part = match which {
+    let takes_part = match split_type {
         mpi5::COMM_TYPE_SHARED => true,
         mpi5::UNDEFINED => false,
         other => {
@@ -235,17 +245,17 @@ fn split_type(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     };
     if !takes_part {
         let new = state.comms.free()?;
-        return Ok(none_made(CommCall::SplitShared { comm, takes_part, key, new }, 4));
+        return Ok(none_made(CommCall::SplitShared { comm, takes_part, key, new }, newcomm));
     }
     let call = |new| CommCall::SplitShared { comm, takes_part, key, new };
-    makes(state, 4, parent, call, |_, _, _| done())
+    makes(state, newcomm, parent, call, |_, _, _| done())
 }
 
-fn create(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let parent = asked.word(0);
+fn create(state: &mut RankState, of: args::Comm_create) -> Answer {
+    let args::Comm_create { comm: parent, group, newcomm } = of;
     let comm = state.comm(parent)?;
     let (number, is_inter) = (comm.number, comm.remote.is_some());
-    let group = state.groups.get(asked.word(1))?;
+    let group = state.groups.get(group)?;
     let members = state.comms.get(parent)?.ranks_of(&group)?;
     if is_inter {
         // Those of both sides that are in the groups are one part of a split, in the order of the groups.
@@ -253,33 +263,37 @@ fn create(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
         let (color, key) = (key.map(|_| 0), key.unwrap_or_default());
         let call = |new| CommCall::Split { comm: number, color, key, new };
         return match color {
-            Some(_) => makes(state, 2, parent, call, |_, _, _| done()),
-            None => Ok(none_made(call(state.comms.free()?), 2)),
+            Some(_) => makes(state, newcomm, parent, call, |_, _, _| done()),
+            None => Ok(none_made(call(state.comms.free()?), newcomm)),
         };
     }
     let call = |new| CommCall::Create { comm: number, group: members, new };
     if group.rank(state.rank).is_none() {
-        return Ok(none_made(call(state.comms.free()?), 2));
+        return Ok(none_made(call(state.comms.free()?), newcomm));
     }
-    makes(state, 2, parent, call, |_, _, _| done())
+    makes(state, newcomm, parent, call, |_, _, _| done())
 }
 
-fn create_group(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, tag) = (asked.word(0), asked.int(2));
+fn create_group(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Comm_create_group,
+) -> Answer {
+    let args::Comm_create_group { comm: parent, group, tag, newcomm } = of;
     let comm = state.intracomm(parent)?.number;
-    let group = state.groups.get(asked.word(1))?;
+    let group = state.groups.get(group)?;
     let members = state.comms.get(parent)?.ranks_of(&group)?;
     if group.rank(state.rank).is_none() {
-        asked.put_word(3, mpi5::COMM_NULL);
+        asked.put_handle(newcomm, mpi5::COMM_NULL);
         return done();
     }
     let tag = tag.min(protocols::call::GROUP_TAG_MAX);
     let call = |new| CommCall::CreateGroup { comm, group: members, tag, new };
-    makes(state, 3, parent, call, |_, _, _| done())
+    makes(state, newcomm, parent, call, |_, _, _| done())
 }
 
-fn intercomm(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, leader) = (asked.word(0), asked.int(1));
+fn intercomm(state: &mut RankState, of: args::Intercomm_create) -> Answer {
+    let (parent, leader) = (of.local_comm, of.local_leader);
     let me = state.rank;
     let comm = state.intracomm(parent)?;
     let (number, rank, size) = (comm.number, comm.group.rank(me), comm.size());
@@ -287,43 +301,45 @@ fn intercomm(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
         return Err(Fault::new(mpi5::ERR_RANK, format!("rank {leader} of {size} leads none")));
     };
     let (peer, remote_leader, tag) = if rank == Some(leader) {
-        let peer = state.comm(asked.word(2))?;
+        let peer = state.comm(of.peer_comm)?;
         let (peer, peers) = (peer.number, peer.peers());
-        let remote = u32::try_from(asked.int(3)).ok().filter(|remote| *remote < peers);
+        let remote = u32::try_from(of.remote_leader).ok().filter(|remote| *remote < peers);
         let remote = remote.ok_or_else(|| {
-            Fault::new(mpi5::ERR_RANK, format!("rank {} leads no group", asked.int(3)))
+            Fault::new(mpi5::ERR_RANK, format!("rank {} leads no group", of.remote_leader))
         })?;
-        (peer, Rank(remote), asked.int(4))
+        (peer, Rank(remote), of.tag)
     } else {
         (Comm(0), Rank(0), 0)
     };
     let call = |new| CommCall::Intercomm { comm: number, leader, peer, remote_leader, tag, new };
-    makes(state, 5, parent, call, |_, _, _| done())
+    makes(state, of.newintercomm, parent, call, |_, _, _| done())
 }
 
-fn merge(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, high) = (asked.word(0), asked.int(1) != 0);
+fn merge(state: &mut RankState, of: args::Intercomm_merge) -> Answer {
+    let args::Intercomm_merge { intercomm: parent, high, newintracomm } = of;
+    let high = high != 0;
     let comm = state.comm(parent)?;
     let number = comm.number;
     if comm.remote.is_none() {
         return Err(Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"));
     }
     let call = |new| CommCall::Merge { comm: number, high, new };
-    makes(state, 2, parent, call, |_, _, _| done())
+    makes(state, newintracomm, parent, call, |_, _, _| done())
 }
 
-fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
-    state.comm(handle)?;
+fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Comm>) -> Answer {
+    let comm = asked.handle(variable)?;
+    state.comm(comm)?;
+    let handle::Comm(handle) = comm;
     if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
     let freed = move |state: &mut RankState, asked: &mut Asked<'_>| {
-        state.comms.get_mut(handle)?.is_freed = true;
+        state.comms.get_mut(comm)?.is_freed = true;
         state.errors.forget(handle);
         state.infos.forget(handle);
         state.topologies.forget(handle);
-        asked.put_word(0, mpi5::COMM_NULL);
+        asked.put_handle(variable, mpi5::COMM_NULL);
         release(state)
     };
     attributes::delete_all(state, asked, (Kind::Comm, handle), Box::new(freed))
@@ -340,9 +356,9 @@ fn release(state: &RankState) -> Answer {
 }
 
 /// A call that gives this rank no communicator.
-pub(super) fn none_made(call: CommCall, at: usize) -> Step {
+pub(super) fn none_made(call: CommCall, to: To<handle::Comm>) -> Step {
     Step::calls(Call::Communicators(call), move |_, asked, _| {
-        asked.put_word(at, mpi5::COMM_NULL);
+        asked.put_handle(to, mpi5::COMM_NULL);
         done()
     })
 }

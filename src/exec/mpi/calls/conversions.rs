@@ -1,21 +1,38 @@
 //! Handles as C ints and back.
 
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Conversions as F;
 use crate::mpi::rank_state::{Answer, RankState, Step};
 
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
-/// Answers calls of functions that may be called at any time.
-pub(super) fn call(_: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    let name = asked.function.name();
-    if name.ends_with("_toint") {
-        Some(Ok(Step::Returns(to_int(asked.word(0)))))
-    } else if name.ends_with("_fromint") {
-        Some(Ok(Step::Returns(from_int(asked.int(0)))))
-    } else {
-        None
-    }
+#[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
+pub(super) fn call(_: &mut RankState, _: &mut Asked<'_>, call: F) -> Answer {
+    Ok(Step::Returns(match call {
+        F::Comm_toint(of) => to_int(of.comm.0),
+        F::Errhandler_toint(of) => to_int(of.errhandler.0),
+        F::File_toint(of) => to_int(of.file.0),
+        F::Group_toint(of) => to_int(of.group.0),
+        F::Info_toint(of) => to_int(of.info.0),
+        F::Message_toint(of) => to_int(of.message.0),
+        F::Op_toint(of) => to_int(of.op.0),
+        F::Request_toint(of) => to_int(of.request.0),
+        F::Session_toint(of) => to_int(of.session.0),
+        F::Type_toint(of) => to_int(of.datatype.0),
+        F::Win_toint(of) => to_int(of.win.0),
+        F::Comm_fromint(of) => from_int(of.comm),
+        F::Errhandler_fromint(of) => from_int(of.errhandler),
+        F::File_fromint(of) => from_int(of.file),
+        F::Group_fromint(of) => from_int(of.group),
+        F::Info_fromint(of) => from_int(of.info),
+        F::Message_fromint(of) => from_int(of.message),
+        F::Op_fromint(of) => from_int(of.op),
+        F::Request_fromint(of) => from_int(of.request),
+        F::Session_fromint(of) => from_int(of.session),
+        F::Type_fromint(of) => from_int(of.datatype),
+        F::Win_fromint(of) => from_int(of.win),
+    }))
 }
 
 /// The lowest bits of other handles are those of no predefined one: without them a handle is an int.

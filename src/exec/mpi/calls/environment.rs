@@ -1,68 +1,70 @@
 //! Start and end, versions, memory.
 
-use super::attributes;
+use super::{attributes, refused};
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Environment as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};
 use crate::watch::note_once;
 use protocols::call::Call;
 
-/// Answers calls of functions that may be called at any time.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Init => initialize(state),
-        F::Init_thread => {
-            asked.put_int(3, asked.int(2).min(mpi5::THREAD_SERIALIZED));
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Init(_) => initialize(state),
+        F::Init_thread(of) => {
+            asked.put_int(of.provided, of.required.min(mpi5::THREAD_SERIALIZED));
             initialize(state)
         }
-        F::Initialized => flag(asked, state.stage != Stage::Before),
-        F::Finalized => flag(asked, state.stage == Stage::After),
-        F::Query_thread => {
-            asked.put_int(0, mpi5::THREAD_SERIALIZED);
+        F::Initialized(of) => flag(asked, of.flag, state.stage != Stage::Before),
+        F::Finalized(of) => flag(asked, of.flag, state.stage == Stage::After),
+        F::Query_thread(of) => {
+            asked.put_int(of.provided, mpi5::THREAD_SERIALIZED);
             done()
         }
-        F::Is_thread_main => flag(asked, true),
-        F::Get_version => {
-            asked.put_int(0, mpi5::VERSION);
-            asked.put_int(1, mpi5::SUBVERSION);
+        F::Is_thread_main(of) => flag(asked, of.flag, true),
+        F::Get_version(of) => {
+            asked.put_int(of.version, mpi5::VERSION);
+            asked.put_int(of.subversion, mpi5::SUBVERSION);
             done()
         }
-        F::Abi_get_version => {
-            asked.put_int(0, mpi5::ABI_VERSION);
-            asked.put_int(1, mpi5::ABI_SUBVERSION);
+        F::Abi_get_version(of) => {
+            asked.put_int(of.abi_major, mpi5::ABI_VERSION);
+            asked.put_int(of.abi_minor, mpi5::ABI_SUBVERSION);
             done()
         }
         F::Wtime => Ok(Step::Clock),
         F::Wtick => Ok(Step::Returns(1e-12_f64.to_bits())),
-        F::Abort => Ok(Step::Aborts(asked.int(1))),
-        F::Pcontrol => done(),
-        F::Get_processor_name => {
-            asked.put_text(0, &format!("node{}", state.node), 256);
+        F::Abort(of) => Ok(Step::Aborts(of.errorcode)),
+        F::Pcontrol(_) => done(),
+        F::Get_processor_name(of) => {
+            asked.put_text((of.name, of.resultlen), &format!("node{}", state.node), 256);
             done()
         }
-        F::Get_library_version => {
-            asked.put_text(0, concat!("mpisim ", env!("CARGO_PKG_VERSION")), 8192);
+        F::Get_library_version(of) => {
+            let version = concat!("mpisim ", env!("CARGO_PKG_VERSION"));
+            asked.put_text((of.version, of.resultlen), version, 8192);
             done()
         }
-        F::Get_address => {
-            asked.put_word(1, asked.word(0));
+        F::Get_address(of) => {
+            asked.put_long(of.address, of.location.0.cast_signed());
             done()
         }
-        F::Aint_add => Ok(Step::Returns(asked.word(0).wrapping_add(asked.word(1)))),
-        F::Aint_diff => Ok(Step::Returns(asked.word(0).wrapping_sub(asked.word(1)))),
-        F::Alloc_mem => alloc_mem(asked),
-        F::Free_mem => {
-            let address = asked.word(0);
-            asked.place.process.free(address);
+        F::Aint_add(of) => Ok(Step::Returns(of.base.wrapping_add(of.disp).cast_unsigned())),
+        F::Aint_diff(of) => Ok(Step::Returns(of.addr1.wrapping_sub(of.addr2).cast_unsigned())),
+        F::Alloc_mem(of) => alloc_mem(asked, of),
+        F::Free_mem(of) => {
+            asked.place.process.free(of.base.0);
             done()
         }
         F::Finalize if state.stage == Stage::Between => finalize(state, asked),
-        _ => return None,
-    })
+        F::Finalize => {
+            state.check_begun()?;
+            refused::call()
+        }
+    }
 }
 
 fn initialize(state: &mut RankState) -> Answer {
@@ -113,19 +115,19 @@ fn finalize(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     attributes::delete_all(state, asked, first, Box::new(rest))
 }
 
-fn flag(asked: &mut Asked<'_>, value: bool) -> Answer {
-    asked.put_flag(0, value);
+fn flag(asked: &mut Asked<'_>, to: To<i32>, value: bool) -> Answer {
+    asked.put_flag(to, value);
     done()
 }
 
-fn alloc_mem(asked: &mut Asked<'_>) -> Answer {
-    let Ok(bytes) = u64::try_from(asked.long(0)) else {
-        return Err(Fault::new(mpi5::ERR_ARG, format!("a size of {}", asked.long(0))));
+fn alloc_mem(asked: &mut Asked<'_>, of: args::Alloc_mem) -> Answer {
+    let Ok(bytes) = u64::try_from(of.size) else {
+        return Err(Fault::new(mpi5::ERR_ARG, format!("a size of {}", of.size)));
     };
     let address = asked.place.process.allocate(bytes)?;
     if address == 0 {
         return Err(Fault::new(mpi5::ERR_NO_MEM, format!("the process has no {bytes} bytes left")));
     }
-    asked.put_word(2, address);
+    asked.put_word(of.baseptr, address);
     done()
 }

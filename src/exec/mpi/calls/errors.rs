@@ -1,9 +1,10 @@
 //! Errors: what becomes of them, and the handlers that programs give to objects.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{Callback, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Errors as F;
 use crate::mpi::fault::Fault;
-use crate::mpi::objects::errors::Errors;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::watch::note_once;
 
@@ -53,114 +54,145 @@ fn call_handler(
     state.call_back(asked.place, function, [room, room + 8, 0, 0, 0, 0]).map(drop)
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_create_errhandler
-        | F::Session_create_errhandler
-        | F::Win_create_errhandler
-        | F::File_create_errhandler => {
-            let handler = state.errors.add_handler(asked.word(0));
-            asked.put_word(1, handler);
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Comm_create_errhandler(of) => {
+            create_handler(state, asked, of.comm_errhandler_fn, of.errhandler)
+        }
+        F::Win_create_errhandler(of) => {
+            create_handler(state, asked, of.win_errhandler_fn, of.errhandler)
+        }
+        F::File_create_errhandler(of) => {
+            create_handler(state, asked, of.file_errhandler_fn, of.errhandler)
+        }
+        F::Errhandler_free(of) => {
+            let handler = asked.handle(of.errhandler)?;
+            state.errors.check(handler)?;
+            // Objects that have it go on having it: the function stays known.
+            asked.put_handle(of.errhandler, mpi5::ERRHANDLER_NULL);
             done()
         }
-        F::Errhandler_free => {
-            asked.at(0).and_then(|handler| state.errors.check(handler)).and_then(|()| {
-                // Objects that have it go on having it: the function stays known.
-                asked.put_word(0, mpi5::ERRHANDLER_NULL);
-                done()
-            })
-        }
-        F::Comm_set_errhandler
-        | F::Session_set_errhandler
-        | F::Win_set_errhandler
-        | F::File_set_errhandler => {
-            object(state, asked).and_then(|()| set_handler(&mut state.errors, asked))
-        }
-        F::Comm_get_errhandler
-        | F::Session_get_errhandler
-        | F::Win_get_errhandler
-        | F::File_get_errhandler => {
-            object(state, asked).and_then(|()| get_handler(&state.errors, asked))
-        }
-        F::Comm_call_errhandler
-        | F::Session_call_errhandler
-        | F::Win_call_errhandler
-        | F::File_call_errhandler => {
-            object(state, asked).and_then(|()| called_handler(state, asked))
-        }
-        F::Error_class => {
-            asked.put_int(1, state.errors.class(asked.int(0)));
+        F::Comm_set_errhandler(of) => set_handler(state, of.comm, of.errhandler),
+        F::Session_set_errhandler(of) => set_handler(state, of.session, of.errhandler),
+        F::Win_set_errhandler(of) => set_handler(state, of.win, of.errhandler),
+        F::File_set_errhandler(of) => set_handler(state, of.file, of.errhandler),
+        F::Comm_get_errhandler(of) => get_handler(state, asked, of.comm, of.errhandler),
+        F::Session_get_errhandler(of) => get_handler(state, asked, of.session, of.errhandler),
+        F::Win_get_errhandler(of) => get_handler(state, asked, of.win, of.errhandler),
+        F::File_get_errhandler(of) => get_handler(state, asked, of.file, of.errhandler),
+        F::Comm_call_errhandler(of) => called_handler(state, asked, of.comm, of.errorcode),
+        F::Session_call_errhandler(of) => called_handler(state, asked, of.session, of.errorcode),
+        F::Win_call_errhandler(of) => called_handler(state, asked, of.win, of.errorcode),
+        F::File_call_errhandler(of) => called_handler(state, asked, of.fh, of.errorcode),
+        F::Error_class(of) => {
+            asked.put_int(of.errorclass, state.errors.class(of.errorcode));
             done()
         }
-        F::Error_string => {
-            let text = state.errors.text(asked.int(0));
-            asked.put_text(1, &text, 512);
+        F::Error_string(of) => {
+            let text = state.errors.text(of.errorcode);
+            asked.put_text((of.string, of.resultlen), &text, 512);
             done()
         }
-        F::Add_error_class => {
+        F::Add_error_class(of) => {
             let class = state.errors.add(None);
-            asked.put_int(0, class);
+            asked.put_int(of.errorclass, class);
             done()
         }
-        F::Add_error_code => {
-            let code = state.errors.add(Some(asked.int(0)));
-            asked.put_int(1, code);
+        F::Add_error_code(of) => {
+            let code = state.errors.add(Some(of.errorclass));
+            asked.put_int(of.errorcode, code);
             done()
         }
-        F::Add_error_string => asked.text(1).and_then(|text| {
-            state.errors.set_text(asked.int(0), text)?;
+        F::Add_error_string(of) => {
+            let text = asked.text(of.string)?;
+            state.errors.set_text(of.errorcode, text)?;
             done()
-        }),
-        F::Remove_error_class | F::Remove_error_code => {
-            state.errors.remove(asked.int(0)).and_then(|()| done())
         }
-        F::Remove_error_string => {
-            state.errors.set_text(asked.int(0), String::new()).and_then(|()| done())
+        F::Remove_error_class(of) => {
+            state.errors.remove(of.errorclass)?;
+            done()
         }
-        _ => return None,
-    })
-}
-
-/// The object that argument 0 names: errors are about it from now on.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-fn object(state: &mut RankState, asked: &Asked<'_>) -> Result<(), Fault> {
-    use mpi5::Function as F;
-    let handle = asked.word(0);
-    match asked.function {
-        F::Session_set_errhandler | F::Session_get_errhandler | F::Session_call_errhandler => {
-            state.session(handle)
+        F::Remove_error_code(of) => {
+            state.errors.remove(of.errorcode)?;
+            done()
         }
-        F::Win_set_errhandler | F::Win_get_errhandler | F::Win_call_errhandler => {
-            state.win(handle).map(drop)
+        F::Remove_error_string(of) => {
+            state.errors.set_text(of.errorcode, String::new())?;
+            done()
         }
-        F::File_set_errhandler | F::File_get_errhandler | F::File_call_errhandler => {
-            state.errors.about(mpi5::FILE_NULL);
-            if handle != mpi5::FILE_NULL {
-                return Err(Fault::new(
-                    mpi5::ERR_FILE,
-                    "it is no file that MPI_File_open has opened",
-                ));
-            }
-            Ok(())
-        }
-        _ => state.comm(handle).map(drop),
     }
 }
 
-fn set_handler(errors: &mut Errors, asked: &Asked<'_>) -> Answer {
-    errors.set_handler(asked.word(0), asked.word(1))?;
+/// An error handler of the program, whose handle the process gets.
+pub(super) fn create_handler(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    function: Callback,
+    to: To<handle::Errhandler>,
+) -> Answer {
+    let handler = state.errors.add_handler(function.0);
+    asked.put_handle(to, handler);
     done()
 }
 
-fn get_handler(errors: &Errors, asked: &mut Asked<'_>) -> Answer {
-    asked.put_word(1, errors.handler(asked.word(0)));
+/// A handle of an object that has an error handler.
+trait Handled {
+    /// The object: errors are about it from now on.
+    fn object(self, state: &mut RankState) -> Result<u64, Fault>;
+}
+
+impl Handled for handle::Comm {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.comm(self).map(|_| self.0)
+    }
+}
+
+impl Handled for handle::Session {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.session(self).map(|()| self.0)
+    }
+}
+
+impl Handled for handle::Win {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.win(self).map(|_| self.0)
+    }
+}
+
+impl Handled for handle::File {
+    fn object(self, state: &mut RankState) -> Result<u64, Fault> {
+        state.errors.about(mpi5::FILE_NULL);
+        if self.0 != mpi5::FILE_NULL {
+            return Err(Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened"));
+        }
+        Ok(self.0)
+    }
+}
+
+fn set_handler(state: &mut RankState, object: impl Handled, handler: handle::Errhandler) -> Answer {
+    let object = object.object(state)?;
+    state.errors.set_handler(object, handler)?;
     done()
 }
 
-fn called_handler(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (object, code) = (asked.word(0), asked.int(1));
+fn get_handler(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Handled,
+    to: To<handle::Errhandler>,
+) -> Answer {
+    let object = object.object(state)?;
+    asked.put_handle(to, state.errors.handler(object));
+    done()
+}
+
+fn called_handler(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    object: impl Handled,
+    code: i32,
+) -> Answer {
+    let object = object.object(state)?;
     let handler = state.errors.handler(object);
     if handler == mpi5::ERRORS_RETURN {
         return done();

@@ -5,25 +5,22 @@
 
 use crate::functions as mpi5;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Files as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::{Answer, RankState};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    let fault = match asked.function {
-        F::File_open => {
-            asked.put_word(4, mpi5::FILE_NULL);
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others name a file")]
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    let fault = match call {
+        F::File_open(of) => {
+            asked.put_handle(of.fh, mpi5::FILE_NULL);
             Fault::not_carried("the simulator does not carry files")
         }
-        F::File_delete | F::Register_datarep | F::Register_datarep_c => {
+        F::File_delete(_) | F::Register_datarep(_) | F::Register_datarep_c(_) => {
             Fault::not_carried("the simulator does not carry files")
         }
-        other if other.name().starts_with("MPI_File_") => {
-            Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened")
-        }
-        _ => return None,
+        _ => Fault::new(mpi5::ERR_FILE, "it is no file that MPI_File_open has opened"),
     };
     state.errors.about(mpi5::FILE_NULL);
-    Some(Err(fault))
+    Err(fault)
 }

@@ -3,57 +3,57 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Groups as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::groups::Groups;
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::envelope::Rank;
 use ::mpi::group::{Comparison, Group, Range, SelectionError};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let groups = &mut state.groups;
-    Some(match asked.function {
-        F::Group_size => groups.get(asked.word(0)).and_then(|group| {
-            asked.put_int(1, group.size().cast_signed());
+    match call {
+        F::Group_size(of) => {
+            let group = groups.get(of.group)?;
+            asked.put_int(of.size, group.size().cast_signed());
             done()
-        }),
-        F::Group_rank => groups.get(asked.word(0)).and_then(|group| {
-            let rank = group.rank(state.rank);
-            asked.put_int(1, rank.map_or(mpi5::UNDEFINED, |rank| rank.0.cast_signed()));
+        }
+        F::Group_rank(of) => {
+            let rank = groups.get(of.group)?.rank(state.rank);
+            asked.put_int(of.rank, rank.map_or(mpi5::UNDEFINED, |rank| rank.0.cast_signed()));
             done()
-        }),
-        F::Group_compare => compare(groups, asked),
-        F::Group_translate_ranks => translate(groups, asked),
-        F::Group_union => of_two(groups, asked, Group::union),
-        F::Group_intersection => of_two(groups, asked, Group::intersection),
-        F::Group_difference => of_two(groups, asked, Group::difference),
-        F::Group_incl => selected(groups, asked, Group::incl),
-        F::Group_excl => selected(groups, asked, Group::excl),
-        F::Group_range_incl => ranges(groups, asked, Group::range_incl),
-        F::Group_range_excl => ranges(groups, asked, Group::range_excl),
-        F::Group_free => free(groups, asked),
-        _ => return None,
-    })
+        }
+        F::Group_compare(of) => compare(groups, asked, of),
+        F::Group_translate_ranks(of) => translate(groups, asked, of),
+        F::Group_union(of) => of_two(groups, asked, of, Group::union),
+        F::Group_intersection(of) => of_two(groups, asked, of, Group::intersection),
+        F::Group_difference(of) => of_two(groups, asked, of, Group::difference),
+        F::Group_incl(of) => selected(groups, asked, of, Group::incl),
+        F::Group_excl(of) => selected(groups, asked, of, Group::excl),
+        F::Group_range_incl(of) => ranges(groups, asked, of, Group::range_incl),
+        F::Group_range_excl(of) => ranges(groups, asked, of, Group::range_excl),
+        F::Group_free(of) => free(groups, asked, of.group),
+    }
 }
 
-fn compare(groups: &Groups, asked: &mut Asked<'_>) -> Answer {
-    let (a, b) = (groups.get(asked.word(0))?, groups.get(asked.word(1))?);
+fn compare(groups: &Groups, asked: &mut Asked<'_>, of: args::Group_compare) -> Answer {
+    let (a, b) = (groups.get(of.group1)?, groups.get(of.group2)?);
     let result = match a.compare(&b) {
         Comparison::Ident => mpi5::IDENT,
         Comparison::Similar => mpi5::SIMILAR,
         Comparison::Unequal => mpi5::UNEQUAL,
     };
-    asked.put_int(2, result);
+    asked.put_int(of.result, result);
     done()
 }
 
-fn translate(groups: &Groups, asked: &mut Asked<'_>) -> Answer {
-    let (from, to) = (groups.get(asked.word(0))?, groups.get(asked.word(3))?);
-    let length = asked.length(1)?;
+fn translate(groups: &Groups, asked: &mut Asked<'_>, of: args::Group_translate_ranks) -> Answer {
+    let (from, to) = (groups.get(of.group1)?, groups.get(of.group2)?);
+    let length = length(of.n)?;
     let mut translated = Vec::with_capacity(length);
-    for rank in asked.ints(2, length)? {
+    for rank in asked.ints(of.ranks1, length)? {
         translated.push(if rank == mpi5::PROC_NULL {
             mpi5::PROC_NULL
         } else {
@@ -62,43 +62,48 @@ fn translate(groups: &Groups, asked: &mut Asked<'_>) -> Answer {
             to.rank(process).map_or(mpi5::UNDEFINED, |rank| rank.0.cast_signed())
         });
     }
-    asked.put_ints(4, translated);
+    asked.put_ints(of.ranks2, translated);
     done()
 }
 
-fn made(groups: &mut Groups, asked: &mut Asked<'_>, at: usize, group: Group) -> Answer {
+fn made(groups: &mut Groups, asked: &mut Asked<'_>, to: To<handle::Group>, group: Group) -> Answer {
     let handle = groups.add(Arc::new(group));
-    asked.put_word(at, handle);
+    asked.put_handle(to, handle);
     done()
 }
 
-fn of_two(groups: &mut Groups, asked: &mut Asked<'_>, join: fn(&Group, &Group) -> Group) -> Answer {
-    let (a, b) = (groups.get(asked.word(0))?, groups.get(asked.word(1))?);
-    made(groups, asked, 2, join(&a, &b))
+fn of_two(
+    groups: &mut Groups,
+    asked: &mut Asked<'_>,
+    of: args::Group_union,
+    join: fn(&Group, &Group) -> Group,
+) -> Answer {
+    let (a, b) = (groups.get(of.group1)?, groups.get(of.group2)?);
+    made(groups, asked, of.newgroup, join(&a, &b))
 }
 
 fn selected(
     groups: &mut Groups,
     asked: &mut Asked<'_>,
+    of: args::Group_incl,
     select: fn(&Group, &[Rank]) -> Result<Group, SelectionError>,
 ) -> Answer {
-    let group = groups.get(asked.word(0))?;
-    let length = asked.length(1)?;
-    let ranks = asked.ints(2, length)?;
+    let group = groups.get(of.group)?;
+    let ranks = asked.ints(of.ranks, length(of.n)?)?;
     let ranks = ranks.into_iter().map(|rank| rank_of(rank, &group));
     let ranks = ranks.collect::<Result<Vec<_>, _>>()?;
     let selected = select(&group, &ranks).map_err(wrong_ranks)?;
-    made(groups, asked, 3, selected)
+    made(groups, asked, of.newgroup, selected)
 }
 
 fn ranges(
     groups: &mut Groups,
     asked: &mut Asked<'_>,
+    of: args::Group_range_incl,
     select: fn(&Group, &[Range]) -> Result<Group, SelectionError>,
 ) -> Answer {
-    let group = groups.get(asked.word(0))?;
-    let length = asked.length(1)?;
-    let numbers = asked.ints(2, 3 * length)?;
+    let group = groups.get(of.group)?;
+    let numbers = asked.ints(of.ranges, 3 * length(of.n)?)?;
     let range = |[first, last, stride]: &[i32; 3]| {
         let first = rank_of(*first, &group)?;
         // The last one may lie beyond the group, where the stride stops short of it.
@@ -108,13 +113,12 @@ fn ranges(
     let ranges = numbers.as_chunks::<3>().0.iter().map(range);
     let ranges = ranges.collect::<Result<Vec<_>, Fault>>()?;
     let selected = select(&group, &ranges).map_err(wrong_ranks)?;
-    made(groups, asked, 3, selected)
+    made(groups, asked, of.newgroup, selected)
 }
 
-fn free(groups: &mut Groups, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
-    groups.free(handle)?;
-    asked.put_word(0, mpi5::GROUP_NULL);
+fn free(groups: &mut Groups, asked: &mut Asked<'_>, variable: To<handle::Group>) -> Answer {
+    groups.free(asked.handle(variable)?)?;
+    asked.put_handle(variable, mpi5::GROUP_NULL);
     done()
 }
 

@@ -1,100 +1,82 @@
-//! Info objects, and the hints that communicators and windows get with them.
+//! Info objects.
+
+use std::ffi::c_char;
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Infos as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::infos::{Info, Infos};
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-/// Answers calls of functions that may be called at any time.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let infos = &mut state.infos;
-    Some(match asked.function {
-        F::Info_create | F::Get_hw_resource_info => made(infos, asked, 0, Info::default()),
-        F::Info_create_env => create_env(infos, asked),
-        F::Abi_get_info => {
+    match call {
+        F::Info_create(of) => made(infos, asked, of.info, Info::default()),
+        F::Get_hw_resource_info(of) => made(infos, asked, of.hw_info, Info::default()),
+        F::Info_create_env(of) => create_env(infos, asked, of),
+        F::Abi_get_info(of) => {
             let mut info = Info::default();
             for kind in ["aint", "count", "offset"] {
                 info.set(format!("mpi_{kind}_size"), "8");
             }
-            made(infos, asked, 0, info)
+            made(infos, asked, of.info, info)
         }
-        F::Abi_get_fortran_info => {
-            asked.put_word(0, mpi5::INFO_NULL);
+        F::Abi_get_fortran_info(of) => {
+            asked.put_handle(of.info, mpi5::INFO_NULL);
             done()
         }
-        F::Info_dup => {
-            infos.get(asked.word(0)).cloned().and_then(|info| made(infos, asked, 1, info))
+        F::Info_dup(of) => {
+            let info = infos.get(of.info)?.clone();
+            made(infos, asked, of.newinfo, info)
         }
-        F::Info_free => free(infos, asked),
-        F::Info_set => set(infos, asked),
-        F::Info_delete => delete(infos, asked),
-        F::Info_get => get(infos, asked),
-        F::Info_get_string => get_string(infos, asked),
-        F::Info_get_valuelen => get_valuelen(infos, asked),
-        F::Info_get_nkeys => infos.get(asked.word(0)).map(Info::keys).and_then(|length| {
-            asked.put_int(1, int(length));
+        F::Info_free(of) => free(infos, asked, of.info),
+        F::Info_set(of) => set(infos, asked, of),
+        F::Info_delete(of) => delete(infos, asked, of),
+        F::Info_get(of) => get(infos, asked, of),
+        F::Info_get_string(of) => get_string(infos, asked, of),
+        F::Info_get_valuelen(of) => get_valuelen(infos, asked, of),
+        F::Info_get_nkeys(of) => {
+            let keys = infos.get(of.info)?.keys();
+            asked.put_int(of.nkeys, int(keys));
             done()
-        }),
-        F::Info_get_nthkey => get_nthkey(infos, asked),
-        _ => return None,
-    })
+        }
+        F::Info_get_nthkey(of) => get_nthkey(infos, asked, of),
+    }
 }
 
-/// Hints of communicators and windows.
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn hint_call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Comm_set_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
-        }
-        F::Comm_get_info => {
-            state.comm(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
-        }
-        F::Win_set_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| give_hints(&mut state.infos, asked))
-        }
-        F::Win_get_info => {
-            state.win(asked.word(0)).map(drop).and_then(|()| tell_hints(&mut state.infos, asked))
-        }
-        _ => return None,
-    })
-}
-
-/// An info object for argument `at`.
-pub(super) fn made(infos: &mut Infos, asked: &mut Asked<'_>, at: usize, info: Info) -> Answer {
+/// A new info object, whose handle the process gets.
+pub(super) fn made(
+    infos: &mut Infos,
+    asked: &mut Asked<'_>,
+    to: To<handle::Info>,
+    info: Info,
+) -> Answer {
     let handle = infos.add(info);
-    asked.put_word(at, handle);
+    asked.put_handle(to, handle);
     done()
 }
 
-fn create_env(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let count = asked.length(0)?;
-    let mut words = Vec::with_capacity(count);
-    for address in asked.words(1, count)? {
-        words.push(asked.text_at(address)?);
-    }
+fn create_env(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_create_env) -> Answer {
+    let words = asked.texts(of.argv, length(of.argc)?)?;
     let mut info = infos.environment().clone();
     if let Some((command, rest)) = words.split_first() {
         info.set("command", command.as_str());
         info.set("argv", rest.join(" "));
     }
-    made(infos, asked, 2, info)
+    made(infos, asked, of.info, info)
 }
 
-fn free(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
-    infos.free(handle)?;
-    asked.put_word(0, mpi5::INFO_NULL);
+fn free(infos: &mut Infos, asked: &mut Asked<'_>, variable: To<handle::Info>) -> Answer {
+    infos.free(asked.handle(variable)?)?;
+    asked.put_handle(variable, mpi5::INFO_NULL);
     done()
 }
 
-fn set(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get_mut(asked.word(0))?;
-    let (key, value) = (key(asked)?, asked.text(2)?);
+fn set(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_set) -> Answer {
+    let info = infos.get_mut(of.info)?;
+    let (key, value) = (key(asked, of.key)?, asked.text(of.value)?);
     if value.len() >= most(mpi5::MAX_INFO_VAL) {
         let why = format!("a value of {} bytes", value.len());
         return Err(Fault::new(mpi5::ERR_INFO_VALUE, why));
@@ -103,77 +85,66 @@ fn set(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
     done()
 }
 
-fn delete(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get_mut(asked.word(0))?;
-    let key = key(asked)?;
+fn delete(infos: &mut Infos, asked: &mut Asked<'_>, of: args::Info_delete) -> Answer {
+    let info = infos.get_mut(of.info)?;
+    let key = key(asked, of.key)?;
     if info.remove(&key) {
         return done();
     }
     Err(Fault::new(mpi5::ERR_INFO_NOKEY, format!("the info object has no key `{key}`")))
 }
 
-fn get(infos: &Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get(asked.word(0))?;
-    let (key, room) = (key(asked)?, asked.length(2)?);
+fn get(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get) -> Answer {
+    let info = infos.get(of.info)?;
+    let (key, room) = (key(asked, of.key)?, length(of.valuelen)?);
     let value = info.get(&key);
     if let Some(value) = value {
-        asked.put_string(3, value, room + 1);
+        asked.put_string(of.value, value, room + 1);
     }
-    asked.put_flag(4, value.is_some());
+    asked.put_flag(of.flag, value.is_some());
     done()
 }
 
-fn get_string(infos: &Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get(asked.word(0))?;
-    let (key, room) = (key(asked)?, asked.ints(2, 1)?[0]);
+fn get_string(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_string) -> Answer {
+    let info = infos.get(of.info)?;
+    let (key, room) = (key(asked, of.key)?, asked.ints(of.buflen, 1)?[0]);
     let Ok(room) = usize::try_from(room) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("room for {room} bytes")));
     };
     let value = info.get(&key);
     if let Some(value) = value {
         if room > 0 {
-            asked.put_string(3, value, room);
+            asked.put_string(of.value, value, room);
         }
-        asked.put_int(2, int(value.len() + 1));
+        asked.put_int(of.buflen, int(value.len() + 1));
     }
-    asked.put_flag(4, value.is_some());
+    asked.put_flag(of.flag, value.is_some());
     done()
 }
 
-fn get_valuelen(infos: &Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get(asked.word(0))?;
-    let value = info.get(&key(asked)?);
+fn get_valuelen(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_valuelen) -> Answer {
+    let info = infos.get(of.info)?;
+    let value = info.get(&key(asked, of.key)?);
     if let Some(value) = value {
-        asked.put_int(2, int(value.len()));
+        asked.put_int(of.valuelen, int(value.len()));
     }
-    asked.put_flag(3, value.is_some());
+    asked.put_flag(of.flag, value.is_some());
     done()
 }
 
-fn get_nthkey(infos: &Infos, asked: &mut Asked<'_>) -> Answer {
-    let info = infos.get(asked.word(0))?;
-    let number = asked.int(1);
-    let Some(key) = usize::try_from(number).ok().and_then(|number| info.key(number)) else {
-        let why = format!("no key number {number} of {}", info.keys());
+fn get_nthkey(infos: &Infos, asked: &mut Asked<'_>, of: args::Info_get_nthkey) -> Answer {
+    let info = infos.get(of.info)?;
+    let Some(key) = usize::try_from(of.n).ok().and_then(|number| info.key(number)) else {
+        let why = format!("no key number {} of {}", of.n, info.keys());
         return Err(Fault::new(mpi5::ERR_ARG, why));
     };
-    asked.put_string(2, key, most(mpi5::MAX_INFO_KEY));
+    asked.put_string(of.key, key, most(mpi5::MAX_INFO_KEY));
     done()
 }
 
-fn give_hints(infos: &mut Infos, asked: &Asked<'_>) -> Answer {
-    infos.hint(asked.word(0), asked.word(1))?;
-    done()
-}
-
-fn tell_hints(infos: &mut Infos, asked: &mut Asked<'_>) -> Answer {
-    let hints = infos.hints(asked.word(0));
-    made(infos, asked, 1, hints)
-}
-
-/// The key that argument 1 points to.
-fn key(asked: &mut Asked<'_>) -> Result<String, Fault> {
-    let key = asked.text(1)?;
+/// A key in the memory of the process.
+fn key(asked: &mut Asked<'_>, key: To<c_char>) -> Result<String, Fault> {
+    let key = asked.text(key)?;
     if key.is_empty() || key.len() >= most(mpi5::MAX_INFO_KEY) {
         let why =
             format!("a key of {} bytes; 1 to {} are allowed", key.len(), mpi5::MAX_INFO_KEY - 1);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::requests;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, WithRequest, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, Sent};
+use crate::mpi::families::Messages as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::Requests;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
@@ -17,49 +19,87 @@ use protocols::contract::Handle;
 use protocols::exchange::Exchange;
 
 /// When a message's function returns.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 enum When {
     /// When the operation is complete.
     Complete,
     /// At once, with a request.
-    Begun,
+    Begun(To<handle::Request>),
     /// At once, with a request that is started later.
-    Prepared,
+    Prepared(To<handle::Request>),
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
+/// When a function returns that sends and receives.
+#[derive(Clone, Copy, Debug)]
+enum Exchanged {
+    /// When both are complete, with a status.
+    Complete(To<args::Status>),
+    /// At once, with a request.
+    Begun(To<handle::Request>),
+}
+
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     use SendMode::{Buffered, Ready, Standard, Synchronous};
     use When::{Begun, Complete, Prepared};
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Send => send(state, asked, Standard, Complete),
-        F::Ssend => send(state, asked, Synchronous, Complete),
-        F::Rsend => send(state, asked, Ready, Complete),
-        F::Bsend => send(state, asked, Buffered, Complete),
-        F::Isend => send(state, asked, Standard, Begun),
-        F::Issend => send(state, asked, Synchronous, Begun),
-        F::Irsend => send(state, asked, Ready, Begun),
-        F::Ibsend => send(state, asked, Buffered, Begun),
-        F::Send_init => send(state, asked, Standard, Prepared),
-        F::Ssend_init => send(state, asked, Synchronous, Prepared),
-        F::Rsend_init => send(state, asked, Ready, Prepared),
-        F::Bsend_init => send(state, asked, Buffered, Prepared),
-        F::Recv => receive(state, asked, Complete),
-        F::Irecv => receive(state, asked, Begun),
-        F::Recv_init => receive(state, asked, Prepared),
-        F::Sendrecv | F::Isendrecv => exchange(state, asked),
-        F::Sendrecv_replace | F::Isendrecv_replace => replace(state, asked),
-        F::Probe => probe(state, asked),
-        F::Iprobe => iprobe(state, asked),
-        F::Mprobe => mprobe(state, asked),
-        F::Improbe => improbe(state, asked),
-        F::Mrecv => mrecv(state, asked),
-        F::Imrecv => imrecv(state, asked),
-        F::Buffer_attach => attach(state, asked),
-        F::Buffer_detach => detach(state),
-        _ => return None,
-    })
+    match call {
+        F::Send(of) => send(state, asked, of, Standard, Complete),
+        F::Ssend(of) => send(state, asked, of, Synchronous, Complete),
+        F::Rsend(of) => send(state, asked, of, Ready, Complete),
+        F::Bsend(of) => send(state, asked, of, Buffered, Complete),
+        F::Isend(WithRequest { of, request }) => send(state, asked, of, Standard, Begun(request)),
+        F::Issend(WithRequest { of, request }) => {
+            send(state, asked, of, Synchronous, Begun(request))
+        }
+        F::Irsend(WithRequest { of, request }) => send(state, asked, of, Ready, Begun(request)),
+        F::Ibsend(WithRequest { of, request }) => send(state, asked, of, Buffered, Begun(request)),
+        F::Send_init(WithRequest { of, request }) => {
+            send(state, asked, of, Standard, Prepared(request))
+        }
+        F::Ssend_init(WithRequest { of, request }) => {
+            send(state, asked, of, Synchronous, Prepared(request))
+        }
+        F::Rsend_init(WithRequest { of, request }) => {
+            send(state, asked, of, Ready, Prepared(request))
+        }
+        F::Bsend_init(WithRequest { of, request }) => {
+            send(state, asked, of, Buffered, Prepared(request))
+        }
+        F::Recv(of) => recv(state, asked, of),
+        F::Irecv(of) => irecv(state, asked, of, Begun(of.request)),
+        F::Recv_init(of) => irecv(state, asked, of, Prepared(of.request)),
+        F::Sendrecv(of) => {
+            let args::Sendrecv { sendbuf, dest, sendtag, recvbuf, source, recvtag, comm, status } =
+                of;
+            let when = Exchanged::Complete(status);
+            let (sent, taken) = ((sendbuf, dest, sendtag), (recvbuf, source, recvtag));
+            exchange(state, asked, comm, sent, taken, when)
+        }
+        F::Isendrecv(of) => {
+            let args::Isendrecv { sendbuf, dest, sendtag, recvbuf, source, recvtag, comm, request } =
+                of;
+            let when = Exchanged::Begun(request);
+            let (sent, taken) = ((sendbuf, dest, sendtag), (recvbuf, source, recvtag));
+            exchange(state, asked, comm, sent, taken, when)
+        }
+        F::Sendrecv_replace(of) => {
+            let args::Sendrecv_replace { buf, dest, sendtag, source, recvtag, comm, status } = of;
+            let when = Exchanged::Complete(status);
+            replace(state, asked, (comm, buf), (dest, sendtag), (source, recvtag), when)
+        }
+        F::Isendrecv_replace(of) => {
+            let args::Isendrecv_replace { buf, dest, sendtag, source, recvtag, comm, request } = of;
+            let when = Exchanged::Begun(request);
+            replace(state, asked, (comm, buf), (dest, sendtag), (source, recvtag), when)
+        }
+        F::Probe(of) => probe(state, of),
+        F::Iprobe(of) => iprobe(state, of),
+        F::Mprobe(of) => mprobe(state, of),
+        F::Improbe(of) => improbe(state, of),
+        F::Mrecv(of) => mrecv(state, asked, of),
+        F::Imrecv(of) => imrecv(state, asked, of),
+        F::Buffer_attach(of) => attach(state, of),
+        F::Buffer_detach(of) => detach(state, of),
+    }
 }
 
 /// The other side of a message over a communicator, of which `size` ranks can be named.
@@ -76,7 +116,7 @@ fn peer(rank: i32, size: u32, is_source: bool) -> Result<Peer, Fault> {
 
 pub(super) fn to(
     state: &mut RankState,
-    comm: u64,
+    comm: handle::Comm,
     rank: i32,
     tag: i32,
 ) -> Result<(Comm, Peer, i32), Fault> {
@@ -87,7 +127,7 @@ pub(super) fn to(
 
 fn from(
     state: &mut RankState,
-    comm: u64,
+    comm: handle::Comm,
     rank: i32,
     tag: i32,
 ) -> Result<(Comm, Peer, Option<i32>), Fault> {
@@ -96,34 +136,39 @@ fn from(
     Ok((number, from, any_tag(tag)?))
 }
 
-fn send(state: &mut RankState, asked: &mut Asked<'_>, mode: SendMode, when: When) -> Answer {
-    let comm_handle = asked.word(5);
-    let (comm, to, tag) = to(state, comm_handle, asked.int(3), asked.int(4))?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+fn send(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Send,
+    mode: SendMode,
+    when: When,
+) -> Answer {
+    let (comm, to, tag) = to(state, of.comm, of.dest, of.tag)?;
+    let data = state.types.data(of.buf)?;
     if to != Peer::Null {
         data.is_there(asked.place)?;
         if mode == SendMode::Buffered {
-            if when != When::Prepared {
+            if !matches!(when, When::Prepared(_)) {
                 state.check_attached()?;
             }
             check_room(state, asked, data.bytes());
         }
     }
-    if when == When::Complete {
+    if matches!(when, When::Complete) {
         let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
         return Ok(Step::waits(call));
     }
-    let request = state.requests.open(comm_handle);
+    let request = state.requests.open(of.comm.0);
     let isend = |buffer| Call::Isend { request, to, tag, comm, buffer, mode };
     let call = data.carried(asked.place, isend);
     // No process is there to read what goes to MPI_PROC_NULL.
     let read = if to == Peer::Null { Data::NONE } else { data };
     let mut sent = Sent::new(read, asked);
-    if when == When::Begun {
+    if matches!(when, When::Begun(_)) {
         sent.begin(asked.place)?;
     }
     state.requests.of_mut(request).sent = Some(sent);
-    Ok(opens(state, asked, 6, request, when, call))
+    Ok(opens(state, asked, request, when, call))
 }
 
 /// A buffer of the program has room for one buffered message, and for what a library keeps beside each.
@@ -144,131 +189,146 @@ fn check_room(state: &mut RankState, asked: &Asked<'_>, bytes: u64) {
     );
 }
 
-fn receive(state: &mut RankState, asked: &mut Asked<'_>, when: When) -> Answer {
-    let comm_handle = asked.word(5);
-    let (comm, source, tag) = from(state, comm_handle, asked.int(3), asked.int(4))?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
-    if when == When::Complete {
-        let call = data.carried(asked.place, |buffer| Call::Recv { source, tag, comm, buffer });
-        return Ok(Step::calls(call, |_, asked, reply| received(asked, 6, &reply)));
-    }
-    let request = state.requests.open(comm_handle);
-    let irecv = |buffer| Call::Irecv { request, source, tag, comm, buffer };
-    let call = data.carried(asked.place, irecv);
-    Ok(opens(state, asked, 6, request, when, call))
+fn recv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Recv) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
+    let data = state.types.data(of.buf)?;
+    let call = data.carried(asked.place, |buffer| Call::Recv { source, tag, comm, buffer });
+    Ok(Step::calls(call, |_, asked, reply| {
+        let args::Recv { status, .. } = asked.arguments();
+        received(asked, status, &reply)
+    }))
 }
 
-/// A request begins with its operation, or is prepared.
+fn irecv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Irecv, when: When) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
+    let data = state.types.data(of.buf)?;
+    let request = state.requests.open(of.comm.0);
+    let irecv = |buffer| Call::Irecv { request, source, tag, comm, buffer };
+    let call = data.carried(asked.place, irecv);
+    Ok(opens(state, asked, request, when, call))
+}
+
+/// A request begins with its operation, or is prepared; without one the function waits.
 fn opens(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    at: usize,
     request: Handle,
     when: When,
     call: Call,
 ) -> Step {
-    if when == When::Prepared {
-        return requests::prepares(&mut state.requests, asked, at, request, call, Vec::new());
+    let requests = &mut state.requests;
+    match when {
+        When::Complete => Step::waits(call),
+        When::Begun(to) => requests::begins(requests, asked, to, request, call, Vec::new()),
+        When::Prepared(to) => requests::prepares(requests, asked, to, request, call, Vec::new()),
     }
-    requests::begins(&mut state.requests, asked, at, request, call, Vec::new())
 }
 
-fn exchange(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let comm_handle = asked.word(10);
-    let (comm, to, tag) = to(state, comm_handle, asked.int(3), asked.int(4))?;
-    let (_, source, of) = from(state, comm_handle, asked.int(8), asked.int(9))?;
-    let sent = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
-    let taken = state.types.data(asked.word(5), asked.count(6)?, asked.word(7))?;
+/// A message is sent and one is received: data, rank and tag of each.
+fn exchange(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    comm_handle: handle::Comm,
+    (sent, dest, sendtag): (args::Buffer, i32, i32),
+    (taken, source, recvtag): (args::Buffer, i32, i32),
+    when: Exchanged,
+) -> Answer {
+    let (comm, to, tag) = to(state, comm_handle, dest, sendtag)?;
+    let (_, source, of) = from(state, comm_handle, source, recvtag)?;
+    let (sent, taken) = (state.types.data(sent)?, state.types.data(taken)?);
     let mode = SendMode::Standard;
     let (buffer, from) = sent.in_one_piece(asked.place, (true, false))?;
     let sends = Call::Send { to, tag, comm, buffer, mode };
     let (buffer, into) = taken.in_one_piece(asked.place, (false, true))?;
     let receives = Call::Recv { source, tag: of, comm, buffer };
-    Ok(exchanges(state, asked, 11, comm_handle, (sends, receives), false, [from, into]))
+    Ok(exchanges(state, asked, comm_handle, (sends, receives), false, [from, into], when))
 }
 
-fn replace(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let comm_handle = asked.word(7);
-    let (comm, to, tag) = to(state, comm_handle, asked.int(3), asked.int(4))?;
-    let (_, source, of) = from(state, comm_handle, asked.int(5), asked.int(6))?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
-    let (buffer, held) = data.in_one_piece(asked.place, (true, true))?;
+/// The same with one buffer for both: rank and tag of each message.
+fn replace(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    (comm_handle, data): (handle::Comm, args::Buffer),
+    (dest, sendtag): (i32, i32),
+    (source, recvtag): (i32, i32),
+    when: Exchanged,
+) -> Answer {
+    let (comm, to, tag) = to(state, comm_handle, dest, sendtag)?;
+    let (_, source, of) = from(state, comm_handle, source, recvtag)?;
+    let (buffer, held) = state.types.data(data)?.in_one_piece(asked.place, (true, true))?;
     let send = Call::Send { to, tag, comm, buffer, mode: SendMode::Standard };
     let receive = Call::Recv { source, tag: of, comm, buffer };
-    Ok(exchanges(state, asked, 8, comm_handle, (send, receive), true, [held, None]))
+    Ok(exchanges(state, asked, comm_handle, (send, receive), true, [held, None], when))
 }
 
 fn exchanges(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    at: usize,
-    comm: u64,
+    comm: handle::Comm,
     (send, receive): (Call, Call),
     replaces: bool,
     held: [Option<Held>; 2],
+    when: Exchanged,
 ) -> Step {
-    use mpi5::Function::{Isendrecv, Isendrecv_replace};
     let held: Vec<_> = held.into_iter().flatten().map(Held::of_message).collect();
-    if matches!(asked.function, Isendrecv | Isendrecv_replace) {
-        let request = state.requests.open(comm);
-        let exchange = Exchange { send, receive, request: Some(request), replaces };
-        return requests::begins(
-            &mut state.requests,
-            asked,
-            at,
-            request,
-            Call::Exchange(Arc::new(exchange)),
-            held,
-        );
-    }
-    let exchange = Exchange { send, receive, request: None, replaces };
-    Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
-        if let Reply::Outcome(outcome) = reply {
-            for held in held {
-                held.end(asked.place, outcome)?;
-            }
+    match when {
+        Exchanged::Begun(to) => {
+            let request = state.requests.open(comm.0);
+            let exchange = Exchange { send, receive, request: Some(request), replaces };
+            let call = Call::Exchange(Arc::new(exchange));
+            requests::begins(&mut state.requests, asked, to, request, call, held)
         }
-        received(asked, at, &reply)
-    })
+        Exchanged::Complete(status) => {
+            let exchange = Exchange { send, receive, request: None, replaces };
+            Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
+                if let Reply::Outcome(outcome) = reply {
+                    for held in held {
+                        held.end(asked.place, outcome)?;
+                    }
+                }
+                received(asked, status, &reply)
+            })
+        }
+    }
 }
 
-fn probe(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (comm, source, tag) = from(state, asked.word(2), asked.int(0), asked.int(1))?;
+fn probe(state: &mut RankState, of: args::Probe) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
     Ok(Step::calls(Call::Probe { source, tag, comm }, |_, asked, reply| {
-        found(asked, &reply, 3);
+        let args::Probe { status, .. } = asked.arguments();
+        found(asked, &reply, status);
         done()
     }))
 }
 
-fn iprobe(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (comm, source, tag) = from(state, asked.word(2), asked.int(0), asked.int(1))?;
+fn iprobe(state: &mut RankState, of: args::Iprobe) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
     Ok(Step::calls(Call::Iprobe { source, tag, comm }, |_, asked, reply| {
-        let is_there = found(asked, &reply, 4);
-        asked.put_flag(3, is_there);
+        let args::Iprobe { flag, status, .. } = asked.arguments();
+        let is_there = found(asked, &reply, status);
+        asked.put_flag(flag, is_there);
         done()
     }))
 }
 
-fn mprobe(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let comm_handle = asked.word(2);
-    let (comm, source, tag) = from(state, comm_handle, asked.int(0), asked.int(1))?;
-    let message = state.requests.open_message(comm_handle);
+fn mprobe(state: &mut RankState, of: args::Mprobe) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
+    let message = state.requests.open_message(of.comm.0);
     Ok(Step::calls(Call::Mprobe { message, source, tag, comm }, move |state, asked, reply| {
-        found(asked, &reply, 4);
-        matched(state, asked, 3, message, &reply);
+        found(asked, &reply, of.status);
+        matched(state, asked, of.message, message, &reply);
         done()
     }))
 }
 
-fn improbe(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let comm_handle = asked.word(2);
-    let (comm, source, tag) = from(state, comm_handle, asked.int(0), asked.int(1))?;
-    let message = state.requests.open_message(comm_handle);
+fn improbe(state: &mut RankState, of: args::Improbe) -> Answer {
+    let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
+    let message = state.requests.open_message(of.comm.0);
     Ok(Step::calls(Call::Improbe { message, source, tag, comm }, move |state, asked, reply| {
-        let is_there = found(asked, &reply, 5);
-        asked.put_flag(3, is_there);
+        let is_there = found(asked, &reply, of.status);
+        asked.put_flag(of.flag, is_there);
         if is_there {
-            matched(state, asked, 4, message, &reply);
+            matched(state, asked, of.message, message, &reply);
         } else {
             state.requests.close_message(message);
         }
@@ -280,63 +340,67 @@ fn improbe(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
 fn matched(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    at: usize,
+    to: To<handle::Message>,
     message: Handle,
     reply: &Reply,
 ) {
     let Reply::Probed(Some(status)) = reply else { return };
     if status.source.is_some() {
-        asked.put_word(at, Requests::message_handle(message));
+        asked.put_handle(to, Requests::message_handle(message));
     } else {
         state.requests.close_message(message);
-        asked.put_word(at, mpi5::MESSAGE_NO_PROC);
+        asked.put_handle(to, mpi5::MESSAGE_NO_PROC);
     }
 }
 
 /// The message of a matched receive, which is over with it; `None` of `MPI_PROC_NULL`.
-fn message(state: &mut RankState, asked: &mut Asked<'_>) -> Result<Option<(u64, Handle)>, Fault> {
-    let handle = asked.at(3)?;
-    asked.put_word(3, mpi5::MESSAGE_NULL);
-    if handle == mpi5::MESSAGE_NO_PROC {
+fn message(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    variable: To<handle::Message>,
+) -> Result<Option<(u64, Handle)>, Fault> {
+    let message = asked.handle(variable)?;
+    asked.put_handle(variable, mpi5::MESSAGE_NULL);
+    if message.0 == mpi5::MESSAGE_NO_PROC {
         return Ok(None);
     }
-    state.requests.message(handle).map(Some)
+    state.requests.message(message).map(Some)
 }
 
-fn mrecv(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
-    let Some((_, message)) = message(state, asked)? else {
-        status::put(asked, asked.word(4), Some(Outcome::Received(NO_PROC)));
+fn mrecv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Mrecv) -> Answer {
+    let data = state.types.data(of.buf)?;
+    let Some((_, message)) = message(state, asked, of.message)? else {
+        status::put(asked, of.status, Some(Outcome::Received(NO_PROC)));
         return done();
     };
     let call = data.carried(asked.place, |buffer| Call::Mrecv { message, buffer });
     Ok(Step::calls(call, move |state, asked, reply| {
         state.requests.close_message(message);
-        received(asked, 4, &reply)
+        received(asked, of.status, &reply)
     }))
 }
 
-fn imrecv(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
-    let Some((comm, message)) = message(state, asked)? else {
+fn imrecv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Imrecv) -> Answer {
+    let data = state.types.data(of.buf)?;
+    let Some((comm, message)) = message(state, asked, of.message)? else {
         // A receive from MPI_PROC_NULL is the same.
         let (comm, source, tag) = (Comm(0), Peer::Null, None);
         let request = state.requests.open(mpi5::COMM_WORLD);
         let irecv = |buffer| Call::Irecv { request, source, tag, comm, buffer };
         let call = data.carried(asked.place, irecv);
-        return Ok(opens(state, asked, 4, request, When::Begun, call));
+        return Ok(opens(state, asked, request, When::Begun(of.request), call));
     };
     let request = state.requests.open(comm);
     let call = data.carried(asked.place, |buffer| Call::Imrecv { message, request, buffer });
     state.requests.close_message(message);
-    Ok(requests::begins(&mut state.requests, asked, 4, request, call, Vec::new()))
+    Ok(requests::begins(&mut state.requests, asked, of.request, request, call, Vec::new()))
 }
 
-fn attach(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+fn attach(state: &mut RankState, of: args::Buffer_attach) -> Answer {
     if state.attached.is_some() {
         return Err(Fault::new(mpi5::ERR_BUFFER, "a buffer is attached already"));
     }
-    let (address, size) = (asked.word(0), asked.long(1));
+    let (address, size) = (of.buffer.0, of.size.0);
     let Ok(bytes) = u64::try_from(size) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a buffer of {size} bytes")));
     };
@@ -344,13 +408,13 @@ fn attach(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     Ok(Step::waits(Call::AttachBuffer { bytes }))
 }
 
-fn detach(state: &mut RankState) -> Answer {
+fn detach(state: &mut RankState, of: args::Buffer_detach) -> Answer {
     let Some((address, size)) = state.attached.take() else {
         return Err(Fault::new(mpi5::ERR_BUFFER, "no buffer is attached"));
     };
     Ok(Step::calls(Call::DetachBuffer, move |_, asked, _| {
-        asked.put_word(0, address);
-        asked.put_count(1, Some(size));
+        asked.put_word(of.buffer_addr, address);
+        asked.put_count(of.size, Some(size));
         done()
     }))
 }
@@ -359,18 +423,16 @@ const NO_PROC: calls::arguments::Status =
     calls::arguments::Status { source: None, tag: None, count: 0 };
 
 /// The status of a receive that has ended.
-fn received(asked: &mut Asked<'_>, at: usize, reply: &Reply) -> Answer {
+fn received(asked: &mut Asked<'_>, to: To<args::Status>, reply: &Reply) -> Answer {
     let Reply::Outcome(outcome) = reply else { return done() };
-    let to = asked.word(at);
     status::put(asked, to, Some(*outcome));
     status::truncated(*outcome)?;
     done()
 }
 
 /// Whether a probe has found a message; then its status.
-fn found(asked: &mut Asked<'_>, reply: &Reply, at: usize) -> bool {
+fn found(asked: &mut Asked<'_>, reply: &Reply, to: To<args::Status>) -> bool {
     let Reply::Probed(Some(status)) = reply else { return false };
-    let to = asked.word(at);
     status::put(asked, to, Some(Outcome::Received(*status)));
     true
 }

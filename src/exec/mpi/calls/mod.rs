@@ -1,4 +1,4 @@
-//! The functions of MPI, by family: one after the other is asked whether a call is one of its own.
+//! The functions of MPI, by family: the table of functions says which family answers a call.
 
 mod attributes;
 mod collectives;
@@ -8,11 +8,13 @@ mod environment;
 mod errors;
 mod files;
 mod groups;
+mod hints;
 mod infos;
 mod messages;
 mod operators;
 mod packs;
 mod partitioned;
+mod refused;
 mod requests;
 mod sessions;
 mod statuses;
@@ -24,40 +26,16 @@ mod windows;
 use super::asked::Asked;
 use super::fault::Fault;
 use super::objects::errors::On;
-use super::rank_state::{Answer, Back, RankState, Stage, Then};
+use super::rank_state::{Answer, Back, RankState, Then};
 use crate::choose::Choose;
 use crate::exposed::Exposed;
-use crate::functions as mpi5;
+use crate::functions::Family;
+use crate::mpi::families;
 use crate::place::Place;
 use ::mpi::operator::Side;
 use protocols::call::Reply;
 
-/// The answer to a call, where it is one of this family.
-type Family = fn(&mut RankState, &mut Asked<'_>) -> Option<Answer>;
-
-/// Families of functions that may be called at any time.
-const AT_ANY_TIME: [Family; 5] =
-    [environment::call, infos::call, conversions::call, tools::call, sessions::call];
-
-/// Families of functions that may be called between `MPI_Init` and `MPI_Finalize`, or in a session.
-const BETWEEN: [Family; 16] = [
-    messages::call,
-    partitioned::call,
-    requests::call,
-    statuses::call,
-    collectives::call,
-    windows::call,
-    types::call,
-    comms::call,
-    groups::call,
-    operators::call,
-    attributes::call,
-    infos::hint_call,
-    topologies::call,
-    packs::call,
-    errors::call,
-    files::call,
-];
+include!(concat!(env!("OUT_DIR"), "/dispatch.rs"));
 
 impl RankState {
     /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so.
@@ -114,17 +92,43 @@ impl RankState {
 }
 
 fn answer(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    if let Some(answer) = AT_ANY_TIME.iter().find_map(|family| family(state, asked)) {
-        return answer;
+    if !is_at_any_time(asked.function.family()) {
+        state.check_begun()?;
     }
-    if state.may_end() {
-        let when = match state.stage {
-            Stage::Before => "before MPI_Init",
-            Stage::Between | Stage::After => "after MPI_Finalize",
-        };
-        return Err(Fault::new(mpi5::ERR_OTHER, format!("it is called {when}")));
+    dispatch(state, asked)
+}
+
+/// Whether the functions of a family may be called at any time. Others are called between `MPI_Init` and
+/// `MPI_Finalize`, or in a session.
+const fn is_at_any_time(family: Family) -> bool {
+    match family {
+        Family::Conversions
+        | Family::Environment
+        | Family::Infos
+        | Family::Sessions
+        | Family::Tools => true,
+        Family::Asking
+        | Family::Attributes
+        | Family::Chosen
+        | Family::Collectives
+        | Family::Comms
+        | Family::Constructors
+        | Family::Contents
+        | Family::Errors
+        | Family::Files
+        | Family::Groups
+        | Family::Hints
+        | Family::Looking
+        | Family::Messages
+        | Family::Operations
+        | Family::Operators
+        | Family::Packs
+        | Family::Partitioned
+        | Family::Refused
+        | Family::Requests
+        | Family::Statuses
+        | Family::Topologies
+        | Family::Types
+        | Family::Windows => false,
     }
-    BETWEEN.iter().find_map(|family| family(state, asked)).unwrap_or_else(|| {
-        Err(Fault::not_carried("the simulator does not carry this function yet"))
-    })
 }

@@ -1,9 +1,11 @@
 //! Operators of reductions, and what functions of the program do to elements.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, handle};
 use crate::mpi::arithmetic::{self, predefined};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::elements;
+use crate::mpi::families::Operators as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::operators::{Foreign, Made, Operators};
 use crate::mpi::rank_state::{Answer, RankState, done};
@@ -11,47 +13,50 @@ use crate::place::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::Side;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Op_create => create(&mut state.operators, asked, false),
-        F::Op_create_c => create(&mut state.operators, asked, true),
-        F::Op_commutative => {
-            let handle = asked.word(0);
-            let made = state.operators.get(handle).map(|made| made.commutes);
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Op_create(of) => create(&mut state.operators, asked, of, false),
+        F::Op_create_c(of) => create(&mut state.operators, asked, of, true),
+        F::Op_commutative(of) => {
+            let handle::Op(handle) = of.op;
+            let made = state.operators.get(of.op).map(|made| made.commutes);
             // What an operation leaves there depends on their order.
             let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle).then_some(false);
             match made.or(moves).or_else(|| predefined(handle).map(|_| true)) {
                 Some(commutes) => {
-                    asked.put_flag(1, commutes);
+                    asked.put_flag(of.commute, commutes);
                     done()
                 }
                 None => Err(Fault::new(mpi5::ERR_OP, "it is no operator")),
             }
         }
-        F::Op_free => asked.at(0).and_then(|handle| {
-            state.operators.free(handle)?;
-            asked.put_word(0, mpi5::OP_NULL);
+        F::Op_free(of) => {
+            state.operators.free(asked.handle(of.op)?)?;
+            asked.put_handle(of.op, mpi5::OP_NULL);
             done()
-        }),
-        F::Reduce_local => reduce_local(state, asked),
-        _ => return None,
-    })
+        }
+        F::Reduce_local(of) => reduce_local(state, asked, of),
+    }
 }
 
-fn create(operators: &mut Operators, asked: &mut Asked<'_>, is_large: bool) -> Answer {
-    let (function, commutes) = (asked.word(0), asked.int(1) != 0);
+fn create(
+    operators: &mut Operators,
+    asked: &mut Asked<'_>,
+    of: args::Op_create,
+    is_large: bool,
+) -> Answer {
+    let (function, commutes) = (of.user_fn.0, of.commute != 0);
     let handle = operators.add(Made { function, commutes, is_large });
-    asked.put_word(2, handle);
+    asked.put_handle(of.op, handle);
     done()
 }
 
-fn reduce_local(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (count, datatype) = (asked.count(2)?, asked.word(3));
-    let reduction = state.operators.reduction(&state.types, asked.word(4), datatype)?;
-    let [from, into] = [0, 1].map(|at| state.types.data(asked.word(at), count, datatype));
-    let (from, into) = (from?, into?);
+fn reduce_local(state: &mut RankState, asked: &mut Asked<'_>, of: args::Reduce_local) -> Answer {
+    let into = of.inoutbuf;
+    into.count.natural()?;
+    let reduction = state.operators.reduction(&state.types, of.op, into.datatype)?;
+    let from = state.types.data(args::Buffer { address: of.inbuf, ..into })?;
+    let into = state.types.data(into)?;
     from.is_read_for(&into, asked);
     let lower = from.gather(asked.place)?;
     let mut result = into.gather(asked.place)?;

@@ -2,9 +2,13 @@
 //!
 //! Left out: `external32` of types that have another size there, or another form than their bytes from last to first.
 
+use std::ffi::c_char;
+
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, Count, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Data;
+use crate::mpi::families::Packs as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
@@ -25,57 +29,87 @@ const LEFT_OUT: [u64; 10] = [
     mpi5::COMPLEX32,
 ];
 
-/// How packed elements lie.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Form {
-    /// As in the memory of this machine.
-    Native,
-    /// With the highest byte first.
-    External,
+/// A buffer of packed elements: where it begins, its bytes, and where the position in it stands.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    address: Address,
+    bytes: i64,
+    position: Position,
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
+/// Where a position stands.
+#[derive(Clone, Copy, Debug)]
+enum Position {
+    /// Of elements as in the memory of this machine.
+    Native(To<Count>),
+    /// Of elements with the highest byte first.
+    External(To<i64>),
+}
+
+impl Packed {
+    const fn native(address: Address, size: Count, position: To<Count>) -> Self {
+        Self { address, bytes: size.0, position: Position::Native(position) }
+    }
+
+    const fn external(address: Address, bytes: i64, position: To<i64>) -> Self {
+        Self { address, bytes, position: Position::External(position) }
+    }
+
+    const fn is_external(self) -> bool {
+        matches!(self.position, Position::External(_))
+    }
+}
+
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &state.types;
-    Some(match asked.function {
-        F::Pack => pack(types, asked, [0, 1, 2], [3, 4, 5], Form::Native),
-        F::Unpack => unpack(types, asked, [3, 4, 5], [0, 1, 2], Form::Native),
-        F::Pack_size => pack_size(types, asked, [0, 1]).and_then(|bytes| {
-            asked.put_count(3, i64::try_from(bytes).ok());
+    match call {
+        F::Pack(of) => {
+            pack(types, asked, of.inbuf, Packed::native(of.outbuf, of.outsize, of.position))
+        }
+        F::Unpack(of) => {
+            unpack(types, asked, of.outbuf, Packed::native(of.inbuf, of.insize, of.position))
+        }
+        F::Pack_size(of) => {
+            let bytes = pack_size(types, of.incount, of.datatype)?;
+            asked.put_count(of.size, i64::try_from(bytes).ok());
             done()
-        }),
-        F::Pack_external => check_external(types, asked, 3)
-            .and_then(|()| pack(types, asked, [1, 2, 3], [4, 5, 6], Form::External)),
-        F::Unpack_external => check_external(types, asked, 6)
-            .and_then(|()| unpack(types, asked, [4, 5, 6], [1, 2, 3], Form::External)),
-        F::Pack_external_size => check_external(types, asked, 2).and_then(|()| {
-            let bytes = pack_size(types, asked, [1, 2])?;
-            asked.put_word(3, bytes);
+        }
+        F::Pack_external(of) => {
+            check_external(types, asked, of.datarep, of.inbuf.datatype)?;
+            pack(types, asked, of.inbuf, Packed::external(of.outbuf, of.outsize, of.position))
+        }
+        F::Unpack_external(of) => {
+            check_external(types, asked, of.datarep, of.outbuf.datatype)?;
+            unpack(types, asked, of.outbuf, Packed::external(of.inbuf, of.insize, of.position))
+        }
+        F::Pack_external_size(of) => {
+            check_external(types, asked, of.datarep, of.datatype)?;
+            let bytes = pack_size(types, of.incount, of.datatype)?;
+            asked.put_long(of.size, bytes.cast_signed());
             done()
-        }),
-        _ => return None,
-    })
+        }
+    }
 }
 
-fn pack_size(
-    types: &Types,
-    asked: &Asked<'_>,
-    [count, datatype]: [usize; 2],
-) -> Result<u64, Fault> {
-    let tree = types.tree(asked.word(datatype))?;
-    tree.packed(asked.count(count)?)
+fn pack_size(types: &Types, count: Count, datatype: handle::Datatype) -> Result<u64, Fault> {
+    let tree = types.tree(datatype)?;
+    tree.packed(count.natural()?)
         .map_err(|error| Fault::new(mpi5::ERR_COUNT, format!("data without end: {error}")))
 }
 
-/// Whether a function may have this representation, and the datatype of argument `datatype` in it.
-fn check_external(types: &Types, asked: &mut Asked<'_>, datatype: usize) -> Result<(), Fault> {
-    let name = asked.text(0)?;
+/// Whether a function may have this representation, and a datatype in it.
+fn check_external(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    name: To<c_char>,
+    datatype: handle::Datatype,
+) -> Result<(), Fault> {
+    let name = asked.text(name)?;
     if name != "external32" {
         let why = format!("there is no data representation `{name}`");
         return Err(Fault::new(mpi5::ERR_UNSUPPORTED_DATAREP, why));
     }
-    if types.is_made_of(asked.word(datatype), &LEFT_OUT) {
+    if types.is_made_of(datatype, &LEFT_OUT) {
         return Err(Fault::not_carried(
             "the simulator does not carry long, wchar_t and long double in external32",
         ));
@@ -83,62 +117,45 @@ fn check_external(types: &Types, asked: &mut Asked<'_>, datatype: usize) -> Resu
     Ok(())
 }
 
-/// Elements of the arguments `from` (address, count, datatype) go into the buffer of the arguments `to` (address,
-/// size, position).
-fn pack(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    from: [usize; 3],
-    to: [usize; 3],
-    form: Form,
-) -> Answer {
-    let [address, count, datatype] = from;
-    let (count, datatype) = (asked.count(count)?, asked.word(datatype));
-    let data = types.data(asked.word(address), count, datatype)?;
+/// Elements go into a buffer of packed ones.
+fn pack(types: &Types, asked: &mut Asked<'_>, from: args::Buffer, to: Packed) -> Answer {
+    let data = types.data(from)?;
     let mut bytes = data.gather(asked.place)?;
-    if form == Form::External {
-        turn(types, datatype, count, &mut bytes)?;
+    if to.is_external() {
+        turn(types, from, &mut bytes)?;
     }
     asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
-    let position = position(asked, to, bytes.len(), form)?;
-    let packed = asked.word(to[0]).wrapping_add(position);
+    let position = position(asked, to, bytes.len())?;
+    let packed = to.address.0.wrapping_add(position);
     if !bytes.is_empty() {
         asked.place.process.write(packed, &bytes)?;
     }
     data.is_read_for(&Data::Plain { address: packed, bytes: data.bytes() }, asked);
-    put_position(asked, to[2], position + bytes.len() as u64, form);
+    put_position(asked, to, position + bytes.len() as u64);
     done()
 }
 
 /// The other way.
-fn unpack(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    to: [usize; 3],
-    from: [usize; 3],
-    form: Form,
-) -> Answer {
-    let [address, count, datatype] = to;
-    let (count, datatype) = (asked.count(count)?, asked.word(datatype));
-    let data = types.data(asked.word(address), count, datatype)?;
+fn unpack(types: &Types, asked: &mut Asked<'_>, to: args::Buffer, from: Packed) -> Answer {
+    let data = types.data(to)?;
     let length = usize::try_from(data.bytes()).expect("no more than the memory of a process");
-    let position = position(asked, from, length, form)?;
-    let packed = asked.word(from[0]).wrapping_add(position);
+    let position = position(asked, from, length)?;
+    let packed = from.address.0.wrapping_add(position);
     let mut bytes = asked.bytes(packed, length)?;
     Data::Plain { address: packed, bytes: data.bytes() }.is_read_for(&data, asked);
-    if form == Form::External {
-        turn(types, datatype, count, &mut bytes)?;
+    if from.is_external() {
+        turn(types, to, &mut bytes)?;
     }
     asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
     data.scatter(asked.place, &bytes)?;
-    put_position(asked, from[2], position + length as u64, form);
+    put_position(asked, from, position + length as u64);
     done()
 }
 
 /// The bytes of each number from last to first.
-fn turn(types: &Types, datatype: u64, count: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-    let tree = types.tree(datatype)?;
-    let signature = Signature::of(tree, count)
+fn turn(types: &Types, elements: args::Buffer, bytes: &mut [u8]) -> Result<(), Fault> {
+    let tree = types.tree(elements.datatype)?;
+    let signature = Signature::of(tree, elements.count.natural()?)
         .map_err(|error| Fault::new(mpi5::ERR_COUNT, format!("data without end: {error}")))?;
     let mut rest = bytes;
     for (primitive, number) in signature {
@@ -154,16 +171,11 @@ fn turn(types: &Types, datatype: u64, count: u64, bytes: &mut [u8]) -> Result<()
 }
 
 /// The place in a packed buffer from which so many bytes are free, or left.
-fn position(
-    asked: &mut Asked<'_>,
-    [_, size, position]: [usize; 3],
-    length: usize,
-    form: Form,
-) -> Result<u64, Fault> {
-    let size = asked.long(size);
-    let at = match form {
-        Form::Native => asked.counts(position, 1)?[0],
-        Form::External => asked.longs(position, 1)?[0],
+fn position(asked: &mut Asked<'_>, packed: Packed, length: usize) -> Result<u64, Fault> {
+    let size = packed.bytes;
+    let at = match packed.position {
+        Position::Native(position) => asked.counts(position, 1)?[0],
+        Position::External(position) => asked.longs(position, 1)?[0],
     };
     let end = i64::try_from(length).ok().and_then(|length| at.checked_add(length));
     match u64::try_from(at) {
@@ -175,9 +187,9 @@ fn position(
     }
 }
 
-fn put_position(asked: &mut Asked<'_>, at: usize, position: u64, form: Form) {
-    match form {
-        Form::Native => asked.put_count(at, i64::try_from(position).ok()),
-        Form::External => asked.put_word(at, position),
+fn put_position(asked: &mut Asked<'_>, packed: Packed, position: u64) {
+    match packed.position {
+        Position::Native(to) => asked.put_count(to, i64::try_from(position).ok()),
+        Position::External(to) => asked.put_long(to, position.cast_signed()),
     }
 }

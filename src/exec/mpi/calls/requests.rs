@@ -1,13 +1,15 @@
 //! What waits for requests, starts them and frees them.
 
 pub(super) mod active;
-mod looking;
+pub(super) mod looking;
 
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::Held;
+use crate::mpi::families::Requests as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::{Open, Requests};
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
@@ -18,18 +20,18 @@ use protocols::asked::{Asked as Asks, OfRequest};
 use protocols::call::{Call, Reply};
 use protocols::contract::Handle;
 
-/// An operation begins with its request; `at` is the argument that gets it.
+/// An operation begins with its request, which the process gets.
 pub(super) fn begins(
     requests: &mut Requests,
     asked: &mut Asked<'_>,
-    at: usize,
+    to: To<handle::Request>,
     request: Handle,
     call: Call,
     held: Vec<Held>,
 ) -> Step {
     requests.of_mut(request).held = held;
     requests.make(request, asked);
-    asked.put_word(at, Requests::handle(request));
+    asked.put_handle(to, Requests::handle(request));
     Step::calls(call, move |state, asked, _| {
         state.requests.has_begun(asked.place, request);
         done()
@@ -40,7 +42,7 @@ pub(super) fn begins(
 pub(super) fn prepares(
     requests: &mut Requests,
     asked: &mut Asked<'_>,
-    at: usize,
+    to: To<handle::Request>,
     request: Handle,
     call: Call,
     held: Vec<Held>,
@@ -51,44 +53,38 @@ pub(super) fn prepares(
     open.held = held;
     open.prepared = Some(Arc::clone(&call));
     open.is_active = false;
-    asked.put_word(at, Requests::handle(request));
+    asked.put_handle(to, Requests::handle(request));
     Step::waits(Call::Prepare(call))
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Wait => wait(state, asked),
-        F::Test => test(state, asked),
-        F::Waitall => wait_all(state, asked),
-        F::Testall => test_all(state, asked),
-        F::Waitany => wait_any(state, asked),
-        F::Testany => test_any(state, asked),
-        F::Waitsome => some(state, asked, Asks::WaitSome),
-        F::Testsome => some(state, asked, Asks::TestSome),
-        F::Request_get_status => get_status(state, asked),
-        F::Request_free => free(state, asked),
-        F::Start => {
-            let variable = asked.word(0);
-            start(state, asked, variable, 1)
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Wait(of) => wait(state, asked, of),
+        F::Test(of) => test(state, asked, of),
+        F::Waitall(of) => wait_all(state, asked, of),
+        F::Testall(of) => test_all(state, asked, of),
+        F::Waitany(of) => wait_any(state, asked, of),
+        F::Testany(of) => test_any(state, asked, of),
+        F::Waitsome(of) => some(state, asked, of, Asks::WaitSome),
+        F::Testsome(of) => some(state, asked, of, Asks::TestSome),
+        F::Request_get_status(of) => get_status(state, asked, of),
+        F::Request_free(of) => free(state, asked, of.request),
+        F::Start(of) => start(state, asked, of.request, 1),
+        F::Startall(of) => {
+            let count = length(of.count)?;
+            start(state, asked, of.array_of_requests, count)
         }
-        F::Startall => asked.length(0).and_then(|length| {
-            let first = asked.word(1);
-            start(state, asked, first, length)
-        }),
-        F::Cancel => cancel(state, asked),
-        _ => return looking::call(state, asked),
-    })
+        F::Cancel(of) => cancel(state, asked, of.request),
+    }
 }
 
 /// One operation has ended: its status, and its error.
 fn one_over(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    variable: u64,
+    variable: To<handle::Request>,
     request: Handle,
-    status: u64,
+    status: To<args::Status>,
     outcome: Outcome,
 ) -> Answer {
     state.errors.about(state.requests.of(request).comm);
@@ -99,9 +95,9 @@ fn one_over(
     done()
 }
 
-fn wait(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (variable, status) = (asked.word(0), asked.word(1));
-    let handle = asked.at(0)?;
+fn wait(state: &mut RankState, asked: &mut Asked<'_>, of: args::Wait) -> Answer {
+    let args::Wait { request: variable, status } = of;
+    let handle = asked.handle(variable)?;
     let Some(request) = active(state, handle)? else {
         status::put(asked, status, None);
         return done();
@@ -112,17 +108,17 @@ fn wait(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     }))
 }
 
-fn test(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (variable, status) = (asked.word(0), asked.word(2));
-    let handle = asked.at(0)?;
+fn test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Test) -> Answer {
+    let args::Test { request: variable, flag, status } = of;
+    let handle = asked.handle(variable)?;
     let Some(request) = active(state, handle)? else {
         status::put(asked, status, None);
-        asked.put_flag(1, true);
+        asked.put_flag(flag, true);
         return done();
     };
     Ok(Step::calls(Call::Test { request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
-        asked.put_flag(1, outcome.is_some());
+        asked.put_flag(flag, outcome.is_some());
         match outcome {
             Some(outcome) => one_over(state, asked, variable, request, status, outcome),
             None => done(),
@@ -130,65 +126,71 @@ fn test(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     }))
 }
 
-fn get_status(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let Some(request) = active(state, asked.word(0))? else {
-        let status = asked.word(2);
+fn get_status(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Request_get_status,
+) -> Answer {
+    let args::Request_get_status { request, flag, status } = of;
+    let Some(request) = active(state, request)? else {
         status::put(asked, status, None);
-        asked.put_flag(1, true);
+        asked.put_flag(flag, true);
         return done();
     };
     let does = OfRequest::GetStatus;
     Ok(Step::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
-        asked.put_flag(1, outcome.is_some());
+        asked.put_flag(flag, outcome.is_some());
         if let Some(outcome) = outcome {
             state.requests.is_complete(asked.place, request, outcome)?;
         }
         if outcome.is_some() {
-            let status = asked.word(2);
             status::put(asked, status, outcome);
         }
         done()
     }))
 }
 
-fn wait_all(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let active = array(state, asked, 0)?;
+fn wait_all(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitall) -> Answer {
+    let active = array(state, asked, of.count, of.array_of_requests)?;
+    // MPI leaves the errors of statuses alone where none has one. MPICH's MPI_Waitall does not, and programs look.
+    let statuses = (of.array_of_statuses, true);
     if active.entries.is_empty() {
-        return all_over(state, asked, &active, &[], 2);
+        return all_over(state, asked, &active, &[], statuses);
     }
     let call = Call::WaitAll { requests: active.set(), statuses: true };
     Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::All(outcomes) = reply else { return done() };
-        all_over(state, asked, &active, &outcomes, 2)
+        all_over(state, asked, &active, &outcomes, statuses)
     }))
 }
 
-fn test_all(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let active = array(state, asked, 0)?;
+fn test_all(state: &mut RankState, asked: &mut Asked<'_>, of: args::Testall) -> Answer {
+    let active = array(state, asked, of.count, of.array_of_requests)?;
+    let statuses = (of.array_of_statuses, false);
     if active.entries.is_empty() {
-        asked.put_flag(2, true);
-        return all_over(state, asked, &active, &[], 3);
+        asked.put_flag(of.flag, true);
+        return all_over(state, asked, &active, &[], statuses);
     }
     Ok(Step::calls(Call::TestAll { requests: active.set() }, move |state, asked, reply| {
         let Reply::AllTested(outcomes) = reply else { return done() };
-        asked.put_flag(2, outcomes.is_some());
+        asked.put_flag(of.flag, outcomes.is_some());
         match outcomes {
-            Some(outcomes) => all_over(state, asked, &active, &outcomes, 3),
+            Some(outcomes) => all_over(state, asked, &active, &outcomes, statuses),
             None => done(),
         }
     }))
 }
 
-/// All operations of an array have ended; argument `statuses` is the array for their statuses.
+/// All operations of an array have ended: `statuses` gets how each has, and the errors where one has ended with one,
+/// or always.
 fn all_over(
     state: &mut RankState,
     asked: &mut Asked<'_>,
     active: &Active,
     outcomes: &[Outcome],
-    statuses: usize,
+    (statuses, always): (To<args::Status>, bool),
 ) -> Answer {
-    let statuses = asked.word(statuses);
     let mut of_place = vec![None; active.length];
     let (mut blamed, mut ended) = (None, Ok(()));
     for ((at, request), outcome) in active.entries.iter().zip(outcomes) {
@@ -197,8 +199,7 @@ fn all_over(
         let over = state.requests.end(asked.place, active.variable(*at), *request, *outcome);
         ended = ended.and(over);
     }
-    // MPI leaves the errors of statuses alone where none has one. MPICH's MPI_Waitall does not, and programs look.
-    let has_errors = blamed.is_some() || asked.function == mpi5::Function::Waitall;
+    let has_errors = blamed.is_some() || always;
     for (at, outcome) in of_place.into_iter().enumerate() {
         let to = status::of_array(statuses, at);
         status::put(asked, to, outcome);
@@ -210,84 +211,85 @@ fn all_over(
     in_status(state, blamed)
 }
 
-fn wait_any(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let active = array(state, asked, 0)?;
-    let status = asked.word(3);
+fn wait_any(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitany) -> Answer {
+    let args::Waitany { count, array_of_requests, indx, status } = of;
+    let active = array(state, asked, count, array_of_requests)?;
     if active.entries.is_empty() {
         status::put(asked, status, None);
-        asked.put_int(2, mpi5::UNDEFINED);
+        asked.put_int(indx, mpi5::UNDEFINED);
         return done();
     }
     Ok(Step::calls(Call::WaitAny { requests: active.set() }, move |state, asked, reply| {
         let Reply::Any { index, outcome } = reply else { return done() };
         let (at, request) = active.entries[index as usize];
-        asked.put_int(2, place(at));
+        asked.put_int(indx, place(at));
         one_over(state, asked, active.variable(at), request, status, outcome)
     }))
 }
 
-fn test_any(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let active = array(state, asked, 0)?;
-    let status = asked.word(4);
+fn test_any(state: &mut RankState, asked: &mut Asked<'_>, of: args::Testany) -> Answer {
+    let args::Testany { count, array_of_requests, indx, flag, status } = of;
+    let active = array(state, asked, count, array_of_requests)?;
     if active.entries.is_empty() {
         status::put(asked, status, None);
-        asked.put_int(2, mpi5::UNDEFINED);
-        asked.put_flag(3, true);
+        asked.put_int(indx, mpi5::UNDEFINED);
+        asked.put_flag(flag, true);
         return done();
     }
     let call = Call::Ask { asks: Asks::TestAny, requests: active.set() };
     Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::AnyTested(found) = reply else { return done() };
-        asked.put_flag(3, found.is_some());
+        asked.put_flag(flag, found.is_some());
         let Some((index, outcome)) = found else {
-            asked.put_int(2, mpi5::UNDEFINED);
+            asked.put_int(indx, mpi5::UNDEFINED);
             return done();
         };
         let (at, request) = active.entries[index as usize];
-        asked.put_int(2, place(at));
+        asked.put_int(indx, place(at));
         one_over(state, asked, active.variable(at), request, status, outcome)
     }))
 }
 
-fn some(state: &mut RankState, asked: &mut Asked<'_>, asks: Asks) -> Answer {
-    let active = array(state, asked, 0)?;
+fn some(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitsome, asks: Asks) -> Answer {
+    let args::Waitsome { incount, array_of_requests, outcount, array_of_indices, .. } = of;
+    let active = array(state, asked, incount, array_of_requests)?;
     if active.entries.is_empty() {
-        asked.put_int(2, mpi5::UNDEFINED);
+        asked.put_int(outcount, mpi5::UNDEFINED);
         return done();
     }
     let call = Call::Ask { asks, requests: active.set() };
     Ok(Step::calls(call, move |state, asked, reply| {
         let Reply::Some(ended) = reply else { return done() };
-        let statuses = asked.word(4);
-        asked.put_int(2, place(ended.len()));
-        let of = |(index, outcome): &(u32, Outcome)| {
+        asked.put_int(outcount, place(ended.len()));
+        let of_one = |(index, outcome): &(u32, Outcome)| {
             Blamed::of(state, asked, active.entries[*index as usize].1, *outcome)
         };
-        let blamed = ended.iter().find_map(of);
+        let blamed = ended.iter().find_map(of_one);
         let (mut places, mut all_ended) = (Vec::new(), Ok(()));
         for (number, (index, outcome)) in ended.iter().enumerate() {
             let (at, request) = active.entries[*index as usize];
             places.push(place(at));
-            let over = state.requests.end(asked.place, active.variable(at), request, *outcome);
+            let variable = active.variable(at);
+            let over = state.requests.end(asked.place, variable, request, *outcome);
             all_ended = all_ended.and(over);
-            let to = status::of_array(statuses, number);
+            let to = status::of_array(of.array_of_statuses, number);
             status::put(asked, to, Some(*outcome));
             if blamed.is_some() {
                 status::put_error(asked, to, status::error(Some(*outcome)));
             }
         }
-        asked.put_ints(3, places);
+        asked.put_ints(array_of_indices, places);
         all_ended?;
         in_status(state, blamed)
     }))
 }
 
-fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
+fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Request>) -> Answer {
+    let handle = asked.handle(variable)?;
     let Some(request) = request(state, handle)? else {
         return Err(Fault::new(mpi5::ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed"));
     };
-    asked.put_word(0, mpi5::REQUEST_NULL);
+    asked.put_handle(variable, mpi5::REQUEST_NULL);
     let open = state.requests.of(request);
     // Of what is not begun the library knows collectives and partitioned operations.
     let is_known = open
@@ -309,8 +311,8 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     Ok(Step::waits(Call::OfRequest { does: OfRequest::Free, request }))
 }
 
-fn cancel(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
+fn cancel(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Request>) -> Answer {
+    let handle = asked.handle(variable)?;
     let Some(request) = active(state, handle)? else {
         return Err(Fault::new(mpi5::ERR_REQUEST, "no operation of the request is under way"));
     };
@@ -328,9 +330,14 @@ fn is_buffered(call: &Call) -> bool {
 }
 
 /// The operations of so many variables, one behind the other, are started one after the other.
-fn start(state: &mut RankState, asked: &mut Asked<'_>, variable: u64, count: usize) -> Answer {
+fn start(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    variable: To<handle::Request>,
+    count: usize,
+) -> Answer {
     let Some(others) = count.checked_sub(1) else { return done() };
-    let handle = asked.word_at(variable)?;
+    let handle = asked.handle(variable)?;
     let prepared = request(state, handle)?.map(|request| (request, state.requests.of(request)));
     let Some((request, Open { prepared: Some(call), is_active: false, held, .. })) = prepared
     else {
@@ -354,7 +361,7 @@ fn start(state: &mut RankState, asked: &mut Asked<'_>, variable: u64, count: usi
     }
     Ok(Step::calls(Call::Start { request, operation }, move |state, asked, _| {
         state.requests.has_begun(asked.place, request);
-        start(state, asked, variable.wrapping_add(8), others)
+        start(state, asked, To::new(variable.address.wrapping_add(8)), others)
     }))
 }
 

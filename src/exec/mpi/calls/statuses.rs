@@ -1,76 +1,86 @@
 //! What a program reads from a status and writes into it.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Statuses as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
 use crate::mpi::status;
 use ::mpi::datatype::{basic_elements, bytes_of_basics};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Get_count => get_count(&state.types, asked),
-        F::Get_elements => get_elements(&state.types, asked),
-        F::Get_elements_x => {
-            asked.is_large = true;
-            get_elements(&state.types, asked)
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    let types = &state.types;
+    match call {
+        F::Get_count(of) => get_count(types, asked, of),
+        F::Get_elements(of) => {
+            let count = elements(types, asked, of.status, of.datatype)?;
+            asked.put_count(of.count, count);
+            done()
         }
-        F::Status_set_elements | F::Status_set_elements_x => set_elements(&state.types, asked),
-        F::Status_set_cancelled => set(asked, status::CANCELLED),
-        F::Status_set_source => set(asked, 0),
-        F::Status_set_tag => set(asked, 4),
-        F::Status_set_error => set(asked, status::ERROR),
-        F::Test_cancelled => get(asked, status::CANCELLED),
-        F::Status_get_source => get(asked, 0),
-        F::Status_get_tag => get(asked, 4),
-        F::Status_get_error => get(asked, status::ERROR),
-        _ => return None,
-    })
+        F::Get_elements_x(of) => {
+            let count = elements(types, asked, of.status, of.datatype)?;
+            asked.put_long(of.count, count.unwrap_or(mpi5::UNDEFINED.into()));
+            done()
+        }
+        F::Status_set_elements(of) | F::Status_set_elements_x(of) => set_elements(types, asked, of),
+        F::Status_set_cancelled(of) => set(asked, of.status, status::CANCELLED, of.flag),
+        F::Status_set_source(of) => set(asked, of.status, status::SOURCE, of.source),
+        F::Status_set_tag(of) => set(asked, of.status, status::TAG, of.tag),
+        F::Status_set_error(of) => set(asked, of.status, status::ERROR, of.error),
+        F::Test_cancelled(of) => get(asked, of.status, status::CANCELLED, of.flag),
+        F::Status_get_source(of) => get(asked, of.status, status::SOURCE, of.source),
+        F::Status_get_tag(of) => get(asked, of.status, status::TAG, of.tag),
+        F::Status_get_error(of) => get(asked, of.status, status::ERROR, of.error),
+    }
 }
 
-fn get_count(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    let size = types.tree(asked.word(1))?.size();
-    let bytes = asked.word_at(asked.word(0) + status::COUNT)?;
+fn get_count(types: &Types, asked: &mut Asked<'_>, of: args::Get_count) -> Answer {
+    let size = types.tree(of.datatype)?.size();
+    let bytes = asked.word_at(of.status.address + status::COUNT)?;
     let count = match (bytes, size) {
         (0, _) => Some(0),
         (_, 0) => None,
         (bytes, size) => (bytes % size == 0).then_some(bytes / size),
     };
-    asked.put_count(2, count.and_then(|count| i64::try_from(count).ok()));
+    asked.put_count(of.count, count.and_then(|count| i64::try_from(count).ok()));
     done()
 }
 
-fn get_elements(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    let tree = types.tree(asked.word(1))?;
-    let bytes = asked.word_at(asked.word(0) + status::COUNT)?;
-    let count = basic_elements(tree, bytes).and_then(|count| i64::try_from(count).ok());
-    asked.put_count(2, count);
-    done()
+/// The basic elements that a status counts, where a count has room for them.
+fn elements(
+    types: &Types,
+    asked: &mut Asked<'_>,
+    status: To<args::Status>,
+    datatype: handle::Datatype,
+) -> Result<Option<i64>, Fault> {
+    let tree = types.tree(datatype)?;
+    let bytes = asked.word_at(status.address + status::COUNT)?;
+    Ok(basic_elements(tree, bytes).and_then(|count| i64::try_from(count).ok()))
 }
 
-fn set_elements(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    let tree = types.tree(asked.word(1))?;
-    let count = asked.count(2)?;
+fn set_elements(types: &Types, asked: &mut Asked<'_>, of: args::Status_set_elements) -> Answer {
+    let tree = types.tree(of.datatype)?;
+    let count = of.count.natural()?;
     let Some(bytes) = bytes_of_basics(tree, count) else {
         let why = format!("{count} elements of a datatype of {} bytes", tree.size());
         return Err(Fault::new(mpi5::ERR_COUNT, why));
     };
-    let to = asked.word(0) + status::COUNT;
+    let to = of.status.address + status::COUNT;
     asked.place.process.put(to, &bytes.to_ne_bytes());
     done()
 }
 
-fn set(asked: &mut Asked<'_>, at: u64) -> Answer {
-    let (to, value) = (asked.word(0) + at, asked.int(1));
-    asked.place.process.put(to, &value.to_ne_bytes());
+/// A field of a status gets a value.
+fn set(asked: &mut Asked<'_>, status: To<args::Status>, field: u64, value: i32) -> Answer {
+    asked.put_int(To::new(status.address + field), value);
     done()
 }
 
-fn get(asked: &mut Asked<'_>, at: u64) -> Answer {
-    let bytes = asked.bytes(asked.word(0) + at, 4)?;
-    asked.put(1, &bytes);
+/// The process gets a field of a status.
+fn get(asked: &mut Asked<'_>, status: To<args::Status>, field: u64, to: To<i32>) -> Answer {
+    let value = asked.int(To::new(status.address + field))?;
+    asked.put_int(to, value);
     done()
 }

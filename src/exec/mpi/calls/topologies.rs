@@ -4,14 +4,16 @@
 //! answered here. Ranks keep their order, also where the program lets MPI change it.
 
 mod arguments;
-mod asking;
+pub(super) mod asking;
 mod balance;
 
 use std::sync::Arc;
 
 use super::comms;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Topologies as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Near, Topology};
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
@@ -21,39 +23,36 @@ use ::mpi::topology::Neighbours;
 use arguments::{check_ranks, dimensions, graph_of, near_of, positions, wrong_grid};
 use protocols::call::{Arrangement, Call, CommCall, Reply};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Cart_create => create_grid(state, asked),
-        F::Cart_sub => create_subgrid(state, asked),
-        F::Graph_create => create_graph(state, asked),
-        F::Dist_graph_create_adjacent => create_adjacent(state, asked),
-        F::Dist_graph_create => create_distributed(state, asked),
-        _ => return asking::call(state, asked),
-    })
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Cart_create(of) => create_grid(state, asked, of),
+        F::Cart_sub(of) => create_subgrid(state, asked, of),
+        F::Graph_create(of) => create_graph(state, asked, of),
+        F::Dist_graph_create_adjacent(of) => create_adjacent(state, asked, of),
+        F::Dist_graph_create(of) => create_distributed(state, asked, of),
+    }
 }
 
-/// A communicator with a topology is made; argument `at` gets its handle.
+/// A communicator with a topology is made; the process gets its handle.
 fn arranges(
     state: &mut RankState,
-    (at, parent): (usize, u64),
+    (to, parent): (To<handle::Comm>, handle::Comm),
     by: Arrangement,
     topology: Topology,
 ) -> Answer {
     let comm = state.intracomm(parent)?.number;
     let call = |new| CommCall::Arrange { comm, by, new };
-    comms::makes(state, at, parent, call, move |state, _, handle| {
+    comms::makes(state, to, parent, call, move |state, _, handle| {
         state.topologies.set(handle, topology);
         done()
     })
 }
 
-fn create_grid(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, count, me) = (asked.word(0), asked.length(1)?, state.rank);
+fn create_grid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_create) -> Answer {
+    let (parent, count, me) = (of.comm_old, length(of.ndims)?, state.rank);
     let comm = state.intracomm(parent)?;
     let (number, size, rank) = (comm.number, comm.size(), comm.group.rank(me));
-    let dimensions = dimensions(asked, 2, count)?;
+    let dimensions = dimensions(asked, (of.dims, of.periods), count)?;
     let positions = positions(&dimensions);
     if positions > u64::from(size) {
         let why = format!("a grid of {positions} positions for {size} ranks");
@@ -63,45 +62,49 @@ fn create_grid(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     let by = Arrangement::Grid(dimensions.clone().into());
     if rank.is_none_or(|rank| rank.0 >= positions) {
         let new = state.comms.free()?;
-        return Ok(comms::none_made(CommCall::Arrange { comm: number, by, new }, 5));
+        return Ok(comms::none_made(CommCall::Arrange { comm: number, by, new }, of.comm_cart));
     }
     let grid = Cartesian::new(positions, dimensions).map_err(|error| wrong_grid(&error))?;
-    arranges(state, (5, parent), by, Topology::Grid(grid))
+    arranges(state, (of.comm_cart, parent), by, Topology::Grid(grid))
 }
 
-fn create_subgrid(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let parent = asked.word(0);
-    state.comm(parent)?;
-    let grid = state.topologies.grid(parent)?;
-    let remain = asked.ints(1, grid.dimensions().len())?;
+fn create_subgrid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_sub) -> Answer {
+    state.comm(of.comm)?;
+    let grid = state.topologies.grid(of.comm)?;
+    let remain = asked.ints(of.remain_dims, grid.dimensions().len())?;
     let remain: Vec<bool> = remain.into_iter().map(|remain| remain != 0).collect();
     let parts = grid.sub(&remain).map_err(|error| wrong_grid(&error))?;
-    arranges(state, (2, parent), Arrangement::Subgrid(remain.into()), Topology::Grid(parts.grid))
+    let by = Arrangement::Subgrid(remain.into());
+    arranges(state, (of.newcomm, of.comm), by, Topology::Grid(parts.grid))
 }
 
-fn create_graph(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (parent, me) = (asked.word(0), state.rank);
+fn create_graph(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_create) -> Answer {
+    let (parent, me) = (of.comm_old, state.rank);
     let comm = state.intracomm(parent)?;
     let (number, size) = (comm.number, comm.size());
     let rank = comm.group.rank(me).expect("a rank is in its communicators").0;
-    let graph = graph_of(asked, 1, size)?;
+    let graph = graph_of(asked, of.nnodes, (of.indx, of.edges), size)?;
     let nodes = graph.ends.len();
     if nodes == 0 {
-        asked.put_word(5, mpi5::COMM_NULL);
+        asked.put_handle(of.comm_graph, mpi5::COMM_NULL);
         return done();
     }
     let call = |new| CommCall::Arrange { comm: number, by: graph.arrangement(), new };
     if rank as usize >= nodes {
-        return Ok(comms::none_made(call(state.comms.free()?), 5));
+        return Ok(comms::none_made(call(state.comms.free()?), of.comm_graph));
     }
-    arranges(state, (5, parent), graph.arrangement(), Topology::Whole(Arc::new(graph)))
+    arranges(state, (of.comm_graph, parent), graph.arrangement(), Topology::Whole(Arc::new(graph)))
 }
 
-fn create_adjacent(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let parent = asked.word(0);
+fn create_adjacent(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Dist_graph_create_adjacent,
+) -> Answer {
+    let parent = of.comm_old;
     let size = state.intracomm(parent)?.size();
-    let (sources, from) = near_of(asked, 1, size)?;
-    let (destinations, to) = near_of(asked, 4, size)?;
+    let (sources, from) = near_of(asked, of.indegree, (of.sources, of.sourceweights), size)?;
+    let (destinations, to) = near_of(asked, of.outdegree, (of.destinations, of.destweights), size)?;
     let weights = match (from, to) {
         (Some(from), Some(to)) => Some([from, to]),
         (None, None) => None,
@@ -109,36 +112,43 @@ fn create_adjacent(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
             return Err(Fault::new(mpi5::ERR_ARG, "weights of sources or destinations alone"));
         }
     };
-    arranges_near(state, asked, 9, Near { sources, destinations, weights })
+    arranges_near(state, (of.comm_dist_graph, parent), Near { sources, destinations, weights })
 }
 
-fn arranges_near(state: &mut RankState, asked: &Asked<'_>, at: usize, near: Near) -> Answer {
+fn arranges_near(
+    state: &mut RankState,
+    to: (To<handle::Comm>, handle::Comm),
+    near: Near,
+) -> Answer {
     let by = Arrangement::Graph(Neighbours {
         sources: ranks(&near.sources),
         destinations: ranks(&near.destinations),
         of_grid: false,
     });
-    arranges(state, (at, asked.word(0)), by, Topology::Near(Arc::new(near)))
+    arranges(state, to, by, Topology::Near(Arc::new(near)))
 }
 
 /// Any rank names any edges: all hear how many each names, and which.
-fn create_distributed(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let parent = asked.word(0);
-    let comm = state.intracomm(parent)?;
+fn create_distributed(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Dist_graph_create,
+) -> Answer {
+    let comm = state.intracomm(of.comm_old)?;
     let (number, size) = (comm.number, comm.size());
-    let count = asked.length(1)?;
-    let (sources, degrees) = (asked.ints(2, count)?, asked.ints(3, count)?);
+    let count = length(of.n)?;
+    let (sources, degrees) = (asked.ints(of.sources, count)?, asked.ints(of.degrees, count)?);
     if degrees.iter().any(|degree| *degree < 0) {
         return Err(Fault::new(mpi5::ERR_ARG, "a node with a negative number of edges"));
     }
     let all: i64 = degrees.iter().map(|degree| i64::from(*degree)).sum();
     let all = usize::try_from(all).expect("a sum of numbers that are not negative");
-    let destinations = asked.ints(4, all)?;
+    let destinations = asked.ints(of.destinations, all)?;
     check_ranks(&sources, size)?;
     check_ranks(&destinations, size)?;
-    let is_weighted = asked.word(5) != mpi5::UNWEIGHTED;
-    let weights = if is_weighted && asked.word(5) != mpi5::WEIGHTS_EMPTY {
-        asked.ints(5, all)?
+    let is_weighted = of.weights.address != mpi5::UNWEIGHTED;
+    let weights = if is_weighted && of.weights.address != mpi5::WEIGHTS_EMPTY {
+        asked.ints(of.weights, all)?
     } else {
         vec![0; all]
     };
@@ -157,18 +167,18 @@ fn create_distributed(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
         let mut padded = own;
         padded.resize(longest as usize, 0);
         let call = CommCall::Numbers { comm: number, own: padded.into() };
-        Ok(Step::calls(Call::Communicators(call), move |state, asked, reply| {
+        Ok(Step::calls(Call::Communicators(call), move |state, _, reply| {
             let Reply::Numbers(edges) = reply else { return done() };
             let me = state.rank;
-            let rank = state.comm(asked.word(0))?.group.rank(me).map_or(0, |rank| rank.0);
+            let rank = state.comm(of.comm_old)?.group.rank(me).map_or(0, |rank| rank.0);
             let near = among(&edges, &lengths, longest as usize, rank.cast_signed(), is_weighted);
-            arranges_near(state, asked, 8, near)
+            arranges_near(state, (of.comm_dist_graph, of.comm_old), near)
         }))
     }))
 }
 
 /// How many neighbours messages come from and go to; for collectives among them.
-pub(super) fn degrees(state: &mut RankState, comm: u64) -> Result<[usize; 2], Fault> {
+pub(super) fn degrees(state: &mut RankState, comm: handle::Comm) -> Result<[usize; 2], Fault> {
     let me = state.rank;
     let rank = state.intracomm(comm)?.group.rank(me).expect("a rank is in its communicators");
     state.topologies.degrees(comm, rank)

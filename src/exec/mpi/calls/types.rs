@@ -1,88 +1,79 @@
 //! Datatypes: their sizes, bounds and names.
 
-mod chosen;
-mod constructors;
-mod contents;
+pub(super) mod chosen;
+pub(super) mod constructors;
+pub(super) mod contents;
 
 use super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Types as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
-use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
-use ::mpi::datatype::Datatype;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
-    Some(match asked.function {
-        F::Type_size => types.tree(asked.word(0)).map(Datatype::size).and_then(|size| {
-            asked.put_count(1, i64::try_from(size).ok());
+    match call {
+        F::Type_size(of) => {
+            let size = types.tree(of.datatype)?.size();
+            asked.put_count(of.size, i64::try_from(size).ok());
             done()
-        }),
-        F::Type_size_x => types.tree(asked.word(0)).map(Datatype::size).and_then(|size| {
-            asked.put_word(1, size);
+        }
+        F::Type_size_x(of) => {
+            let size = types.tree(of.datatype)?.size();
+            asked.put_long(of.size, size.cast_signed());
             done()
-        }),
-        F::Type_get_extent | F::Type_get_extent_x => {
-            bounds(types, asked, |tree| (tree.lb(), tree.extent()))
         }
-        F::Type_get_true_extent | F::Type_get_true_extent_x => {
-            bounds(types, asked, |tree| (tree.true_lb(), tree.true_extent().cast_signed()))
+        F::Type_get_extent(of) | F::Type_get_extent_x(of) => {
+            let tree = types.tree(of.datatype)?;
+            asked.put_long(of.lb, tree.lb());
+            asked.put_long(of.extent, tree.extent());
+            done()
         }
-        F::Type_commit => commit(types, asked),
-        F::Type_free => free(state, asked),
-        F::Type_set_name => set_name(types, asked),
-        F::Type_get_name => get_name(types, asked),
-        F::Type_match_size => match_size(asked),
-        _ => {
-            return constructors::call(state, asked)
-                .or_else(|| contents::call(&mut state.types, asked))
-                .or_else(|| chosen::call(&mut state.types, asked));
+        F::Type_get_true_extent(of) | F::Type_get_true_extent_x(of) => {
+            let tree = types.tree(of.datatype)?;
+            asked.put_long(of.true_lb, tree.true_lb());
+            asked.put_long(of.true_extent, tree.true_extent().cast_signed());
+            done()
         }
-    })
+        F::Type_commit(of) => {
+            types.commit(asked.handle(of.datatype)?)?;
+            done()
+        }
+        F::Type_free(of) => free(state, asked, of.datatype),
+        F::Type_set_name(of) => {
+            let name = asked.text(of.type_name)?;
+            types.rename(of.datatype, name)?;
+            done()
+        }
+        F::Type_get_name(of) => {
+            let name = types.name(of.datatype)?;
+            asked.put_text((of.type_name, of.resultlen), &name, 128);
+            done()
+        }
+        F::Type_match_size(of) => match_size(asked, of),
+    }
 }
 
-fn bounds(types: &Types, asked: &mut Asked<'_>, which: impl Fn(&Datatype) -> (i64, i64)) -> Answer {
-    let (lower, extent) = which(types.tree(asked.word(0))?);
-    asked.put_long(1, lower);
-    asked.put_long(2, extent);
-    done()
-}
-
-fn commit(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    types.commit(asked.at(0)?)?;
-    done()
-}
-
-fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
+fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Datatype>) -> Answer {
+    let handle = asked.handle(variable)?;
     if state.types.contents(handle)?.is_none() {
         return Err(Fault::new(mpi5::ERR_TYPE, "a predefined datatype cannot be freed"));
     }
+    let handle::Datatype(handle) = handle;
     let remove = move |state: &mut RankState, asked: &mut Asked<'_>| {
         state.types.remove(handle);
-        asked.put_word(0, mpi5::DATATYPE_NULL);
+        asked.put_handle(variable, mpi5::DATATYPE_NULL);
         done()
     };
     attributes::delete_all(state, asked, (Kind::Type, handle), Box::new(remove))
 }
 
-fn set_name(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    types.rename(asked.word(0), asked.text(1)?)?;
-    done()
-}
-
-fn get_name(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    asked.put_text(1, &types.name(asked.word(0))?, 128);
-    done()
-}
-
 /// The named type of a class with a size.
-fn match_size(asked: &mut Asked<'_>) -> Answer {
-    let (class, size) = (asked.int(0), asked.int(1));
+fn match_size(asked: &mut Asked<'_>, of: args::Type_match_size) -> Answer {
+    let (class, size) = (of.typeclass, of.size);
     let found = match (class, size) {
         (mpi5::TYPECLASS_INTEGER, 1) => mpi5::INT8_T,
         (mpi5::TYPECLASS_INTEGER, 2) => mpi5::INT16_T,
@@ -99,6 +90,6 @@ fn match_size(asked: &mut Asked<'_>) -> Answer {
             return Err(Fault::new(mpi5::ERR_ARG, why));
         }
     };
-    asked.put_word(2, found);
+    asked.put_handle(of.datatype, found);
     done()
 }

@@ -4,14 +4,16 @@
 //! operations, one for each run of its bytes. What lies in pieces at the origin the simulator holds until the call that
 //! completes the operation.
 
-mod operations;
+pub(super) mod operations;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, To, handle};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Windows as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::windows::Window;
@@ -31,75 +33,74 @@ struct Part {
     unit: i64,
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
+pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     use Completes::{All, Nothing};
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Win_create => create(state, asked),
-        F::Win_allocate => allocate(state, asked),
-        F::Win_allocate_shared => allocate_shared(state, asked),
-        F::Win_create_dynamic => create_dynamic(state, asked),
-        F::Win_free => free(state, asked),
-        F::Win_attach => attach(state, asked),
-        F::Win_detach => detach(state, asked),
-        F::Win_shared_query => shared_query(state, asked),
-        F::Win_get_group => {
-            state.win(asked.word(0)).map(|window| Arc::clone(&window.group)).and_then(|group| {
-                let handle = state.groups.add(group);
-                asked.put_word(1, handle);
-                done()
-            })
-        }
-        F::Win_set_name => asked.text(1).and_then(|name| {
-            state.win(asked.word(0))?.name = name;
-            done()
-        }),
-        F::Win_get_name if asked.word(0) == mpi5::WIN_NULL => {
-            asked.put_text(1, "MPI_WIN_NULL", 128);
+    match call {
+        F::Win_create(of) => create(state, asked, of),
+        F::Win_allocate(of) => allocate(state, asked, of),
+        F::Win_allocate_shared(of) => allocate_shared(state, asked, of),
+        F::Win_create_dynamic(of) => create_dynamic(state, asked, of),
+        F::Win_free(of) => free(state, asked, of.win),
+        F::Win_attach(of) => attach(state, asked, of),
+        F::Win_detach(of) => detach(state, of),
+        F::Win_shared_query(of) => shared_query(state, asked, of),
+        F::Win_get_group(of) => {
+            let group = Arc::clone(&state.win(of.win)?.group);
+            let handle = state.groups.add(group);
+            asked.put_handle(of.group, handle);
             done()
         }
-        F::Win_get_name => {
-            state.win(asked.word(0)).map(|window| window.name.clone()).and_then(|name| {
-                asked.put_text(1, &name, 128);
-                done()
-            })
+        F::Win_set_name(of) => {
+            let name = asked.text(of.win_name)?;
+            state.win(of.win)?.name = name;
+            done()
         }
-        F::Win_fence => fence(state, asked),
-        F::Win_post => post_or_start(state, asked, |win, group| RmaCall::Post { win, group }),
-        F::Win_start => post_or_start(state, asked, |win, group| RmaCall::Start { win, group }),
-        F::Win_complete => synchronises(state, asked, 0, All, |win| RmaCall::Complete { win }),
-        F::Win_wait => synchronises(state, asked, 0, Nothing, |win| RmaCall::Wait { win }),
-        F::Win_test => test(state, asked),
-        F::Win_lock => lock(state, asked),
-        F::Win_lock_all => {
-            let no_check = asked.int(0) & mpi5::MODE_NOCHECK != 0;
-            synchronises(state, asked, 1, Nothing, |win| RmaCall::LockAll { win, no_check })
+        F::Win_get_name(of) => get_name(state, asked, of),
+        F::Win_fence(of) => fence(state, of),
+        F::Win_post(of) => post_or_start(state, of, |win, group| RmaCall::Post { win, group }),
+        F::Win_start(of) => post_or_start(state, of, |win, group| RmaCall::Start { win, group }),
+        F::Win_complete(of) => synchronises(state, of.win, All, |win| RmaCall::Complete { win }),
+        F::Win_wait(of) => synchronises(state, of.win, Nothing, |win| RmaCall::Wait { win }),
+        F::Win_test(of) => test(state, of),
+        F::Win_lock(of) => lock(state, of),
+        F::Win_lock_all(of) => {
+            let no_check = of.assert & mpi5::MODE_NOCHECK != 0;
+            synchronises(state, of.win, Nothing, |win| RmaCall::LockAll { win, no_check })
         }
-        F::Win_unlock => targeted(state, asked, |win, target| RmaCall::Unlock { win, target }),
-        F::Win_unlock_all => synchronises(state, asked, 0, All, |win| RmaCall::UnlockAll { win }),
-        F::Win_flush => {
-            targeted(state, asked, |win, target| RmaCall::Flush { win, target, local: false })
+        F::Win_unlock(of) => targeted(state, of, |win, target| RmaCall::Unlock { win, target }),
+        F::Win_unlock_all(of) => synchronises(state, of.win, All, |win| RmaCall::UnlockAll { win }),
+        F::Win_flush(of) => {
+            targeted(state, of, |win, target| RmaCall::Flush { win, target, local: false })
         }
-        F::Win_flush_local => {
-            targeted(state, asked, |win, target| RmaCall::Flush { win, target, local: true })
+        F::Win_flush_local(of) => {
+            targeted(state, of, |win, target| RmaCall::Flush { win, target, local: true })
         }
-        F::Win_flush_all => {
-            synchronises(state, asked, 0, All, |win| RmaCall::FlushAll { win, local: false })
+        F::Win_flush_all(of) => {
+            synchronises(state, of.win, All, |win| RmaCall::FlushAll { win, local: false })
         }
-        F::Win_flush_local_all => {
-            synchronises(state, asked, 0, All, |win| RmaCall::FlushAll { win, local: true })
+        F::Win_flush_local_all(of) => {
+            synchronises(state, of.win, All, |win| RmaCall::FlushAll { win, local: true })
         }
-        F::Win_sync => synchronises(state, asked, 0, Nothing, |win| RmaCall::Sync { win }),
-        _ => return operations::call(state, asked),
-    })
+        F::Win_sync(of) => synchronises(state, of.win, Nothing, |win| RmaCall::Sync { win }),
+    }
+}
+
+fn get_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_get_name) -> Answer {
+    let to = (of.win_name, of.resultlen);
+    if of.win.0 == mpi5::WIN_NULL {
+        asked.put_text(to, "MPI_WIN_NULL", 128);
+        return done();
+    }
+    let name = state.win(of.win)?.name.clone();
+    asked.put_text(to, &name, 128);
+    done()
 }
 
 /// The library makes a window over a communicator.
 fn makes(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    comm: u64,
+    comm: handle::Comm,
     (flavor, kind): (Flavor, i32),
     part: Part,
     settle: impl FnOnce(&mut RankState, &mut Asked<'_>, Window) -> Answer + Send + 'static,
@@ -131,21 +132,27 @@ fn makes(
 }
 
 /// A window is there.
-fn made(state: &mut RankState, asked: &mut Asked<'_>, at: usize, window: Window) -> Answer {
+fn made(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    to: To<handle::Win>,
+    window: Window,
+) -> Answer {
     let handle = state.windows.add(window);
-    asked.put_word(at, handle);
+    asked.put_handle(to, handle);
     done()
 }
 
-fn create(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let part = Part { base: asked.word(0), bytes: asked.long(1), unit: asked.long(2) };
+fn create(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_create) -> Answer {
+    let part = Part { base: of.base.0, bytes: of.size, unit: of.disp_unit };
     let kind = (Flavor::Create, mpi5::WIN_FLAVOR_CREATE);
-    let comm = asked.word(4);
-    makes(state, asked, comm, kind, part, |state, asked, window| made(state, asked, 5, window))
+    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
+        made(state, asked, of.win, window)
+    })
 }
 
-fn allocate(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let bytes = asked.long(0);
+fn allocate(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_allocate) -> Answer {
+    let bytes = of.size;
     let base = match u64::try_from(bytes) {
         Ok(0) | Err(_) => 0,
         Ok(bytes) => asked.place.process.allocate(bytes)?,
@@ -153,32 +160,41 @@ fn allocate(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     if base == 0 && bytes > 0 {
         return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {bytes} bytes are left")));
     }
-    let part = Part { base, bytes, unit: asked.long(1) };
+    let part = Part { base, bytes, unit: of.disp_unit };
     let kind = (Flavor::Allocate, mpi5::WIN_FLAVOR_ALLOCATE);
-    let comm = asked.word(3);
-    makes(state, asked, comm, kind, part, |state, asked, window| {
-        asked.put_word(4, window.base);
-        made(state, asked, 5, window)
+    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
+        asked.put_word(of.baseptr, window.base);
+        made(state, asked, of.win, window)
     })
 }
 
-fn create_dynamic(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+fn create_dynamic(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Win_create_dynamic,
+) -> Answer {
     let part = Part { base: 0, bytes: 0, unit: 1 };
     let kind = (Flavor::Dynamic, mpi5::WIN_FLAVOR_DYNAMIC);
-    let comm = asked.word(1);
-    makes(state, asked, comm, kind, part, |state, asked, window| made(state, asked, 2, window))
+    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
+        made(state, asked, of.win, window)
+    })
 }
 
 /// The library says where this rank's part lies, and how long all parts are together; then the process maps them.
-fn allocate_shared(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let part = Part { base: 0, bytes: asked.long(0), unit: asked.long(1) };
+fn allocate_shared(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Win_allocate_shared,
+) -> Answer {
+    let part = Part { base: 0, bytes: of.size, unit: of.disp_unit };
     let kind = (Flavor::Shared(Spacing::Contiguous), mpi5::WIN_FLAVOR_SHARED);
-    let comm = asked.word(3);
-    makes(state, asked, comm, kind, part, |state, _, window| {
+    makes(state, asked, of.comm, kind, part, move |state, _, window| {
         let me = window.group.rank(state.rank).expect("a rank is in its windows").0;
         let (win, last) = (window.number, window.group.size() - 1);
         Ok(query(win, me, move |_, _, (own, _)| {
-            Ok(query(win, last, move |state, asked, (end, _)| map(state, asked, window, own, end)))
+            Ok(query(win, last, move |state, asked, (end, _)| {
+                map(state, asked, of, window, own, end)
+            }))
         }))
     })
 }
@@ -186,6 +202,7 @@ fn allocate_shared(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
 fn map(
     state: &mut RankState,
     asked: &mut Asked<'_>,
+    of: args::Win_allocate_shared,
     mut window: Window,
     own: Region,
     end: Region,
@@ -202,51 +219,60 @@ fn map(
     asked.place.maps(name, address);
     window.mapped = Some((address, total));
     window.base = address + own.offset;
-    asked.put_word(4, window.base);
-    made(state, asked, 5, window)
+    asked.put_word(of.baseptr, window.base);
+    made(state, asked, of.win, window)
 }
 
-fn shared_query(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let rank = asked.int(1);
+fn shared_query(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Win_shared_query,
+) -> Answer {
+    let rank = of.rank;
     let me = state.rank;
-    let window = state.win(asked.word(0))?;
+    let window = state.win(of.win)?;
     let (win, size) = (window.number, window.group.size());
     let Some((address, _)) = window.mapped else {
         // Of other windows a process reaches its own part only.
         let is_own = window.group.rank(me).is_some_and(|own| own.0.cast_signed() == rank);
         let bytes = if is_own { window.bytes } else { 0 };
         let (base, unit) = (window.base, window.unit);
-        asked.put_long(2, bytes);
-        asked.put_count(3, Some(unit));
-        asked.put_word(4, if bytes == 0 { 0 } else { base });
+        asked.put_long(of.size, bytes);
+        asked.put_count(of.disp_unit, Some(unit));
+        asked.put_word(of.baseptr, if bytes == 0 { 0 } else { base });
         return done();
     };
     if rank == mpi5::PROC_NULL {
         // The first rank that has some memory.
-        return Ok(first_part(win, 0, size, address));
+        return Ok(first_part(of, win, 0, size, address));
     }
     let target = window.target(rank)?;
     Ok(query(win, target, move |_, asked, (part, unit)| {
-        tell_part(asked, part, unit, address);
+        tell_part(asked, of, part, unit, address);
         done()
     }))
 }
 
-fn free(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let handle = asked.at(0)?;
+fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Win>) -> Answer {
+    let handle = asked.handle(variable)?;
     let win = state.win(handle)?.number;
     let library = move |_: &mut RankState, _: &mut Asked<'_>| {
         let call = Call::Rma(Arc::new(RmaCall::Free { win }));
-        Ok(Step::calls(call, move |state, asked, _| freed(state, asked, handle)))
+        Ok(Step::calls(call, move |state, asked, _| freed(state, asked, variable, handle)))
     };
-    attributes::delete_all(state, asked, (Kind::Win, handle), Box::new(library))
+    attributes::delete_all(state, asked, (Kind::Win, handle.0), Box::new(library))
 }
 
 /// The library has freed a window: its memory goes, and what was kept of it.
-fn freed(state: &mut RankState, asked: &mut Asked<'_>, handle: u64) -> Answer {
+fn freed(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    variable: To<handle::Win>,
+    handle: handle::Win,
+) -> Answer {
     let window = state.windows.remove(handle).expect("it was found");
-    state.errors.forget(handle);
-    state.infos.forget(handle);
+    state.errors.forget(handle.0);
+    state.infos.forget(handle.0);
     for base in window.attached {
         state.windows.exposed.detach(state.rank, base);
     }
@@ -258,13 +284,13 @@ fn freed(state: &mut RankState, asked: &mut Asked<'_>, handle: u64) -> Answer {
     } else if window.flavor == mpi5::WIN_FLAVOR_ALLOCATE {
         asked.place.process.free(window.base);
     }
-    asked.put_word(0, mpi5::WIN_NULL);
+    asked.put_handle(variable, mpi5::WIN_NULL);
     done()
 }
 
-fn attach(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+fn attach(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_attach) -> Answer {
     let me = state.rank;
-    let (handle, base, size) = (asked.word(0), asked.word(1), asked.long(2));
+    let args::Win_attach { win: handle, base: Address(base), size } = of;
     let window = state.win(handle)?;
     if window.flavor != mpi5::WIN_FLAVOR_DYNAMIC {
         return Err(Fault::new(mpi5::ERR_RMA_FLAVOR, "the window is not a dynamic one"));
@@ -282,10 +308,10 @@ fn attach(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     }))
 }
 
-fn detach(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
+fn detach(state: &mut RankState, of: args::Win_detach) -> Answer {
     let me = state.rank;
-    let base = asked.word(1);
-    let window = state.win(asked.word(0))?;
+    let Address(base) = of.base;
+    let window = state.win(of.win)?;
     let win = window.number;
     let nothing = || Fault::new(mpi5::ERR_ARG, format!("nothing is attached at {base:#x}"));
     if !window.attached.remove(&base) {
@@ -305,15 +331,13 @@ enum Completes {
     All,
 }
 
-/// A synchronisation about a window, which is argument `at`.
+/// A synchronisation about a window.
 fn synchronises(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
-    at: usize,
+    handle: handle::Win,
     completes: Completes,
     call: impl FnOnce(Win) -> RmaCall,
 ) -> Answer {
-    let handle = asked.word(at);
     let call = call(state.win(handle)?.number);
     Ok(Step::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
         let window = state.win(handle)?;
@@ -326,52 +350,52 @@ fn synchronises(
     }))
 }
 
-fn fence(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let asserted = asked.int(0);
+fn fence(state: &mut RankState, of: args::Win_fence) -> Answer {
     let assert = FenceAssert {
-        no_precede: asserted & mpi5::MODE_NOPRECEDE != 0,
-        no_succeed: asserted & mpi5::MODE_NOSUCCEED != 0,
+        no_precede: of.assert & mpi5::MODE_NOPRECEDE != 0,
+        no_succeed: of.assert & mpi5::MODE_NOSUCCEED != 0,
     };
-    synchronises(state, asked, 1, Completes::All, |win| RmaCall::Fence { win, assert })
+    synchronises(state, of.win, Completes::All, |win| RmaCall::Fence { win, assert })
 }
 
 fn post_or_start(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    of: args::Win_post,
     call: impl FnOnce(Win, RankSet) -> RmaCall,
 ) -> Answer {
-    let group = state.groups.get(asked.word(0))?;
-    let window = state.win(asked.word(2))?;
+    let group = state.groups.get(of.group)?;
+    let window = state.win(of.win)?;
     let ranks = group.members().iter().map(|process| window.group.rank(*process));
     let ranks = ranks.collect::<Option<Vec<Rank>>>().ok_or_else(|| {
         Fault::new(mpi5::ERR_GROUP, "a process of the group is not in the window")
     })?;
-    synchronises(state, asked, 2, Completes::Nothing, |win| call(win, ranks.into_iter().collect()))
+    synchronises(state, of.win, Completes::Nothing, |win| call(win, ranks.into_iter().collect()))
 }
 
-fn test(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let win = state.win(asked.word(0))?.number;
+fn test(state: &mut RankState, of: args::Win_test) -> Answer {
+    let win = state.win(of.win)?.number;
     Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, asked, reply| {
-        asked.put_flag(1, matches!(reply, Reply::Flag(true)));
+        let args::Win_test { flag, .. } = asked.arguments();
+        asked.put_flag(flag, matches!(reply, Reply::Flag(true)));
         done()
     }))
 }
 
-fn lock(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let kind = match asked.int(0) {
+fn lock(state: &mut RankState, of: args::Win_lock) -> Answer {
+    let kind = match of.lock_type {
         mpi5::LOCK_EXCLUSIVE => LockKind::Exclusive,
         mpi5::LOCK_SHARED => LockKind::Shared,
         other => {
             return Err(Fault::new(mpi5::ERR_LOCKTYPE, format!("{other} is no kind of lock")));
         }
     };
-    let (rank, no_check) = (asked.int(1), asked.int(2) & mpi5::MODE_NOCHECK != 0);
-    let window = state.win(asked.word(3))?;
-    if rank == mpi5::PROC_NULL {
+    let no_check = of.assert & mpi5::MODE_NOCHECK != 0;
+    let window = state.win(of.win)?;
+    if of.rank == mpi5::PROC_NULL {
         return done();
     }
-    let target = window.target(rank)?;
-    synchronises(state, asked, 3, Completes::Nothing, |win| RmaCall::Lock {
+    let target = window.target(of.rank)?;
+    synchronises(state, of.win, Completes::Nothing, |win| RmaCall::Lock {
         win,
         target,
         kind,
@@ -382,16 +406,15 @@ fn lock(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
 /// A synchronisation with one target.
 fn targeted(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    of: args::Win_flush,
     call: impl FnOnce(Win, u32) -> RmaCall,
 ) -> Answer {
-    let rank = asked.int(0);
-    let window = state.win(asked.word(1))?;
-    if rank == mpi5::PROC_NULL {
+    let window = state.win(of.win)?;
+    if of.rank == mpi5::PROC_NULL {
         return done();
     }
-    let target = window.target(rank)?;
-    synchronises(state, asked, 1, Completes::To(target), |win| call(win, target))
+    let target = window.target(of.rank)?;
+    synchronises(state, of.win, Completes::To(target), |win| call(win, target))
 }
 
 /// The library says where the part of a rank lies.
@@ -410,18 +433,24 @@ fn query(
 }
 
 /// The first part that has memory, from rank `from` on.
-fn first_part(win: Win, from: u32, size: u32, address: u64) -> Step {
+fn first_part(of: args::Win_shared_query, win: Win, from: u32, size: u32, address: u64) -> Step {
     query(win, from, move |_, asked, (part, unit)| {
         if part.len == 0 && from + 1 < size {
-            return Ok(first_part(win, from + 1, size, address));
+            return Ok(first_part(of, win, from + 1, size, address));
         }
-        tell_part(asked, part, unit, address);
+        tell_part(asked, of, part, unit, address);
         done()
     })
 }
 
-fn tell_part(asked: &mut Asked<'_>, part: Region, unit: u64, address: u64) {
-    asked.put_long(2, part.len.cast_signed());
-    asked.put_count(3, i64::try_from(unit).ok());
-    asked.put_word(4, if part.len == 0 { 0 } else { address + part.offset });
+fn tell_part(
+    asked: &mut Asked<'_>,
+    of: args::Win_shared_query,
+    part: Region,
+    unit: u64,
+    address: u64,
+) {
+    asked.put_long(of.size, part.len.cast_signed());
+    asked.put_count(of.disp_unit, i64::try_from(unit).ok());
+    asked.put_word(of.baseptr, if part.len == 0 { 0 } else { address + part.offset });
 }

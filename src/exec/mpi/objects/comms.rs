@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use ::mpi::communicator::Communicators;
@@ -74,7 +75,7 @@ impl Comms {
     }
 
     /// The communicator of a handle.
-    pub(crate) fn get(&self, handle: u64) -> Result<&Communicator, Fault> {
+    pub(crate) fn get(&self, handle::Comm(handle): handle::Comm) -> Result<&Communicator, Fault> {
         let comm = match handle {
             mpi5::COMM_WORLD => Some(&self.world),
             mpi5::COMM_SELF => Some(&self.alone),
@@ -84,7 +85,10 @@ impl Comms {
     }
 
     /// The communicator of a handle, to be changed.
-    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut Communicator, Fault> {
+    pub(crate) fn get_mut(
+        &mut self,
+        handle::Comm(handle): handle::Comm,
+    ) -> Result<&mut Communicator, Fault> {
         let comm = match handle {
             mpi5::COMM_WORLD => Some(&mut self.world),
             mpi5::COMM_SELF => Some(&mut self.alone),

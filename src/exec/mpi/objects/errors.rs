@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 
@@ -79,19 +80,26 @@ impl Errors {
     }
 
     /// An object has this handler.
-    pub(crate) fn give(&mut self, object: u64, handler: u64) {
-        self.of_objects.insert(object, handler);
+    pub(crate) fn give(&mut self, object: u64, handler: handle::Errhandler) {
+        self.of_objects.insert(object, handler.0);
     }
 
     /// The program gives an object a handler.
-    pub(crate) fn set_handler(&mut self, object: u64, handler: u64) -> Result<(), Fault> {
+    pub(crate) fn set_handler(
+        &mut self,
+        object: u64,
+        handler: handle::Errhandler,
+    ) -> Result<(), Fault> {
         self.check(handler)?;
         self.give(object, handler);
         Ok(())
     }
 
     /// Refuses what is no error handler.
-    pub(crate) fn check(&self, handler: u64) -> Result<(), Fault> {
+    pub(crate) fn check(
+        &self,
+        handle::Errhandler(handler): handle::Errhandler,
+    ) -> Result<(), Fault> {
         let predefined = [mpi5::ERRORS_ARE_FATAL, mpi5::ERRORS_ABORT, mpi5::ERRORS_RETURN];
         if !predefined.contains(&handler) && self.function(handler).is_none() {
             return Err(Fault::new(mpi5::ERR_ERRHANDLER, format!("{handler:#x} is no handler")));

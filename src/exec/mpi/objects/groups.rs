@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 use ::mpi::group::Group;
@@ -25,7 +26,7 @@ impl Groups {
     }
 
     /// The group of a handle.
-    pub(crate) fn get(&self, handle: u64) -> Result<Arc<Group>, Fault> {
+    pub(crate) fn get(&self, handle::Group(handle): handle::Group) -> Result<Arc<Group>, Fault> {
         let group = match handle {
             mpi5::GROUP_EMPTY => Some(&self.empty),
             other => self.made.get(other),
@@ -36,9 +37,9 @@ impl Groups {
     }
 
     /// A group is gone; the empty one stays.
-    pub(crate) fn free(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn free(&mut self, handle: handle::Group) -> Result<(), Fault> {
         self.get(handle)?;
-        self.made.remove(handle);
+        self.made.remove(handle.0);
         Ok(())
     }
 }

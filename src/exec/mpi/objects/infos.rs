@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 
@@ -71,7 +72,7 @@ impl Infos {
     }
 
     /// The object of a handle.
-    pub(crate) fn get(&self, handle: u64) -> Result<&Info, Fault> {
+    pub(crate) fn get(&self, handle::Info(handle): handle::Info) -> Result<&Info, Fault> {
         match handle {
             mpi5::INFO_ENV => Ok(&self.environment),
             other => self.made.get(other).ok_or_else(|| no_info(other)),
@@ -79,18 +80,21 @@ impl Infos {
     }
 
     /// The object of a handle, to be changed.
-    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut Info, Fault> {
+    pub(crate) fn get_mut(
+        &mut self,
+        handle::Info(handle): handle::Info,
+    ) -> Result<&mut Info, Fault> {
         self.made.get_mut(handle).ok_or_else(|| no_info(handle))
     }
 
     /// Whether an argument is an info object, or `MPI_INFO_NULL`.
-    pub(crate) fn check(&self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn check(&self, handle: handle::Info) -> Result<(), Fault> {
         self.given(handle).map(drop)
     }
 
     /// The info object of an argument; an empty one for `MPI_INFO_NULL`.
-    fn given(&self, handle: u64) -> Result<Info, Fault> {
-        if handle == mpi5::INFO_NULL { Ok(Info::default()) } else { self.get(handle).cloned() }
+    fn given(&self, handle: handle::Info) -> Result<Info, Fault> {
+        if handle.0 == mpi5::INFO_NULL { Ok(Info::default()) } else { self.get(handle).cloned() }
     }
 
     /// That of `MPI_INFO_ENV`.
@@ -99,12 +103,12 @@ impl Infos {
     }
 
     /// An object is gone.
-    pub(crate) fn free(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn free(&mut self, handle::Info(handle): handle::Info) -> Result<(), Fault> {
         self.made.remove(handle).map(drop).ok_or_else(|| no_info(handle))
     }
 
     /// A communicator or a window gets the hints of an info object, or of none.
-    pub(crate) fn hint(&mut self, object: u64, info: u64) -> Result<(), Fault> {
+    pub(crate) fn hint(&mut self, object: u64, info: handle::Info) -> Result<(), Fault> {
         let mut given = self.given(info)?;
         given.0.retain(|(key, _)| HINTS.contains(&key.as_str()));
         self.hints.entry(object).or_default().merge(given);

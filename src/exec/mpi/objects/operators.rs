@@ -5,6 +5,7 @@
 
 use super::types::{FOREIGN, Types};
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
@@ -68,12 +69,12 @@ impl Operators {
     }
 
     /// The function of the program that a handle stands for, where it is none of MPI's operators.
-    pub(crate) fn get(&self, handle: u64) -> Option<Made> {
+    pub(crate) fn get(&self, handle::Op(handle): handle::Op) -> Option<Made> {
         self.made.get(handle).copied()
     }
 
     /// An operator of the program is gone.
-    pub(crate) fn free(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn free(&mut self, handle::Op(handle): handle::Op) -> Result<(), Fault> {
         let made = self.made.remove(handle).map(drop);
         made.ok_or_else(|| Fault::new(mpi5::ERR_OP, "the program has made no such operator"))
     }
@@ -92,10 +93,11 @@ impl Operators {
     pub(crate) fn reduction(
         &mut self,
         types: &Types,
-        handle: u64,
-        datatype: u64,
+        handle::Op(handle): handle::Op,
+        datatype: handle::Datatype,
     ) -> Result<Reduction, Fault> {
         let tree = types.committed(datatype)?.clone();
+        let handle::Datatype(datatype) = datatype;
         if let Some(made) = self.made.get(handle).copied() {
             let width = tree.size();
             let number = self.number(Used { made, datatype, tree })?;

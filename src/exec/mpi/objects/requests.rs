@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::{To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
@@ -60,11 +61,11 @@ impl Requests {
         let (is_active, is_known, call) = (true, false, self.calls);
         let open = Open { comm, prepared: None, is_active, is_known, held, made, call, sent };
         let handle = self.open.add(open);
-        self.number(handle).expect("it was added")
+        self.number(handle::Request(handle)).expect("it was added")
     }
 
     /// The request of a handle.
-    pub(crate) fn number(&self, handle: u64) -> Option<Handle> {
+    pub(crate) fn number(&self, handle::Request(handle): handle::Request) -> Option<Handle> {
         let number = self.open.number(handle)?;
         Some(Handle(u32::try_from(number).expect("fewer than 2^32 requests")))
     }
@@ -125,7 +126,7 @@ impl Requests {
     pub(crate) fn end(
         &mut self,
         place: &mut Place,
-        variable: u64,
+        variable: To<handle::Request>,
         request: Handle,
         outcome: Outcome,
     ) -> Result<(), Fault> {
@@ -137,7 +138,7 @@ impl Requests {
             return unchanged;
         }
         let open = self.open.remove(Self::handle(request)).expect("it is open");
-        place.process.put(variable, &mpi5::REQUEST_NULL.to_ne_bytes());
+        place.process.put(variable.address, &mpi5::REQUEST_NULL.to_ne_bytes());
         for held in open.held {
             place.release(held.buffer);
         }
@@ -182,7 +183,10 @@ impl Requests {
     }
 
     /// The message of a handle, and its communicator.
-    pub(crate) fn message(&self, handle: u64) -> Result<(u64, Handle), Fault> {
+    pub(crate) fn message(
+        &self,
+        handle::Message(handle): handle::Message,
+    ) -> Result<(u64, Handle), Fault> {
         let Some((comm, number)) = self.messages.get(handle).zip(self.messages.number(handle))
         else {
             return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no message")));

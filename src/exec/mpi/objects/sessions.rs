@@ -1,6 +1,7 @@
 //! Sessions, by their handles.
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
 
@@ -28,12 +29,12 @@ impl Sessions {
     }
 
     /// Whether a handle is that of an open session.
-    pub(crate) fn check(&self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn check(&self, handle::Session(handle): handle::Session) -> Result<(), Fault> {
         self.open.get(handle).copied().ok_or_else(|| no_session(handle))
     }
 
     /// A session is over.
-    pub(crate) fn close(&mut self, handle: u64) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self, handle::Session(handle): handle::Session) -> Result<(), Fault> {
         self.open.remove(handle).ok_or_else(|| no_session(handle))?;
         self.count -= 1;
         Ok(())

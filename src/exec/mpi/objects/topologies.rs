@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::fault::Fault;
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
@@ -83,12 +84,16 @@ impl Topologies {
     }
 
     /// The topology of a communicator.
-    pub(crate) fn get(&self, comm: u64) -> Option<&Topology> {
+    pub(crate) fn get(&self, handle::Comm(comm): handle::Comm) -> Option<&Topology> {
         self.of.get(&comm)
     }
 
     /// How many neighbours messages come from and go to at this rank of a communicator.
-    pub(crate) fn degrees(&self, comm: u64, rank: Rank) -> Result<[usize; 2], Fault> {
+    pub(crate) fn degrees(
+        &self,
+        handle::Comm(comm): handle::Comm,
+        rank: Rank,
+    ) -> Result<[usize; 2], Fault> {
         match self.of.get(&comm) {
             None => Err(Fault::new(mpi5::ERR_TOPOLOGY, "the communicator has no topology")),
             Some(Topology::Grid(grid)) => Ok([2 * grid.dimensions().len(); 2]),
@@ -98,7 +103,7 @@ impl Topologies {
     }
 
     /// The grid of a communicator.
-    pub(crate) fn grid(&self, comm: u64) -> Result<Cartesian, Fault> {
+    pub(crate) fn grid(&self, handle::Comm(comm): handle::Comm) -> Result<Cartesian, Fault> {
         match self.of.get(&comm) {
             Some(Topology::Grid(grid)) => Ok(grid.clone()),
             Some(Topology::Whole(_) | Topology::Near(_)) | None => Err(Fault::new(
@@ -109,7 +114,7 @@ impl Topologies {
     }
 
     /// The graph of a communicator that all its ranks know.
-    pub(crate) fn graph(&self, comm: u64) -> Result<Arc<Graph>, Fault> {
+    pub(crate) fn graph(&self, handle::Comm(comm): handle::Comm) -> Result<Arc<Graph>, Fault> {
         match self.of.get(&comm) {
             Some(Topology::Whole(graph)) => Ok(Arc::clone(graph)),
             Some(Topology::Grid(_) | Topology::Near(_)) | None => {
@@ -119,7 +124,7 @@ impl Topologies {
     }
 
     /// The neighbours of the rank in a communicator with a distributed graph.
-    pub(crate) fn near(&self, comm: u64) -> Result<Arc<Near>, Fault> {
+    pub(crate) fn near(&self, handle::Comm(comm): handle::Comm) -> Result<Arc<Near>, Fault> {
         match self.of.get(&comm) {
             Some(Topology::Near(near)) => Ok(Arc::clone(near)),
             Some(Topology::Grid(_) | Topology::Whole(_)) | None => {

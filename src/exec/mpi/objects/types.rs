@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, handle};
 use crate::mpi::arithmetic::{Element, Group};
 use crate::mpi::data::{Data, elements};
 use crate::mpi::fault::Fault;
@@ -78,7 +79,10 @@ impl Types {
     }
 
     /// The tree of a handle.
-    pub(crate) fn tree(&self, handle: u64) -> Result<&Datatype, Fault> {
+    pub(crate) fn tree(
+        &self,
+        handle::Datatype(handle): handle::Datatype,
+    ) -> Result<&Datatype, Fault> {
         if let Some(named) = named::of(handle) {
             return Ok(&named.tree);
         }
@@ -86,8 +90,8 @@ impl Types {
     }
 
     /// The tree of a handle, with which data can move.
-    pub(crate) fn committed(&self, handle: u64) -> Result<&Datatype, Fault> {
-        match self.made.get(handle) {
+    pub(crate) fn committed(&self, handle: handle::Datatype) -> Result<&Datatype, Fault> {
+        match self.made.get(handle.0) {
             Some(Made { is_committed: false, .. }) => {
                 Err(Fault::new(mpi5::ERR_TYPE, "the datatype is not committed"))
             }
@@ -156,9 +160,20 @@ impl Types {
         Ok(number)
     }
 
+    /// The data of a buffer.
+    pub(crate) fn data(&self, buffer: args::Buffer) -> Result<Data, Fault> {
+        let args::Buffer { address, count, datatype } = buffer;
+        self.elements(address, count.natural()?, datatype)
+    }
+
     /// `count` elements of a datatype at an address. Of no elements some programs name no type.
-    pub(crate) fn data(&self, address: u64, count: u64, datatype: u64) -> Result<Data, Fault> {
-        if count == 0 && datatype == mpi5::DATATYPE_NULL {
+    pub(crate) fn elements(
+        &self,
+        Address(address): Address,
+        count: u64,
+        datatype: handle::Datatype,
+    ) -> Result<Data, Fault> {
+        if count == 0 && datatype.0 == mpi5::DATATYPE_NULL {
             return Ok(Data::Plain { address, bytes: 0 });
         }
         elements(address, count, self.committed(datatype)?)
@@ -166,7 +181,7 @@ impl Types {
 
     /// A datatype in words.
     pub(crate) fn called(&self, handle: u64) -> String {
-        match self.name(handle) {
+        match self.name(handle::Datatype(handle)) {
             Ok(name) if !name.is_empty() => name,
             Ok(_) => "a datatype that the program has made".to_owned(),
             Err(_) => format!("{handle:#x}, which is no datatype"),
@@ -174,21 +189,28 @@ impl Types {
     }
 
     /// Whether a datatype is one of these named ones, or made of one.
-    pub(crate) fn is_made_of(&self, handle: u64, named: &[u64]) -> bool {
+    pub(crate) fn is_made_of(
+        &self,
+        handle::Datatype(handle): handle::Datatype,
+        named: &[u64],
+    ) -> bool {
         named.contains(&handle)
             || self.made.get(handle).is_some_and(|made| made.contents.has(named))
     }
 
     /// Combiner and arguments that a datatype was constructed with; `None` of a named one.
-    pub(crate) fn contents(&self, handle: u64) -> Result<Option<Arc<Contents>>, Fault> {
-        match self.made.get(handle) {
+    pub(crate) fn contents(
+        &self,
+        handle: handle::Datatype,
+    ) -> Result<Option<Arc<Contents>>, Fault> {
+        match self.made.get(handle.0) {
             Some(made) => Ok(Some(Arc::clone(&made.contents))),
             None => self.tree(handle).map(|_| None),
         }
     }
 
     /// The datatype of a handle as a part of another one.
-    pub(crate) fn part(&self, handle: u64) -> Result<Part, Fault> {
+    pub(crate) fn part(&self, handle::Datatype(handle): handle::Datatype) -> Result<Part, Fault> {
         if named::of(handle).is_some() {
             return Ok(Part { handle, made: None });
         }
@@ -223,13 +245,13 @@ impl Types {
         let tree = named::of(like).expect("it is named").tree.clone();
         let (integers, addresses, types) = (integers.to_vec(), Vec::new(), Vec::new());
         let handle = self.add(tree, Contents { combiner, integers, addresses, types });
-        self.commit(handle).expect("it was made");
+        self.commit(handle::Datatype(handle)).expect("it was made");
         Some(handle)
     }
 
     /// Data can move with a datatype.
-    pub(crate) fn commit(&mut self, handle: u64) -> Result<(), Fault> {
-        match self.made.get_mut(handle) {
+    pub(crate) fn commit(&mut self, handle: handle::Datatype) -> Result<(), Fault> {
+        match self.made.get_mut(handle.0) {
             Some(made) => made.is_committed = true,
             None => drop(self.tree(handle)?),
         }
@@ -242,7 +264,11 @@ impl Types {
     }
 
     /// The program gives a datatype a name.
-    pub(crate) fn rename(&mut self, handle: u64, name: String) -> Result<(), Fault> {
+    pub(crate) fn rename(
+        &mut self,
+        handle::Datatype(handle): handle::Datatype,
+        name: String,
+    ) -> Result<(), Fault> {
         match self.made.get_mut(handle) {
             Some(made) => made.name = name,
             None if named::of(handle).is_some() => drop(self.renamed.insert(handle, name)),
@@ -252,7 +278,7 @@ impl Types {
     }
 
     /// The name of a datatype.
-    pub(crate) fn name(&self, handle: u64) -> Result<String, Fault> {
+    pub(crate) fn name(&self, handle::Datatype(handle): handle::Datatype) -> Result<String, Fault> {
         match (named::of(handle), self.made.get(handle)) {
             (Some(named), _) => Ok(match self.renamed.get(&handle) {
                 Some(name) => name.clone(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::exposed::Exposed;
 use crate::functions as mpi5;
+use crate::mpi::args::handle;
 use crate::mpi::data::Held;
 use crate::mpi::fault::Fault;
 use crate::mpi::table::Table;
@@ -57,13 +58,16 @@ impl Windows {
     }
 
     /// The window of a handle, to be changed.
-    pub(crate) fn get_mut(&mut self, handle: u64) -> Result<&mut Window, Fault> {
+    pub(crate) fn get_mut(
+        &mut self,
+        handle::Win(handle): handle::Win,
+    ) -> Result<&mut Window, Fault> {
         let window = self.made.get_mut(handle);
         window.ok_or_else(|| Fault::new(mpi5::ERR_WIN, format!("{handle:#x} is no window")))
     }
 
     /// A window is gone.
-    pub(crate) fn remove(&mut self, handle: u64) -> Option<Window> {
+    pub(crate) fn remove(&mut self, handle::Win(handle): handle::Win) -> Option<Window> {
         self.made.remove(handle)
     }
 }

@@ -1,6 +1,7 @@
 //! A buffer with a block for each rank.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, Count, TypedBlocks};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::fault::Fault;
@@ -23,92 +24,109 @@ impl Part {
     }
 }
 
-/// A count: 0 or more.
-pub(super) fn natural(count: i64) -> Result<u64, Fault> {
-    u64::try_from(count).map_err(|_| Fault::new(mpi5::ERR_COUNT, format!("a count of {count}")))
-}
-
 /// A product or a sum of counts.
 pub(super) fn countable(all: Option<u64>) -> Result<u64, Fault> {
     all.ok_or_else(|| Fault::new(mpi5::ERR_COUNT, "more elements or bytes than 64 bits count"))
 }
 
-/// As many elements of a datatype for each of so many ranks, one after the other.
-pub(super) fn equal(
+/// A buffer with a block for each rank, as the arguments of a function say it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Many {
+    /// As many elements for each rank, one after the other.
+    Equal(args::Buffer),
+    /// For each rank its own number of elements, at its own displacement.
+    Listed(args::Blocks),
+    /// For each rank its own number of elements of its own datatype, at its own displacement in bytes.
+    OfTypes(TypedBlocks<Count>),
+    /// The same, with displacements that are addresses in all forms of the function.
+    OfTypesAt(TypedBlocks<i64>),
+}
+
+impl Many {
+    /// Whether each block has its own length.
+    pub(super) const fn is_list(self) -> bool {
+        !matches!(self, Self::Equal(_))
+    }
+
+    pub(super) const fn is_in_place(self) -> bool {
+        let (Self::Equal(args::Buffer { address, .. })
+        | Self::Listed(args::Blocks { address, .. })
+        | Self::OfTypes(TypedBlocks { address, .. })
+        | Self::OfTypesAt(TypedBlocks { address, .. })) = self;
+        address.is_in_place()
+    }
+
+    /// The buffer, with blocks of so many ranks.
+    pub(super) fn part(
+        self,
+        types: &Types,
+        asked: &mut Asked<'_>,
+        ranks: u32,
+        rw: (bool, bool),
+    ) -> Result<Part, Fault> {
+        match self {
+            Self::Equal(buffer) => equal(types, asked, buffer, ranks, rw),
+            Self::Listed(blocks) => listed(types, asked, blocks, ranks, rw),
+            Self::OfTypes(blocks) => {
+                let displacements = asked.counts(blocks.displacements, ranks as usize)?;
+                of_types(types, asked, blocks, displacements, rw)
+            }
+            Self::OfTypesAt(blocks) => {
+                let displacements = asked.longs(blocks.displacements, ranks as usize)?;
+                of_types(types, asked, blocks, displacements, rw)
+            }
+        }
+    }
+}
+
+fn equal(
     types: &Types,
     asked: &mut Asked<'_>,
-    [address, count, datatype]: [usize; 3],
+    args::Buffer { address, count, datatype }: args::Buffer,
     ranks: u32,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
-    let (address, count, datatype) =
-        (asked.word(address), asked.count(count)?, asked.word(datatype));
-    let all = countable(count.checked_mul(u64::from(ranks)))?;
-    let data = types.data(address, all, datatype)?;
+    let all = countable(count.natural()?.checked_mul(u64::from(ranks)))?;
+    let data = types.elements(address, all, datatype)?;
     let length = if all == 0 { 0 } else { data.bytes() / u64::from(ranks) };
     let (buffer, held) = data.in_one_piece(asked.place, rw)?;
     let region = Region::new(Space::User(buffer.id), buffer.bytes);
     Ok(Part { region, blocks: Blocks::Equal(length), held })
 }
 
-/// For each of so many ranks its own number of elements, at its own displacement.
-pub(super) fn listed(
+fn listed(
     types: &Types,
     asked: &mut Asked<'_>,
-    [address, counts, displacements, datatype]: [usize; 4],
+    of: args::Blocks,
     ranks: u32,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
-    let (first, ranks) = (asked.word(address), ranks as usize);
-    let counts = asked.counts(counts, ranks)?;
-    let displacements = asked.counts(displacements, ranks)?;
-    let tree = types.committed(asked.word(datatype))?;
+    let (Address(first), ranks) = (of.address, ranks as usize);
+    let counts = asked.counts(of.counts, ranks)?;
+    let displacements = asked.counts(of.displacements, ranks)?;
+    let tree = types.committed(of.datatype)?;
     let mut parts = Vec::with_capacity(ranks);
     for (count, displacement) in counts.into_iter().zip(displacements) {
         let at = first.wrapping_add_signed(displacement.wrapping_mul(tree.extent()));
-        parts.push(elements(at, natural(count)?, tree)?);
+        parts.push(elements(at, Count(count).natural()?, tree)?);
     }
     part(asked, parts, rw)
 }
 
-/// For each of so many ranks its own number of elements of its own datatype, at its own displacement in bytes.
-pub(super) fn of_types(
+fn of_types<D>(
     types: &Types,
     asked: &mut Asked<'_>,
-    [address, counts, displacements, datatypes]: [usize; 4],
-    ranks: u32,
-    rw: (bool, bool),
-) -> Result<Part, Fault> {
-    let displacements = asked.counts(displacements, ranks as usize)?;
-    of_types_from(types, asked, [address, counts, datatypes], displacements, rw)
-}
-
-/// As [`of_types`], with displacements that are addresses in all forms of the function.
-pub(super) fn of_types_at(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    [address, counts, displacements, datatypes]: [usize; 4],
-    ranks: u32,
-    rw: (bool, bool),
-) -> Result<Part, Fault> {
-    let displacements = asked.longs(displacements, ranks as usize)?;
-    of_types_from(types, asked, [address, counts, datatypes], displacements, rw)
-}
-
-fn of_types_from(
-    types: &Types,
-    asked: &mut Asked<'_>,
-    [address, counts, datatypes]: [usize; 3],
+    TypedBlocks { address: Address(first), counts, datatypes, .. }: TypedBlocks<D>,
     displacements: Vec<i64>,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
-    let (first, ranks) = (asked.word(address), displacements.len());
+    let ranks = displacements.len();
     let counts = asked.counts(counts, ranks)?;
-    let datatypes = asked.words(datatypes, ranks)?;
+    let datatypes = asked.handles(datatypes, ranks)?;
     let mut parts = Vec::with_capacity(ranks);
     for ((count, displacement), datatype) in counts.into_iter().zip(displacements).zip(datatypes) {
         let at = first.wrapping_add_signed(displacement);
-        parts.push(match natural(count)? {
+        parts.push(match Count(count).natural()? {
             0 => Data::Plain { address: at, bytes: 0 },
             count => elements(at, count, types.committed(datatype)?)?,
         });

@@ -1,6 +1,7 @@
 //! The requests that a call names, where an operation is under way for them.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{To, handle, length};
 use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
 use crate::mpi::rank_state::RankState;
@@ -10,7 +11,7 @@ use protocols::contract::Handle;
 /// The requests of a call that an operation is under way for.
 pub(super) struct Active {
     /// Where the array begins.
-    array: u64,
+    array: To<handle::Request>,
     /// Entries of the array.
     pub(super) length: usize,
     /// Place in the array, and request.
@@ -24,8 +25,8 @@ impl Active {
     }
 
     /// Where the process has the handle of an entry.
-    pub(super) const fn variable(&self, at: usize) -> u64 {
-        self.array + 8 * at as u64
+    pub(super) const fn variable(&self, at: usize) -> To<handle::Request> {
+        To::new(self.array.address + 8 * at as u64)
     }
 }
 
@@ -35,12 +36,15 @@ pub(super) fn place(at: usize) -> i32 {
 }
 
 /// The request of a handle; `None` of `MPI_REQUEST_NULL`.
-pub(super) fn request(state: &mut RankState, handle: u64) -> Result<Option<Handle>, Fault> {
-    if handle == mpi5::REQUEST_NULL {
+pub(super) fn request(
+    state: &mut RankState,
+    handle: handle::Request,
+) -> Result<Option<Handle>, Fault> {
+    if handle.0 == mpi5::REQUEST_NULL {
         return Ok(None);
     }
     let Some(request) = state.requests.number(handle) else {
-        return Err(Fault::new(mpi5::ERR_REQUEST, format!("{handle:#x} is no request")));
+        return Err(Fault::new(mpi5::ERR_REQUEST, format!("{:#x} is no request", handle.0)));
     };
     state.errors.about(state.requests.of(request).comm);
     Ok(Some(request))
@@ -49,26 +53,26 @@ pub(super) fn request(state: &mut RankState, handle: u64) -> Result<Option<Handl
 /// The request of a handle, where its operation is under way.
 pub(in super::super) fn active(
     state: &mut RankState,
-    handle: u64,
+    handle: handle::Request,
 ) -> Result<Option<Handle>, Fault> {
     let request = request(state, handle)?;
     Ok(request.filter(|request| state.requests.of(*request).is_active))
 }
 
-/// The requests of an array whose length is argument `length`.
+/// The requests of an array of so many.
 pub(super) fn array(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    length: usize,
+    count: i32,
+    array: To<handle::Request>,
 ) -> Result<Active, Fault> {
-    let array = asked.word(length + 1);
-    let length_of_array = asked.length(length)?;
-    let handles = asked.words(length + 1, length_of_array)?;
+    let length = length(count)?;
+    let handles = asked.handles(array, length)?;
     let mut entries = Vec::with_capacity(handles.len());
     for (at, handle) in handles.into_iter().enumerate() {
         if let Some(request) = active(state, handle)? {
             entries.push((at, request));
         }
     }
-    Ok(Active { array, length: length_of_array, entries })
+    Ok(Active { array, length, entries })
 }

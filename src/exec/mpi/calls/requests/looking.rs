@@ -1,8 +1,10 @@
 //! Questions about several requests that leave them as they are.
 
-use super::active::{array, place};
+use super::active::{Active, array, place};
 use crate::functions as mpi5;
+use crate::mpi::args;
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Looking as F;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
 use crate::mpi::status;
 use calls::arguments::Outcome;
@@ -15,27 +17,32 @@ type Looked = Vec<(usize, Option<Outcome>)>;
 /// Function that stores the results for the program.
 type Tell = Box<dyn FnOnce(&mut Asked<'_>, &Looked) + Send>;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Request_get_status_all => look(state, asked, tell_all),
-        F::Request_get_status_any => look(state, asked, tell_any),
-        F::Request_get_status_some => look(state, asked, tell_some),
-        _ => return None,
-    })
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Request_get_status_all(of) => {
+            let active = array(state, asked, of.count, of.array_of_requests)?;
+            let length = active.length;
+            look(asked, active, move |asked, looked| tell_all(asked, of, length, looked))
+        }
+        F::Request_get_status_any(of) => {
+            let active = array(state, asked, of.count, of.array_of_requests)?;
+            look(asked, active, move |asked, looked| tell_any(asked, of, looked))
+        }
+        F::Request_get_status_some(of) => {
+            let active = array(state, asked, of.incount, of.array_of_requests)?;
+            look(asked, active, move |asked, looked| tell_some(asked, of, looked))
+        }
+    }
 }
 
 fn look(
-    state: &mut RankState,
     asked: &mut Asked<'_>,
-    tell: fn(&mut Asked<'_>, usize, &Looked),
+    active: Active,
+    tell: impl FnOnce(&mut Asked<'_>, &Looked) + Send + 'static,
 ) -> Answer {
-    let active = array(state, asked, 0)?;
-    let length = active.length;
     let mut waiting = active.entries;
     waiting.reverse();
-    look_on(asked, waiting, Vec::new(), Box::new(move |asked, looked| tell(asked, length, looked)))
+    look_on(asked, waiting, Vec::new(), Box::new(tell))
 }
 
 /// The library is asked about one request after the other.
@@ -60,43 +67,42 @@ fn look_on(
     }))
 }
 
-/// `count, requests, flag, statuses`.
-fn tell_all(asked: &mut Asked<'_>, length: usize, looked: &Looked) {
+fn tell_all(
+    asked: &mut Asked<'_>,
+    of: args::Request_get_status_all,
+    length: usize,
+    looked: &Looked,
+) {
     let have_ended = looked.iter().all(|(_, outcome)| outcome.is_some());
-    asked.put_flag(2, have_ended);
+    asked.put_flag(of.flag, have_ended);
     if !have_ended {
         return;
     }
-    let array = asked.word(3);
     for at in 0..length {
         let outcome =
             looked.iter().find(|(place, _)| *place == at).and_then(|(_, outcome)| *outcome);
-        status::put(asked, status::of_array(array, at), outcome);
+        status::put(asked, status::of_array(of.array_of_statuses, at), outcome);
     }
 }
 
-/// `count, requests, index, flag, status`.
-fn tell_any(asked: &mut Asked<'_>, _: usize, looked: &Looked) {
-    let status = asked.word(4);
+fn tell_any(asked: &mut Asked<'_>, of: args::Request_get_status_any, looked: &Looked) {
     let ended = looked.iter().find(|(_, outcome)| outcome.is_some());
-    asked.put_int(2, ended.map_or(mpi5::UNDEFINED, |(at, _)| place(*at)));
-    asked.put_flag(3, ended.is_some() || looked.is_empty());
+    asked.put_int(of.indx, ended.map_or(mpi5::UNDEFINED, |(at, _)| place(*at)));
+    asked.put_flag(of.flag, ended.is_some() || looked.is_empty());
     if ended.is_some() || looked.is_empty() {
-        status::put(asked, status, ended.and_then(|(_, outcome)| *outcome));
+        status::put(asked, of.status, ended.and_then(|(_, outcome)| *outcome));
     }
 }
 
-/// `count, requests, number, indices, statuses`.
-fn tell_some(asked: &mut Asked<'_>, _: usize, looked: &Looked) {
+fn tell_some(asked: &mut Asked<'_>, of: args::Request_get_status_some, looked: &Looked) {
     if looked.is_empty() {
-        asked.put_int(2, mpi5::UNDEFINED);
+        asked.put_int(of.outcount, mpi5::UNDEFINED);
         return;
     }
-    let array = asked.word(4);
     let ended: Looked = looked.iter().filter(|(_, outcome)| outcome.is_some()).copied().collect();
-    asked.put_int(2, place(ended.len()));
-    asked.put_ints(3, ended.iter().map(|(at, _)| place(*at)));
+    asked.put_int(of.outcount, place(ended.len()));
+    asked.put_ints(of.array_of_indices, ended.iter().map(|(at, _)| place(*at)));
     for (number, (_, outcome)) in ended.into_iter().enumerate() {
-        status::put(asked, status::of_array(array, number), outcome);
+        status::put(asked, status::of_array(of.array_of_statuses, number), outcome);
     }
 }

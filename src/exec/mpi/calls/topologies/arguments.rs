@@ -1,18 +1,19 @@
 //! Topologies as the arguments of a call describe them.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{To, length};
 use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::Graph;
 use ::mpi::cartesian::{CartesianError, Dimension};
 
-/// The dimensions that arguments `at` (lengths) and the next one (periods) name.
+/// So many dimensions, by their lengths and periods.
 pub(super) fn dimensions(
     asked: &mut Asked<'_>,
-    at: usize,
+    (extents, periods): (To<i32>, To<i32>),
     count: usize,
 ) -> Result<Vec<Dimension>, Fault> {
-    let (extents, periods) = (asked.ints(at, count)?, asked.ints(at + 1, count)?);
+    let (extents, periods) = (asked.ints(extents, count)?, asked.ints(periods, count)?);
     let dimension = |(extent, period): (i32, i32)| {
         let extent = u32::try_from(extent).ok().filter(|extent| *extent > 0);
         let extent =
@@ -27,10 +28,15 @@ pub(super) fn positions(dimensions: &[Dimension]) -> u64 {
     dimensions.iter().fold(1, |all, dimension| all.saturating_mul(dimension.extent.into()))
 }
 
-/// The graph of arguments `at` (nodes), the index and the edges.
-pub(super) fn graph_of(asked: &mut Asked<'_>, at: usize, size: u32) -> Result<Graph, Fault> {
-    let count = asked.length(at)?;
-    let ends = asked.ints(at + 1, count)?;
+/// The graph of so many nodes, by its index and its edges.
+pub(super) fn graph_of(
+    asked: &mut Asked<'_>,
+    nodes: i32,
+    (index, edges): (To<i32>, To<i32>),
+    size: u32,
+) -> Result<Graph, Fault> {
+    let count = length(nodes)?;
+    let ends = asked.ints(index, count)?;
     let wrong = |why: String| Err(Fault::new(mpi5::ERR_ARG, why));
     if count > size as usize {
         return wrong(format!("a graph of {count} nodes for {size} ranks"));
@@ -39,7 +45,7 @@ pub(super) fn graph_of(asked: &mut Asked<'_>, at: usize, size: u32) -> Result<Gr
         return wrong(format!("the index of a graph grows from 0: {}", listed(&ends)));
     }
     let edges =
-        asked.ints(at + 2, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;
+        asked.ints(edges, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;
     let is_node = |node: &i32| usize::try_from(*node).is_ok_and(|node| node < count);
     match edges.iter().find(|node| !is_node(node)) {
         Some(beyond) => wrong(format!("an edge leads to rank {beyond} of {count} nodes")),
@@ -47,19 +53,20 @@ pub(super) fn graph_of(asked: &mut Asked<'_>, at: usize, size: u32) -> Result<Gr
     }
 }
 
-/// Neighbours of arguments `at` (how many), the ranks and the weights.
+/// So many neighbours: their ranks and their weights.
 pub(super) fn near_of(
     asked: &mut Asked<'_>,
-    at: usize,
+    degree: i32,
+    (ranks, weights): (To<i32>, To<i32>),
     size: u32,
 ) -> Result<(Vec<i32>, Option<Vec<i32>>), Fault> {
-    let count = asked.length(at)?;
-    let near = asked.ints(at + 1, count)?;
+    let count = length(degree)?;
+    let near = asked.ints(ranks, count)?;
     check_ranks(&near, size)?;
-    let weights = match asked.word(at + 2) {
+    let weights = match weights.address {
         mpi5::UNWEIGHTED => None,
         mpi5::WEIGHTS_EMPTY => Some(Vec::new()),
-        _ => Some(asked.ints(at + 2, count)?),
+        _ => Some(asked.ints(weights, count)?),
     };
     Ok((near, weights))
 }

@@ -5,192 +5,212 @@ use std::sync::Arc;
 use super::arguments::{dimensions, graph_of, positions, wrong_grid};
 use super::balance;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle, length};
 use crate::mpi::asked::{Asked, listed};
+use crate::mpi::families::Asking as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Graph, Near, Topology};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Dims_create => dims_create(asked),
-        F::Topo_test => topo_test(state, asked),
-        F::Cartdim_get => grid(state, asked.word(0)).and_then(|grid| {
-            asked.put_int(1, int(grid.dimensions().len()));
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Dims_create(of) => dims_create(asked, of),
+        F::Topo_test(of) => topo_test(state, asked, of),
+        F::Cartdim_get(of) => {
+            let grid = grid(state, of.comm)?;
+            asked.put_int(of.ndims, int(grid.dimensions().len()));
             done()
-        }),
-        F::Cart_get => cart_get(state, asked),
-        F::Cart_rank => cart_rank(state, asked),
-        F::Cart_coords => cart_coords(state, asked),
-        F::Cart_shift => cart_shift(state, asked),
-        F::Cart_map => cart_map(state, asked),
-        F::Graph_map => graph_map(state, asked),
-        F::Graphdims_get => graph(state, asked.word(0)).and_then(|graph| {
-            asked.put_int(1, int(graph.ends.len()));
-            asked.put_int(2, int(graph.edges.len()));
+        }
+        F::Cart_get(of) => cart_get(state, asked, of),
+        F::Cart_rank(of) => cart_rank(state, asked, of),
+        F::Cart_coords(of) => cart_coords(state, asked, of),
+        F::Cart_shift(of) => cart_shift(state, asked, of),
+        F::Cart_map(of) => cart_map(state, asked, of),
+        F::Graph_map(of) => graph_map(state, asked, of),
+        F::Graphdims_get(of) => {
+            let graph = graph(state, of.comm)?;
+            asked.put_int(of.nnodes, int(graph.ends.len()));
+            asked.put_int(of.nedges, int(graph.edges.len()));
             done()
-        }),
-        F::Graph_get => graph_get(state, asked),
-        F::Graph_neighbors_count => node(state, asked).and_then(|(graph, node)| {
-            asked.put_int(2, int(graph.of(node).len()));
+        }
+        F::Graph_get(of) => graph_get(state, asked, of),
+        F::Graph_neighbors_count(of) => {
+            let (graph, node) = node(state, of.comm, of.rank)?;
+            asked.put_int(of.nneighbors, int(graph.of(node).len()));
             done()
-        }),
-        F::Graph_neighbors => node(state, asked).and_then(|(graph, node)| {
-            let room = asked.length(2)?;
-            asked.put_ints(3, graph.of(node).iter().copied().take(room));
+        }
+        F::Graph_neighbors(of) => {
+            let (graph, node) = node(state, of.comm, of.rank)?;
+            let room = length(of.maxneighbors)?;
+            asked.put_ints(of.neighbors, graph.of(node).iter().copied().take(room));
             done()
-        }),
-        F::Dist_graph_neighbors_count => near(state, asked.word(0)).and_then(|near| {
-            asked.put_int(1, int(near.sources.len()));
-            asked.put_int(2, int(near.destinations.len()));
-            asked.put_flag(3, near.weights.is_some());
+        }
+        F::Dist_graph_neighbors_count(of) => {
+            let near = near(state, of.comm)?;
+            asked.put_int(of.indegree, int(near.sources.len()));
+            asked.put_int(of.outdegree, int(near.destinations.len()));
+            asked.put_flag(of.weighted, near.weights.is_some());
             done()
-        }),
-        F::Dist_graph_neighbors => near_get(state, asked),
-        _ => return None,
-    })
+        }
+        F::Dist_graph_neighbors(of) => near_get(state, asked, of),
+    }
 }
 
-fn topo_test(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    state.comm(asked.word(0))?;
-    let kind = match state.topologies.get(asked.word(0)) {
+fn topo_test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Topo_test) -> Answer {
+    state.comm(of.comm)?;
+    let kind = match state.topologies.get(of.comm) {
         Some(Topology::Grid(_)) => mpi5::CART,
         Some(Topology::Whole(_)) => mpi5::GRAPH,
         Some(Topology::Near(_)) => mpi5::DIST_GRAPH,
         None => mpi5::UNDEFINED,
     };
-    asked.put_int(1, kind);
+    asked.put_int(of.status, kind);
     done()
 }
 
 /// The grid of a communicator.
-fn grid(state: &mut RankState, comm: u64) -> Result<Cartesian, Fault> {
+fn grid(state: &mut RankState, comm: handle::Comm) -> Result<Cartesian, Fault> {
     state.comm(comm)?;
     state.topologies.grid(comm)
 }
 
 /// The graph of a communicator that all its ranks know.
-fn graph(state: &mut RankState, comm: u64) -> Result<Arc<Graph>, Fault> {
+fn graph(state: &mut RankState, comm: handle::Comm) -> Result<Arc<Graph>, Fault> {
     state.comm(comm)?;
     state.topologies.graph(comm)
 }
 
 /// The neighbours of the caller in a communicator with a distributed graph.
-fn near(state: &mut RankState, comm: u64) -> Result<Arc<Near>, Fault> {
+fn near(state: &mut RankState, comm: handle::Comm) -> Result<Arc<Near>, Fault> {
     state.comm(comm)?;
     state.topologies.near(comm)
 }
 
 /// The caller's rank in a communicator.
-fn rank_in(state: &mut RankState, comm: u64) -> Result<Rank, Fault> {
+fn rank_in(state: &mut RankState, comm: handle::Comm) -> Result<Rank, Fault> {
     let me = state.rank;
     Ok(state.comm(comm)?.group.rank(me).expect("a rank is in its communicators"))
 }
 
-fn cart_get(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (grid, room) = (grid(state, asked.word(0))?, asked.length(1)?);
-    let rank = rank_in(state, asked.word(0))?;
+fn cart_get(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_get) -> Answer {
+    let (grid, room) = (grid(state, of.comm)?, length(of.maxdims)?);
+    let rank = rank_in(state, of.comm)?;
     let places = coordinates(&grid, rank, room)?;
     let all = grid.dimensions();
-    asked.put_ints(2, all.iter().map(|dimension| dimension.extent.cast_signed()));
-    asked.put_ints(3, all.iter().map(|dimension| i32::from(dimension.periodic)));
-    asked.put_ints(4, places);
+    asked.put_ints(of.dims, all.iter().map(|dimension| dimension.extent.cast_signed()));
+    asked.put_ints(of.periods, all.iter().map(|dimension| i32::from(dimension.periodic)));
+    asked.put_ints(of.coords, places);
     done()
 }
 
-fn cart_rank(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let grid = grid(state, asked.word(0))?;
-    let places = asked.ints(1, grid.dimensions().len())?;
+fn cart_rank(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_rank) -> Answer {
+    let grid = grid(state, of.comm)?;
+    let places = asked.ints(of.coords, grid.dimensions().len())?;
     let places: Vec<i64> = places.into_iter().map(i64::from).collect();
     let Rank(rank) = grid.rank(&places).map_err(|error| wrong_grid(&error))?;
-    asked.put_int(2, rank.cast_signed());
+    asked.put_int(of.rank, rank.cast_signed());
     done()
 }
 
-fn cart_coords(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (grid, rank, room) = (grid(state, asked.word(0))?, asked.int(1), asked.length(2)?);
+fn cart_coords(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_coords) -> Answer {
+    let args::Cart_coords { comm, rank, maxdims, coords } = of;
+    let (grid, room) = (grid(state, comm)?, length(maxdims)?);
     let Ok(known) = u32::try_from(rank) else {
         return Err(Fault::new(mpi5::ERR_RANK, format!("rank {rank} stands in no grid")));
     };
     let places = coordinates(&grid, Rank(known), room)?;
-    asked.put_ints(3, places);
+    asked.put_ints(coords, places);
     done()
 }
 
-fn cart_shift(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (grid, along) = (grid(state, asked.word(0))?, asked.length(1)?);
-    let rank = rank_in(state, asked.word(0))?;
+fn cart_shift(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_shift) -> Answer {
+    let (grid, along) = (grid(state, of.comm)?, length(of.direction)?);
+    let rank = rank_in(state, of.comm)?;
     if grid.dimensions().is_empty() {
         return Err(Fault::new(mpi5::ERR_TOPOLOGY, "the grid has no dimension"));
     }
-    let shift = grid.shift(rank, along, asked.int(2)).map_err(|error| wrong_grid(&error))?;
+    let shift = grid.shift(rank, along, of.disp).map_err(|error| wrong_grid(&error))?;
     let number = |rank: Option<Rank>| rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed());
-    asked.put_int(3, number(shift.source));
-    asked.put_int(4, number(shift.destination));
+    asked.put_int(of.rank_source, number(shift.source));
+    asked.put_int(of.rank_dest, number(shift.destination));
     done()
 }
 
-fn cart_map(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (size, count) = (state.intracomm(asked.word(0))?.size(), asked.length(1)?);
-    let positions = positions(&dimensions(asked, 2, count)?);
+fn cart_map(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_map) -> Answer {
+    let (size, count) = (state.intracomm(of.comm)?.size(), length(of.ndims)?);
+    let positions = positions(&dimensions(asked, (of.dims, of.periods), count)?);
     if positions > u64::from(size) {
         let why = format!("a grid of {positions} positions for {size} ranks");
         return Err(Fault::new(mpi5::ERR_DIMS, why));
     }
-    mapped(state, asked, 4, positions)
+    mapped(state, asked, (of.comm, of.newrank), positions)
 }
 
-fn graph_map(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let size = state.intracomm(asked.word(0))?.size();
-    let graph = graph_of(asked, 1, size)?;
-    mapped(state, asked, 4, graph.ends.len() as u64)
+fn graph_map(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_map) -> Answer {
+    let size = state.intracomm(of.comm)?.size();
+    let graph = graph_of(asked, of.nnodes, (of.indx, of.edges), size)?;
+    mapped(state, asked, (of.comm, of.newrank), graph.ends.len() as u64)
 }
 
 /// Ranks keep their numbers; those beyond the topology have none.
-fn mapped(state: &mut RankState, asked: &mut Asked<'_>, at: usize, positions: u64) -> Answer {
-    let Rank(rank) = rank_in(state, asked.word(0))?;
+fn mapped(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    (comm, to): (handle::Comm, To<i32>),
+    positions: u64,
+) -> Answer {
+    let Rank(rank) = rank_in(state, comm)?;
     let is_in = u64::from(rank) < positions;
-    asked.put_int(at, if is_in { rank.cast_signed() } else { mpi5::UNDEFINED });
+    asked.put_int(to, if is_in { rank.cast_signed() } else { mpi5::UNDEFINED });
     done()
 }
 
-fn graph_get(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let graph = graph(state, asked.word(0))?;
-    for (at, list) in [(1, &graph.ends), (2, &graph.edges)] {
-        let room = asked.length(at)?;
+fn graph_get(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_get) -> Answer {
+    let graph = graph(state, of.comm)?;
+    for (most, list) in [(of.maxindex, &graph.ends), (of.maxedges, &graph.edges)] {
+        let room = length(most)?;
         if room < list.len() {
             let why = format!("room for {room} of {} numbers", list.len());
             return Err(Fault::new(mpi5::ERR_ARG, why));
         }
     }
-    asked.put_ints(3, graph.ends.iter().copied());
-    asked.put_ints(4, graph.edges.iter().copied());
+    asked.put_ints(of.indx, graph.ends.iter().copied());
+    asked.put_ints(of.edges, graph.edges.iter().copied());
     done()
 }
 
-/// The graph of a communicator, and the node that argument 1 names.
-fn node(state: &mut RankState, asked: &Asked<'_>) -> Result<(Arc<Graph>, usize), Fault> {
-    let (graph, rank) = (graph(state, asked.word(0))?, asked.int(1));
+/// The graph of a communicator, and the node of a rank.
+fn node(
+    state: &mut RankState,
+    comm: handle::Comm,
+    rank: i32,
+) -> Result<(Arc<Graph>, usize), Fault> {
+    let graph = graph(state, comm)?;
     let node = usize::try_from(rank).ok().filter(|node| *node < graph.ends.len());
     let why = || Fault::new(mpi5::ERR_RANK, format!("rank {rank} is no node of the graph"));
     Ok((Arc::clone(&graph), node.ok_or_else(why)?))
 }
 
-fn near_get(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let near = near(state, asked.word(0))?;
-    for (at, list) in [&near.sources, &near.destinations].into_iter().enumerate() {
-        let first = 1 + 3 * at;
-        let room = asked.length(first)?;
-        asked.put_ints(first + 1, list.iter().copied().take(room));
-        let wanted = asked.word(first + 2);
+fn near_get(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Dist_graph_neighbors,
+) -> Answer {
+    let near = near(state, of.comm)?;
+    let sides = [
+        (of.maxindegree, &near.sources, of.sources, of.sourceweights),
+        (of.maxoutdegree, &near.destinations, of.destinations, of.destweights),
+    ];
+    for (at, (most, list, ranks, wanted)) in sides.into_iter().enumerate() {
+        let room = length(most)?;
+        asked.put_ints(ranks, list.iter().copied().take(room));
         if let Some(weights) = &near.weights
-            && wanted != mpi5::UNWEIGHTED
-            && wanted != mpi5::WEIGHTS_EMPTY
+            && wanted.address != mpi5::UNWEIGHTED
+            && wanted.address != mpi5::WEIGHTS_EMPTY
         {
-            asked.put_ints(first + 2, weights[at].iter().copied().take(room));
+            asked.put_ints(wanted, weights[at].iter().copied().take(room));
         }
     }
     done()
@@ -205,9 +225,9 @@ fn coordinates(grid: &Cartesian, rank: Rank, room: usize) -> Result<Vec<i32>, Fa
     Ok(places.into_iter().map(u32::cast_signed).collect())
 }
 
-fn dims_create(asked: &mut Asked<'_>) -> Answer {
-    let (nodes, count) = (asked.int(0), asked.length(1)?);
-    let mut extents = asked.ints(2, count)?;
+fn dims_create(asked: &mut Asked<'_>, of: args::Dims_create) -> Answer {
+    let args::Dims_create { nnodes: nodes, ndims, dims } = of;
+    let mut extents = asked.ints(dims, length(ndims)?)?;
     let wrong = |why: String| Err(Fault::new(mpi5::ERR_DIMS, why));
     let Some(nodes) = u32::try_from(nodes).ok().filter(|nodes| *nodes > 0) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a grid of {nodes} nodes")));
@@ -226,7 +246,7 @@ fn dims_create(asked: &mut Asked<'_>) -> Answer {
     for (place, found) in extents.iter_mut().filter(|extent| **extent == 0).zip(found) {
         *place = found.cast_signed();
     }
-    asked.put_ints(2, extents);
+    asked.put_ints(dims, extents);
     done()
 }
 

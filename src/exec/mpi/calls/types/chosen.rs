@@ -2,40 +2,51 @@
 //! their value.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{self, To, handle};
 use crate::mpi::asked::{Asked, listed};
+use crate::mpi::families::Chosen as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
-use crate::mpi::rank_state::{Answer, done};
+use crate::mpi::rank_state::{Answer, RankState, done};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(types: &mut Types, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Type_create_f90_integer => like(types, asked, mpi5::COMBINER_F90_INTEGER, 1),
-        F::Type_create_f90_real => like(types, asked, mpi5::COMBINER_F90_REAL, 2),
-        F::Type_create_f90_complex => like(types, asked, mpi5::COMBINER_F90_COMPLEX, 2),
-        F::Type_get_value_index => value_index(types, asked),
-        _ => return None,
-    })
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    let types = &mut state.types;
+    match call {
+        F::Type_create_f90_integer(of) => {
+            like(types, asked, mpi5::COMBINER_F90_INTEGER, &[of.r], of.newtype)
+        }
+        F::Type_create_f90_real(of) => {
+            like(types, asked, mpi5::COMBINER_F90_REAL, &[of.p, of.r], of.newtype)
+        }
+        F::Type_create_f90_complex(of) => {
+            like(types, asked, mpi5::COMBINER_F90_COMPLEX, &[of.p, of.r], of.newtype)
+        }
+        F::Type_get_value_index(of) => value_index(types, asked, of),
+    }
 }
 
-/// The type of so many arguments, and behind them the place of its handle.
-fn like(types: &mut Types, asked: &mut Asked<'_>, combiner: i32, count: usize) -> Answer {
-    let integers: Vec<i64> = (0..count).map(|at| asked.int(at).into()).collect();
+/// The type of these digits and exponents.
+fn like(
+    types: &mut Types,
+    asked: &mut Asked<'_>,
+    combiner: i32,
+    integers: &[i32],
+    to: To<handle::Datatype>,
+) -> Answer {
+    let integers: Vec<i64> = integers.iter().copied().map(i64::from).collect();
     let Some(handle) = types.like(combiner, &integers) else {
         let why = format!("no number here has the digits and exponents {}", listed(&integers));
         return Err(Fault::new(mpi5::ERR_ARG, why));
     };
-    asked.put_word(count, handle);
+    asked.put_handle(to, handle);
     done()
 }
 
 /// The named pair of a value and an index, where there is one.
-fn value_index(types: &Types, asked: &mut Asked<'_>) -> Answer {
-    for at in [0, 1] {
-        types.tree(asked.word(at))?;
-    }
-    let pair = match (asked.word(0), asked.word(1)) {
+fn value_index(types: &Types, asked: &mut Asked<'_>, of: args::Type_get_value_index) -> Answer {
+    types.tree(of.value_type)?;
+    types.tree(of.index_type)?;
+    let pair = match (of.value_type.0, of.index_type.0) {
         (mpi5::FLOAT, mpi5::INT) => mpi5::FLOAT_INT,
         (mpi5::DOUBLE, mpi5::INT) => mpi5::DOUBLE_INT,
         (mpi5::LONG, mpi5::INT) => mpi5::LONG_INT,
@@ -47,6 +58,6 @@ fn value_index(types: &Types, asked: &mut Asked<'_>) -> Answer {
         (mpi5::INTEGER, mpi5::INTEGER) => mpi5::TWO_INTEGER,
         (_, _) => mpi5::DATATYPE_NULL,
     };
-    asked.put_word(2, pair);
+    asked.put_handle(of.pair_type, pair);
     done()
 }

@@ -2,180 +2,194 @@
 
 use super::super::attributes;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Count, To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Constructors as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::types::{Contents, Part, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::{Datatype, DatatypeError, Order};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
     let types = &mut state.types;
-    Some(match asked.function {
-        F::Type_dup => dup(state, asked),
-        F::Type_contiguous => contiguous(types, asked),
-        F::Type_vector => vector(types, asked, mpi5::COMBINER_VECTOR),
-        F::Type_create_hvector => vector(types, asked, mpi5::COMBINER_HVECTOR),
-        F::Type_indexed => indexed(types, asked),
-        F::Type_create_hindexed => hindexed(types, asked),
-        F::Type_create_indexed_block => indexed_block(types, asked),
-        F::Type_create_hindexed_block => hindexed_block(types, asked),
-        F::Type_create_struct => structure(types, asked),
-        F::Type_create_subarray => subarray(types, asked),
-        F::Type_create_darray => darray(types, asked),
-        F::Type_create_resized => resized(types, asked),
-        _ => return None,
-    })
+    match call {
+        F::Type_dup(of) => dup(state, asked, of),
+        F::Type_contiguous(of) => contiguous(types, asked, of),
+        F::Type_vector(of) => vector(types, asked, of),
+        F::Type_create_hvector(of) => hvector(types, asked, of),
+        F::Type_indexed(of) => indexed(types, asked, of),
+        F::Type_create_hindexed(of) => hindexed(types, asked, of),
+        F::Type_create_indexed_block(of) => indexed_block(types, asked, of),
+        F::Type_create_hindexed_block(of) => hindexed_block(types, asked, of),
+        F::Type_create_struct(of) => structure(types, asked, of),
+        F::Type_create_subarray(of) => subarray(types, asked, of),
+        F::Type_create_darray(of) => darray(types, asked, of),
+        F::Type_create_resized(of) => resized(types, asked, of),
+    }
 }
 
-/// The datatype that an argument names, and what it is as a part.
-fn child(types: &Types, asked: &Asked<'_>, at: usize) -> Result<(Datatype, Part), Fault> {
-    let handle = asked.word(at);
+/// The datatype of a handle, and what it is as a part.
+fn child(types: &Types, handle: handle::Datatype) -> Result<(Datatype, Part), Fault> {
     Ok((types.tree(handle)?.clone(), types.part(handle)?))
 }
 
-/// A datatype is made, and argument `at` gets its handle.
+/// A datatype is made, and the process gets its handle.
 fn made(
     types: &mut Types,
     asked: &mut Asked<'_>,
-    at: usize,
+    to: To<handle::Datatype>,
     tree: Result<Datatype, DatatypeError>,
     contents: Contents,
 ) -> Answer {
     let handle = types.add(tree.map_err(wrong_type)?, contents);
-    asked.put_word(at, handle);
+    asked.put_handle(to, handle);
     done()
 }
 
-fn dup(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let old = asked.word(0);
+fn dup(state: &mut RankState, asked: &mut Asked<'_>, of: args::Type_dup) -> Answer {
+    let args::Type_dup { oldtype: old, newtype } = of;
     let types = &mut state.types;
-    let (tree, part) = child(types, asked, 0)?;
+    let (tree, part) = child(types, old)?;
     let is_committed = types.committed(old).is_ok();
     let handle = types.add(tree, contents(mpi5::COMBINER_DUP, [], [], [part]));
     if is_committed {
-        types.commit(handle)?;
+        types.commit(handle::Datatype(handle))?;
     }
     let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
         if let Err(fault) = copied {
             state.types.remove(handle);
-            asked.put_word(1, mpi5::DATATYPE_NULL);
+            asked.put_handle(newtype, mpi5::DATATYPE_NULL);
             return Err(fault);
         }
-        asked.put_word(1, handle);
+        asked.put_handle(newtype, handle);
         done()
     };
-    attributes::copy(state, asked, (Kind::Type, old), handle, Box::new(settle))
+    attributes::copy(state, asked, (Kind::Type, old.0), handle, Box::new(settle))
 }
 
-fn contiguous(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 1)?;
-    let count = asked.long(0);
+fn contiguous(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_contiguous) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let Count(count) = of.count;
     let contents = contents(mpi5::COMBINER_CONTIGUOUS, [count], [], [part]);
-    made(types, asked, 2, Datatype::contiguous(count, &child), contents)
+    made(types, asked, of.newtype, Datatype::contiguous(count, &child), contents)
 }
 
-fn vector(types: &mut Types, asked: &mut Asked<'_>, combiner: i32) -> Answer {
-    let (child, part) = child(types, asked, 3)?;
-    let [count, length, stride] = [0, 1, 2].map(|at| asked.long(at));
-    if combiner == mpi5::COMBINER_VECTOR {
-        let contents = contents(combiner, [count, length, stride], [], [part]);
-        return made(types, asked, 4, Datatype::vector(count, length, stride, &child), contents);
-    }
-    let contents = contents(combiner, [count, length], [stride], [part]);
-    made(types, asked, 4, Datatype::hvector(count, length, stride, &child), contents)
+fn vector(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_vector) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let [count, length, stride] = [of.count, of.blocklength, of.stride].map(i64::from);
+    let contents = contents(mpi5::COMBINER_VECTOR, [count, length, stride], [], [part]);
+    made(types, asked, of.newtype, Datatype::vector(count, length, stride, &child), contents)
 }
 
-fn indexed(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 3)?;
-    let count = asked.length(0)?;
-    let (lengths, places) = (asked.counts(1, count)?, asked.counts(2, count)?);
-    let integers = [asked.long(0)].into_iter().chain(lengths.clone()).chain(places.clone());
+fn hvector(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_hvector) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let ([count, length], stride) = ([of.count, of.blocklength].map(i64::from), of.stride);
+    let contents = contents(mpi5::COMBINER_HVECTOR, [count, length], [stride], [part]);
+    made(types, asked, of.newtype, Datatype::hvector(count, length, stride, &child), contents)
+}
+
+fn indexed(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_indexed) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let count = length(of.count)?;
+    let lengths = asked.counts(of.array_of_blocklengths, count)?;
+    let places = asked.counts(of.array_of_displacements, count)?;
+    let integers = [of.count.0].into_iter().chain(lengths.clone()).chain(places.clone());
     let contents = contents(mpi5::COMBINER_INDEXED, integers, [], [part]);
-    made(types, asked, 4, Datatype::indexed(&lengths, &places, &child), contents)
+    made(types, asked, of.newtype, Datatype::indexed(&lengths, &places, &child), contents)
 }
 
-fn hindexed(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 3)?;
-    let count = asked.length(0)?;
-    let (lengths, places) = (asked.counts(1, count)?, asked.longs(2, count)?);
-    let integers = [asked.long(0)].into_iter().chain(lengths.clone());
+fn hindexed(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_hindexed) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let count = length(of.count)?;
+    let lengths = asked.counts(of.array_of_blocklengths, count)?;
+    let places = asked.longs(of.array_of_displacements, count)?;
+    let integers = [of.count.0].into_iter().chain(lengths.clone());
     let contents = contents(mpi5::COMBINER_HINDEXED, integers, places.clone(), [part]);
-    made(types, asked, 4, Datatype::hindexed(&lengths, &places, &child), contents)
+    made(types, asked, of.newtype, Datatype::hindexed(&lengths, &places, &child), contents)
 }
 
-fn indexed_block(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 3)?;
-    let (count, length) = (asked.length(0)?, asked.long(1));
-    let places = asked.counts(2, count)?;
-    let integers = [asked.long(0), length].into_iter().chain(places.clone());
+fn indexed_block(
+    types: &mut Types,
+    asked: &mut Asked<'_>,
+    of: args::Type_create_indexed_block,
+) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let (count, Count(length)) = (length(of.count)?, of.blocklength);
+    let places = asked.counts(of.array_of_displacements, count)?;
+    let integers = [of.count.0, length].into_iter().chain(places.clone());
     let contents = contents(mpi5::COMBINER_INDEXED_BLOCK, integers, [], [part]);
-    made(types, asked, 4, Datatype::indexed_block(length, &places, &child), contents)
+    made(types, asked, of.newtype, Datatype::indexed_block(length, &places, &child), contents)
 }
 
-fn hindexed_block(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 3)?;
-    let (count, length) = (asked.length(0)?, asked.long(1));
-    let places = asked.longs(2, count)?;
-    let integers = [asked.long(0), length];
+fn hindexed_block(
+    types: &mut Types,
+    asked: &mut Asked<'_>,
+    of: args::Type_create_hindexed_block,
+) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let (count, Count(length)) = (length(of.count)?, of.blocklength);
+    let places = asked.longs(of.array_of_displacements, count)?;
+    let integers = [of.count.0, length];
     let contents = contents(mpi5::COMBINER_HINDEXED_BLOCK, integers, places.clone(), [part]);
-    made(types, asked, 4, Datatype::hindexed_block(length, &places, &child), contents)
+    made(types, asked, of.newtype, Datatype::hindexed_block(length, &places, &child), contents)
 }
 
-fn structure(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let count = asked.length(0)?;
-    let (lengths, places) = (asked.counts(1, count)?, asked.longs(2, count)?);
+fn structure(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_struct) -> Answer {
+    let count = length(of.count)?;
+    let lengths = asked.counts(of.array_of_blocklengths, count)?;
+    let places = asked.longs(of.array_of_displacements, count)?;
     let (mut children, mut parts) = (Vec::new(), Vec::new());
-    for handle in asked.words(3, count)? {
+    for handle in asked.handles(of.array_of_types, count)? {
         children.push(types.tree(handle)?.clone());
         parts.push(types.part(handle)?);
     }
-    let integers = [asked.long(0)].into_iter().chain(lengths.clone());
+    let integers = [of.count.0].into_iter().chain(lengths.clone());
     let contents = contents(mpi5::COMBINER_STRUCT, integers, places.clone(), parts);
-    made(types, asked, 4, Datatype::structure(&lengths, &places, &children), contents)
+    made(types, asked, of.newtype, Datatype::structure(&lengths, &places, &children), contents)
 }
 
-fn subarray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 5)?;
-    let dimensions = asked.length(0)?;
-    let sizes = asked.counts(1, dimensions)?;
-    let (parts, starts) = (asked.counts(2, dimensions)?, asked.counts(3, dimensions)?);
-    let order = order(asked.int(4))?;
-    let integers = [asked.long(0)]
+fn subarray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_subarray) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let dimensions = length(of.ndims)?;
+    let sizes = asked.counts(of.array_of_sizes, dimensions)?;
+    let parts = asked.counts(of.array_of_subsizes, dimensions)?;
+    let starts = asked.counts(of.array_of_starts, dimensions)?;
+    let order = order(of.order)?;
+    let integers = [of.ndims.into()]
         .into_iter()
         .chain(sizes.clone())
         .chain(parts.clone())
         .chain(starts.clone())
-        .chain([asked.long(4)]);
+        .chain([of.order.into()]);
     let contents = contents(mpi5::COMBINER_SUBARRAY, integers, [], [part]);
-    made(types, asked, 6, Datatype::subarray(&sizes, &parts, &starts, order, &child), contents)
+    let tree = Datatype::subarray(&sizes, &parts, &starts, order, &child);
+    made(types, asked, of.newtype, tree, contents)
 }
 
-fn resized(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 0)?;
-    let (lower, extent) = (asked.long(1), asked.long(2));
-    let contents = contents(mpi5::COMBINER_RESIZED, [], [lower, extent], [part]);
-    made(types, asked, 3, Datatype::resized(lower, extent, &child), contents)
+fn resized(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_resized) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let contents = contents(mpi5::COMBINER_RESIZED, [], [of.lb, of.extent], [part]);
+    made(types, asked, of.newtype, Datatype::resized(of.lb, of.extent, &child), contents)
 }
 
-fn darray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
-    let (child, part) = child(types, asked, 8)?;
-    let (size, rank, dimensions) = (asked.long(0), asked.long(1), asked.length(2)?);
-    let sizes = asked.counts(3, dimensions)?;
+fn darray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_darray) -> Answer {
+    let (child, part) = child(types, of.oldtype)?;
+    let (size, rank) = (i64::from(of.size), i64::from(of.rank));
+    let dimensions = length(of.ndims)?;
+    let sizes = asked.counts(of.array_of_gsizes, dimensions)?;
     let longs = |ints: Vec<i32>| ints.into_iter().map(i64::from).collect::<Vec<_>>();
-    let distributions = longs(asked.ints(4, dimensions)?);
-    let arguments = longs(asked.ints(5, dimensions)?);
-    let grid = longs(asked.ints(6, dimensions)?);
-    let order = order(asked.int(7))?;
-    let integers = [size, rank, asked.long(2)]
+    let distributions = longs(asked.ints(of.array_of_distribs, dimensions)?);
+    let arguments = longs(asked.ints(of.array_of_dargs, dimensions)?);
+    let grid = longs(asked.ints(of.array_of_psizes, dimensions)?);
+    let order = order(of.order)?;
+    let integers = [size, rank, of.ndims.into()]
         .into_iter()
         .chain(sizes.clone())
         .chain(distributions.clone())
         .chain(arguments.clone())
         .chain(grid.clone())
-        .chain([asked.long(7)]);
+        .chain([of.order.into()]);
     let contents = contents(mpi5::COMBINER_DARRAY, integers, [], [part]);
     let processes =
         grid.iter().try_fold(1_i64, |all, extent| all.checked_mul(*extent).filter(|_| *extent > 0));
@@ -185,7 +199,7 @@ fn darray(types: &mut Types, asked: &mut Asked<'_>) -> Answer {
     }
     let spread = Spread { sizes, distributions, arguments, grid, order };
     let tree = spread.part_of(rank, &child)?;
-    made(types, asked, 9, Ok(tree), contents)
+    made(types, asked, of.newtype, Ok(tree), contents)
 }
 
 /// How an array is spread over a grid of processes.

@@ -1,63 +1,88 @@
 //! What a datatype was made of: `MPI_Type_get_envelope` and `MPI_Type_get_contents`.
 
 use crate::functions as mpi5;
+use crate::mpi::args::{To, handle, length};
 use crate::mpi::asked::Asked;
+use crate::mpi::families::Contents as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::{Contents, Types};
-use crate::mpi::rank_state::{Answer, done};
+use crate::mpi::rank_state::{Answer, RankState, done};
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(types: &mut Types, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Type_get_envelope => envelope(types, asked, false),
-        F::Type_get_envelope_c => envelope(types, asked, true),
-        F::Type_get_contents => contents(types, asked, false),
-        F::Type_get_contents_c => contents(types, asked, true),
-        _ => return None,
-    })
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    let types = &mut state.types;
+    match call {
+        F::Type_get_envelope(of) => {
+            let (combiner, [integers, addresses, datatypes]) = envelope(types, of.datatype)?;
+            asked.put_int(of.num_integers, int(integers));
+            asked.put_int(of.num_addresses, int(addresses));
+            asked.put_int(of.num_datatypes, int(datatypes));
+            asked.put_int(of.combiner, combiner);
+            done()
+        }
+        F::Type_get_envelope_c(of) => {
+            let (combiner, [integers, addresses, datatypes]) = envelope(types, of.datatype)?;
+            asked.put_long(of.num_integers, integers);
+            asked.put_long(of.num_addresses, addresses);
+            // The constructors' numbers are reported as integers.
+            asked.put_long(of.num_large_counts, 0);
+            asked.put_long(of.num_datatypes, datatypes);
+            asked.put_int(of.combiner, combiner);
+            done()
+        }
+        F::Type_get_contents(of) => {
+            let rooms = [of.max_integers, of.max_addresses, of.max_datatypes].map(i64::from);
+            let to = (of.array_of_integers, of.array_of_addresses, of.array_of_datatypes);
+            contents(types, asked, of.datatype, rooms, to)
+        }
+        F::Type_get_contents_c(of) => {
+            let rooms = [of.max_integers, of.max_addresses, of.max_datatypes].map(i64::from);
+            let to = (of.array_of_integers, of.array_of_addresses, of.array_of_datatypes);
+            contents(types, asked, of.datatype, rooms, to)
+        }
+    }
 }
 
-fn envelope(types: &Types, asked: &mut Asked<'_>, is_large: bool) -> Answer {
-    let (combiner, lengths) = match types.contents(asked.word(0))?.as_deref() {
+/// The combiner of a datatype, and how many integers, addresses and datatypes its contents are.
+fn envelope(types: &Types, datatype: handle::Datatype) -> Result<(i32, [i64; 3]), Fault> {
+    let (combiner, lengths) = match types.contents(datatype)?.as_deref() {
         Some(Contents { combiner, integers, addresses, types }) => {
             (*combiner, [integers.len(), addresses.len(), types.len()])
         }
         None => (mpi5::COMBINER_NAMED, [0; 3]),
     };
-    let lengths = lengths.map(|length| i64::try_from(length).expect("the length of a list"));
-    if is_large {
-        // No large counts: the constructors' numbers are reported as integers.
-        for (at, length) in [lengths[0], lengths[1], 0, lengths[2]].into_iter().enumerate() {
-            asked.put_long(1 + at, length);
-        }
-        asked.put_int(5, combiner);
-    } else {
-        for (at, length) in lengths.into_iter().enumerate() {
-            asked.put_count(1 + at, Some(length));
-        }
-        asked.put_int(4, combiner);
-    }
-    done()
+    Ok((combiner, lengths.map(|length| i64::try_from(length).expect("the length of a list"))))
 }
 
-fn contents(types: &mut Types, asked: &mut Asked<'_>, is_large: bool) -> Answer {
-    let Some(contents) = types.contents(asked.word(0))? else {
+/// A number of entries where an `int` has room for it.
+fn int(length: i64) -> i32 {
+    i32::try_from(length).unwrap_or(mpi5::UNDEFINED)
+}
+
+/// The arrays for the contents of a datatype.
+type Arrays = (To<i32>, To<i64>, To<handle::Datatype>);
+
+fn contents(
+    types: &mut Types,
+    asked: &mut Asked<'_>,
+    datatype: handle::Datatype,
+    rooms: [i64; 3],
+    to: Arrays,
+) -> Answer {
+    let Some(contents) = types.contents(datatype)? else {
         return Err(Fault::new(mpi5::ERR_TYPE, "a named datatype has no contents"));
     };
     let Contents { integers, addresses, types: parts, .. } = &*contents;
-    let (rooms, places) = if is_large { ([1, 2, 4], [5, 6, 8]) } else { ([1, 2, 3], [4, 5, 6]) };
     let needed = [integers.len(), addresses.len(), parts.len()];
     for (room, needed) in rooms.into_iter().zip(needed) {
-        if asked.length(room)? < needed {
+        if length(room)? < needed {
             return Err(Fault::new(mpi5::ERR_ARG, format!("an array of {needed} is needed")));
         }
     }
     let integers = integers.iter().map(|number| i32::try_from(*number));
     let integers = integers.collect::<Result<Vec<_>, _>>();
     let integers = integers.map_err(|_| Fault::new(mpi5::ERR_TYPE, "a count is beyond an int"))?;
-    asked.put_ints(places[0], integers);
-    asked.put_words(places[1], addresses.iter().map(|address| address.cast_unsigned()));
-    asked.put_words(places[2], parts.iter().map(|part| types.add_part(part)));
+    asked.put_ints(to.0, integers);
+    asked.put_longs(to.1, addresses.iter().copied());
+    asked.put_handles(to.2, parts.iter().map(|part| types.add_part(part)));
     done()
 }

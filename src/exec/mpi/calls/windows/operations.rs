@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::super::requests;
 use crate::functions as mpi5;
+use crate::mpi::args::{self, Address, To, WithRequest, handle};
 use crate::mpi::arithmetic::{Element, predefined};
 use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
+use crate::mpi::families::Operations as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, Step, done};
@@ -30,133 +32,143 @@ struct Operate {
     result: Option<Region>,
 }
 
-/// Target arguments, which all operations have, in the order of MPI.
+/// The elements that an operation is about.
 #[derive(Clone, Copy)]
 struct Target {
     rank: i32,
     disp: i64,
     count: u64,
-    datatype: u64,
-    win: u64,
+    datatype: handle::Datatype,
+    win: handle::Win,
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "one family of hundreds of functions")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>) -> Option<Answer> {
-    use mpi5::Function as F;
-    Some(match asked.function {
-        F::Put => put_or_get(state, asked, true, None),
-        F::Get => put_or_get(state, asked, false, None),
-        F::Rput => put_or_get(state, asked, true, Some(8)),
-        F::Rget => put_or_get(state, asked, false, Some(8)),
-        F::Accumulate => accumulate(state, asked, None),
-        F::Raccumulate => accumulate(state, asked, Some(9)),
-        F::Get_accumulate => get_accumulate(state, asked, None),
-        F::Rget_accumulate => get_accumulate(state, asked, Some(12)),
-        F::Fetch_and_op => fetch_and_op(state, asked),
-        F::Compare_and_swap => compare_and_swap(state, asked),
-        _ => return None,
-    })
+pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+    match call {
+        F::Put(of) => put_or_get(state, asked, of, true, None),
+        F::Get(of) => put_or_get(state, asked, of, false, None),
+        F::Rput(WithRequest { of, request }) => put_or_get(state, asked, of, true, Some(request)),
+        F::Rget(WithRequest { of, request }) => put_or_get(state, asked, of, false, Some(request)),
+        F::Accumulate(of) => accumulate(state, asked, of, None),
+        F::Raccumulate(WithRequest { of, request }) => accumulate(state, asked, of, Some(request)),
+        F::Get_accumulate(of) => get_accumulate(state, asked, of, None),
+        F::Rget_accumulate(WithRequest { of, request }) => {
+            get_accumulate(state, asked, of, Some(request))
+        }
+        F::Fetch_and_op(of) => fetch_and_op(state, asked, of),
+        F::Compare_and_swap(of) => compare_and_swap(state, asked, of),
+    }
 }
 
-fn target(asked: &Asked<'_>, first: usize, win: usize) -> Result<Target, Fault> {
-    Ok(Target {
-        rank: asked.int(first),
-        disp: asked.long(first + 1),
-        count: asked.count(first + 2)?,
-        datatype: asked.word(first + 3),
-        win: asked.word(win),
-    })
+fn target(of: args::Target, win: handle::Win) -> Result<Target, Fault> {
+    let args::Target { rank, displacement: disp, count, datatype } = of;
+    Ok(Target { rank, disp, count: count.natural()?, datatype, win })
 }
 
 fn put_or_get(
     state: &mut RankState,
     asked: &mut Asked<'_>,
+    of: args::Put,
     is_put: bool,
-    request: Option<usize>,
+    request: Option<To<handle::Request>>,
 ) -> Answer {
-    let to = target(asked, 3, 7)?;
+    let to = target(of.target, of.win)?;
     state.win(to.win)?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let data = state.types.data(of.origin)?;
     let (region, held) = held_region(asked, &data, (is_put, !is_put))?;
     let blocks = blocks(state, to)?;
     let (origin, result) = if is_put { (Some(region), None) } else { (None, Some(region)) };
     operate(state, asked, to, blocks, (None, origin, result), held.into_iter().collect(), request)
 }
 
-fn accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
-    let to = target(asked, 3, 8)?;
+fn accumulate(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Accumulate,
+    request: Option<To<handle::Request>>,
+) -> Answer {
+    let to = target(of.target, of.win)?;
     state.win(to.win)?;
-    let effect = effect(&state.types, asked.word(7), to.datatype)?;
-    let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+    let effect = effect(&state.types, of.op, to.datatype)?;
+    let data = state.types.data(of.origin)?;
     let (region, held) = held_region(asked, &data, (true, false))?;
     let blocks = blocks(state, to)?;
     let held = held.into_iter().collect();
     operate(state, asked, to, blocks, (Some(effect), Some(region), None), held, request)
 }
 
-fn get_accumulate(state: &mut RankState, asked: &mut Asked<'_>, request: Option<usize>) -> Answer {
-    let to = target(asked, 6, 11)?;
+fn get_accumulate(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Get_accumulate,
+    request: Option<To<handle::Request>>,
+) -> Answer {
+    let to = target(of.target, of.win)?;
     state.win(to.win)?;
-    let effect = effect(&state.types, asked.word(10), to.datatype)?;
+    let effect = effect(&state.types, of.op, to.datatype)?;
     let mut held = Vec::new();
     let origin = if matches!(effect, Effect::NoOp(_)) {
         None
     } else {
-        let data = state.types.data(asked.word(0), asked.count(1)?, asked.word(2))?;
+        let data = state.types.data(of.origin)?;
         let (region, kept) = held_region(asked, &data, (true, false))?;
         held.extend(kept);
         Some(region)
     };
-    let data = state.types.data(asked.word(3), asked.count(4)?, asked.word(5))?;
+    let data = state.types.data(of.result)?;
     let (result, kept) = held_region(asked, &data, (false, true))?;
     held.extend(kept);
     let blocks = blocks(state, to)?;
     operate(state, asked, to, blocks, (Some(effect), origin, Some(result)), held, request)
 }
 
-fn fetch_and_op(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (datatype, win) = (asked.word(2), asked.word(6));
-    let to = Target { rank: asked.int(3), disp: asked.long(4), count: 1, datatype, win };
+fn fetch_and_op(state: &mut RankState, asked: &mut Asked<'_>, of: args::Fetch_and_op) -> Answer {
+    let (rank, disp, datatype, win) = (of.target_rank, of.target_disp, of.datatype, of.win);
+    let to = Target { rank, disp, count: 1, datatype, win };
     state.win(win)?;
-    let effect = effect(&state.types, asked.word(5), datatype)?;
+    let effect = effect(&state.types, of.op, datatype)?;
     let origin = match effect {
         Effect::NoOp(_) => None,
         Effect::Replace(_) | Effect::Reduce(_) | Effect::CompareAndSwap(_) => {
-            Some(element_at(&state.types, asked, 0, datatype)?)
+            Some(element_at(&state.types, asked, of.origin_addr, datatype)?)
         }
     };
-    let result = Some(element_at(&state.types, asked, 1, datatype)?);
+    let result = Some(element_at(&state.types, asked, of.result_addr, datatype)?);
     let blocks = blocks(state, to)?;
     operate(state, asked, to, blocks, (Some(effect), origin, result), Vec::new(), None)
 }
 
-fn compare_and_swap(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    let (datatype, win) = (asked.word(3), asked.word(6));
-    let to = Target { rank: asked.int(4), disp: asked.long(5), count: 1, datatype, win };
+fn compare_and_swap(
+    state: &mut RankState,
+    asked: &mut Asked<'_>,
+    of: args::Compare_and_swap,
+) -> Answer {
+    let (rank, disp, datatype, win) = (of.target_rank, of.target_disp, of.datatype, of.win);
+    let to = Target { rank, disp, count: 1, datatype, win };
     state.win(win)?;
     let tree = state.types.committed(datatype)?.clone();
-    let number = state.types.swapped(datatype)?;
+    let number = state.types.swapped(datatype.0)?;
     // The operand of the library is the element that is compared, and then the new one.
     let size = tree.size();
-    let (new, compared) = (elements(asked.word(0), 1, &tree)?, elements(asked.word(1), 1, &tree)?);
+    let new = elements(of.origin_addr.0, 1, &tree)?;
+    let compared = elements(of.compare_addr.0, 1, &tree)?;
     let buffer = asked.place.hold(2 * size)?;
     let comes = vec![(0, compared), (size, new)];
     let held = Held::new(asked.place, buffer, comes, Vec::new());
     held.fill(asked.place)?;
-    let result = Some(element_at(&state.types, asked, 2, datatype)?);
+    let result = Some(element_at(&state.types, asked, of.result_addr, datatype)?);
     let blocks = blocks(state, to)?;
     let effect = Some(Effect::CompareAndSwap(number));
     operate(state, asked, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
 }
 
-/// One element where an argument points.
+/// One element at an address.
 fn element_at(
     types: &Types,
     asked: &mut Asked<'_>,
-    at: usize,
-    datatype: u64,
+    address: Address,
+    datatype: handle::Datatype,
 ) -> Result<Region, Fault> {
-    match elements(asked.word(at), 1, types.committed(datatype)?)? {
+    match elements(address.0, 1, types.committed(datatype)?)? {
         Data::Plain { address, bytes } => Ok(region(asked.place.buffer(address, bytes))),
         Data::Pieces { .. } => {
             Err(Fault::new(mpi5::ERR_TYPE, "an element of a named datatype is needed"))
@@ -165,7 +177,11 @@ fn element_at(
 }
 
 /// Effect of an operator on the elements of a target.
-fn effect(types: &Types, operator: u64, datatype: u64) -> Result<Effect, Fault> {
+fn effect(
+    types: &Types,
+    handle::Op(operator): handle::Op,
+    handle::Datatype(datatype): handle::Datatype,
+) -> Result<Effect, Fault> {
     let basic = types.basic(datatype).unwrap_or(datatype);
     match operator {
         mpi5::REPLACE => return Ok(Effect::Replace(types.moved(basic))),
@@ -236,7 +252,7 @@ fn operate(
     mut blocks: Vec<At>,
     (effect, origin, result): (Option<Effect>, Option<Region>, Option<Region>),
     held: Vec<Held>,
-    request: Option<usize>,
+    request: Option<To<handle::Request>>,
 ) -> Answer {
     let window = state.win(to.win)?;
     let win = window.number;
@@ -273,15 +289,15 @@ fn operate(
 fn requested(
     state: &mut RankState,
     asked: &mut Asked<'_>,
-    win: u64,
+    win: handle::Win,
     operate: &Operate,
     held: Vec<Held>,
-    request: Option<usize>,
+    request: Option<To<handle::Request>>,
 ) -> Answer {
-    let Some(at) = request else { return done() };
-    let request = state.requests.open(win);
+    let Some(to) = request else { return done() };
+    let request = state.requests.open(win.0);
     let call = operate.call(operate.blocks[0], 0, Some(request));
-    Ok(requests::begins(&mut state.requests, asked, at, request, call, held))
+    Ok(requests::begins(&mut state.requests, asked, to, request, call, held))
 }
 
 impl Operate {
