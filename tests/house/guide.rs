@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const GUIDES: [&str; 2] = ["docs/guide/add-a-protocol.md", "docs/guide/add-a-workload.md"];
+const GUIDES: [&str; 3] =
+    ["docs/guide/add-a-call.md", "docs/guide/add-a-protocol.md", "docs/guide/add-a-workload.md"];
 
 /// A quoted block: the file that its head names, and its lines.
 struct Quote {
