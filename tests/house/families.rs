@@ -5,6 +5,7 @@ use super::architecture::{check_none, sources};
 
 const CONTRIBUTING: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/CONTRIBUTING.md"));
 
+/// The table of the functions of MPI: a file of the program, though not of Rust.
 const FUNCTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/exec/abi/functions.txt"));
 
