@@ -225,7 +225,7 @@ impl<P> Job<P> {
         };
         let node = |process| places.place(process, 0).node;
         let crosses = |from: u32, to: u32| {
-            let way = topology.route(node(from), node(to));
+            let way = topology.links_between(node(from), node(to));
             way.into_iter().any(unreliable)
         };
         let processes = 0..self.processes();

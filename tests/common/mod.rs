@@ -59,7 +59,7 @@ pub(crate) fn ideal(changes: &[(&str, &str)]) -> Profile {
 pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
     Job {
         profile,
-        shape: Shape::Crossbar,
+        shape: Shape::default(),
         nodes: 2,
         threads: 1,
         endpoints: Endpoints::default(),

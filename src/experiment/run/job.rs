@@ -36,7 +36,7 @@ pub fn build(point: &Point) -> Job {
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
-        shape: point.topology.shape(),
+        shape: point.topology,
         nodes: point.used_nodes(),
         threads: point.threads,
         pinning: point.placement.pinning,

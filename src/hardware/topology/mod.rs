@@ -1,167 +1,151 @@
-//! Hosts, switches and the directed links between them, with one fixed route for every pair.
+//! Topologies: hosts, switches and the directed links between them, with a route for every pair of
+//! hosts.
 //!
-//! A fat tree has hosts at level 0 and switches at levels 1 to n. Every switch reaches `arity`
-//! vertices below it and, but for the top level, `uplinks` switches above it; a crossbar is the tree
-//! of one level. Vertices of a level are named by (x, y): x says which hosts lie below, y tells the
-//! vertices apart that have the same hosts below.
-//!
-//! Routes go up to the lowest level whose switch has the target below it, and down from there. On
-//! the way up the target's number picks the uplink (d-mod-k), so that neighbouring targets spread
-//! over all of them. Routes are computed, not stored: no table grows with the square of the hosts.
-//!
-//! Source: the extended generalised fat trees XGFT(n; m, ..., m; 1, w, ..., w) with d-mod-k routing.
-//! Left out: adaptive routing, virtual lanes, failed links. Noticeable in hot spots that a real
-//! network would route around.
+//! A kind of topology is one file, which implements the contract in `wiring.rs`: its keys in a
+//! scenario, its wires, its routes. Below, each has one line of the registry. What routes may depend on
+//! is passed to them; a topology asks for nothing.
+
+#[cfg(test)]
+mod rails;
+#[cfg(test)]
+mod tests;
+mod wires;
+mod wiring;
 
 use std::fmt::Write as _;
 
-use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
+use petgraph::graph::{DiGraph, EdgeIndex};
 
-/// Kind and parameters of a topology.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Shape {
-    /// One switch with a port for every host.
-    Crossbar,
-    /// A fat tree (folded Clos).
-    FatTree {
-        /// Hosts of a lowest switch, and switches below each higher one.
-        arity: u32,
-        /// Links from a switch to the level above: `arity` for full bisection, fewer where the
-        /// tree is oversubscribed.
-        uplinks: u32,
-        /// Levels of switches.
-        levels: u32,
-    },
+pub use wires::{LinkId, TopologyError, Vertex, Wires};
+pub use wiring::{Key, Load, Need, Parameters, Routes, Wiring};
+
+/// Generates the kinds of topologies, and their static dispatch: name, module and word of scenarios.
+macro_rules! topologies {
+    ($($(#[$attribute:meta])* $Name:ident => $module:ident, $word:literal;)*) => {
+        $($(#[$attribute])* pub use $module::$Name;)*
+
+        /// A kind of topology with its parameters.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub enum Shape {$(
+            $(#[$attribute])*
+            #[doc = concat!("A `", $word, "`.")]
+            $Name($Name),
+        )*}
+
+        /// Every kind, in the order in which the reference lists them.
+        pub const KINDS: &[Kind] = &[$(
+            $(#[$attribute])*
+            Kind {
+                word: $word,
+                about: $Name::ABOUT,
+                keys: $Name::KEYS,
+                of: |values| Shape::$Name($Name::of(values)),
+            },
+        )*];
+
+        impl Shape {
+            /// The word that scenarios use.
+            pub const fn word(self) -> &'static str {
+                match self {$($(#[$attribute])* Self::$Name(_) => $word,)*}
+            }
+
+            fn wire(self, hosts: u32, wires: &mut Wires) -> Result<Routing, TopologyError> {
+                match self {$(
+                    $(#[$attribute])*
+                    Self::$Name(kind) => kind.wire(hosts, wires).map(Routing::$Name),
+                )*}
+            }
+        }
+
+        impl std::fmt::Display for Shape {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {$($(#[$attribute])* Self::$Name(kind) => kind.fmt(f),)*}
+            }
+        }
+
+        /// The routes of any kind.
+        #[derive(Clone, Debug)]
+        enum Routing {$(
+            $(#[$attribute])*
+            $Name(<$Name as Wiring>::Routes),
+        )*}
+
+        impl Routing {
+            const fn is_by_load(&self) -> bool {
+                match self {$(
+                    $(#[$attribute])*
+                    Self::$Name(_) => <$Name as Wiring>::Routes::BY_LOAD,
+                )*}
+            }
+
+            fn route(&self, from: u32, to: u32, load: Load<'_>, links: &mut Vec<LinkId>) {
+                match self {$(
+                    $(#[$attribute])*
+                    Self::$Name(routes) => routes.route(from, to, load, links),
+                )*}
+            }
+
+            fn switches_between(&self, from: u32, to: u32) -> u32 {
+                match self {$(
+                    $(#[$attribute])*
+                    Self::$Name(routes) => routes.switches_between(from, to),
+                )*}
+            }
+        }
+    };
 }
 
-/// A host or a switch.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Vertex {
-    /// The port of a host.
-    Host(u32),
-    /// A switch, by level from 1 and number inside the level.
-    Switch {
-        /// Level above the hosts.
-        level: u32,
-        /// Number inside the level.
-        index: u32,
-    },
+pub mod crossbar;
+pub mod fat_tree;
+
+topologies! {
+    Crossbar => crossbar, "crossbar";
+    FatTree => fat_tree, "fat_tree";
+    #[cfg(test)] Rails => rails, "rails";
 }
 
-/// One direction of a cable, numbered from 0 without gaps.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct LinkId(pub u32);
-
-/// Why a topology cannot be built.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum TopologyError {
-    /// A number that must be at least one.
-    #[error("`{field}` of a topology is 0; at least 1 is needed")]
-    Zero {
-        /// The field as scenarios spell it.
-        field: &'static str,
-    },
-    /// More hosts than ports.
-    #[error("a fat tree of arity {arity} and {levels} levels has {ports} ports for {hosts} hosts")]
-    TooManyHosts {
-        /// Hosts wanted.
-        hosts: u32,
-        /// Ports of the tree.
-        ports: u64,
-        /// Arity of the tree.
-        arity: u32,
-        /// Its levels.
-        levels: u32,
-    },
-    /// More than the simulator numbers.
-    #[error("the topology is too large: at most {links} links and {levels} levels are possible")]
-    TooLarge {
-        /// The largest number of directed links.
-        links: u32,
-        /// The largest number of levels.
-        levels: u32,
-    },
+/// A kind as scenarios describe it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// The word that scenarios use.
+    pub word: &'static str,
+    /// The kind, in a sentence.
+    pub about: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+    /// The topology with these values, in the order of the keys.
+    pub of: fn(&mut dyn Iterator<Item = u32>) -> Shape,
 }
 
-/// Most directed links of a topology.
-const MOST_LINKS: u32 = 1 << 26;
-/// Most levels of a fat tree: with two hosts to a switch, all that have a number.
-const MOST_LEVELS: u32 = 32;
-
-/// The numbers of one level, hosts being level 0.
-#[derive(Clone, Debug)]
-struct Level {
-    /// Hosts below one vertex.
-    span: u32,
-    /// Vertices with the same hosts below.
-    twins: u32,
-    /// Links up from each vertex.
-    uplinks: u32,
-    /// Number of the first vertex of this level.
-    first_vertex: u32,
-    /// Number of the first link between this level and the next.
-    first_link: u32,
+/// The network of a cluster that says nothing of it.
+impl Default for Shape {
+    fn default() -> Self {
+        Self::Crossbar(Crossbar {})
+    }
 }
 
 /// A network of hosts and switches.
 #[derive(Clone, Debug)]
 pub struct Topology {
     graph: DiGraph<Vertex, ()>,
-    levels: Vec<Level>,
     hosts: u32,
+    routing: Routing,
 }
 
 impl Topology {
-    /// A network of `shape` with `hosts` hosts; switches that no host lies below are left out.
+    /// A network of `shape` with `hosts` hosts.
     ///
     /// # Errors
     ///
-    /// [`TopologyError`] for zeros, too many hosts for the tree, or too large a tree.
+    /// [`TopologyError`] for zeros, parameters that contradict each other, too many hosts, or too large
+    /// a network.
     pub fn new(shape: Shape, hosts: u32) -> Result<Self, TopologyError> {
-        let (arity, uplinks, levels) = match shape {
-            Shape::Crossbar => (hosts, 1, 1),
-            Shape::FatTree { arity, uplinks, levels } => (arity, uplinks, levels),
-        };
-        let fields = [("nodes", hosts), ("arity", arity), ("uplinks", uplinks), ("levels", levels)];
-        for (field, value) in fields {
-            if value == 0 {
-                return Err(TopologyError::Zero { field });
-            }
+        if hosts == 0 {
+            return Err(TopologyError::Zero { field: "nodes" });
         }
-        let ports = u64::from(arity).saturating_pow(levels);
-        if ports < u64::from(hosts) {
-            return Err(TopologyError::TooManyHosts { hosts, ports, arity, levels });
-        }
-        let levels = plan(hosts, arity, uplinks, levels)
-            .ok_or(TopologyError::TooLarge { links: MOST_LINKS, levels: MOST_LEVELS })?;
-        let mut topology = Self { graph: DiGraph::new(), levels, hosts };
-        topology.build();
-        Ok(topology)
-    }
-
-    /// Adds the vertices and links in the order of their numbers.
-    fn build(&mut self) {
-        for (level, numbers) in (0..).zip(&self.levels) {
-            for index in 0..self.hosts.div_ceil(numbers.span) * numbers.twins {
-                self.graph.add_node(match level {
-                    0 => Vertex::Host(index),
-                    _ => Vertex::Switch { level, index },
-                });
-            }
-        }
-        for pair in self.levels.windows(2) {
-            let (low, high) = (&pair[0], &pair[1]);
-            for x in 0..self.hosts.div_ceil(low.span) {
-                for y in 0..low.twins {
-                    for up in 0..low.uplinks {
-                        let child = low.vertex(x, y);
-                        let parent = high.vertex(x / (high.span / low.span), y + low.twins * up);
-                        self.graph.add_edge(child, parent, ());
-                        self.graph.add_edge(parent, child, ());
-                    }
-                }
-            }
-        }
+        let mut wires = Wires::new(hosts)?;
+        let routing = shape.wire(hosts, &mut wires)?;
+        Ok(Self { graph: wires.into_graph(), hosts, routing })
     }
 
     /// Number of hosts.
@@ -214,36 +198,36 @@ impl Topology {
         self.all_links().find(|&link| self.link_name(link) == name)
     }
 
-    /// The links from host `from` to host `to`, in order; none from a host to itself.
+    /// Whether routes depend on the load of links: a pair of hosts has none before its first message.
+    pub const fn is_routed_by_load(&self) -> bool {
+        self.routing.is_by_load()
+    }
+
+    /// The links from host `from` to host `to` under a load, in order; none from a host to itself.
     ///
     /// # Panics
     ///
     /// When the topology has no such host.
-    pub fn route(&self, from: u32, to: u32) -> Vec<LinkId> {
+    pub fn route(&self, from: u32, to: u32, load: Load<'_>) -> Vec<LinkId> {
         let mut links = Vec::new();
-        self.route_into(from, to, &mut links);
+        self.check(from, to);
+        if from != to {
+            self.routing.route(from, to, load, &mut links);
+        }
         links
     }
 
-    /// As [`Self::route`], into a buffer that is cleared first.
+    /// The links that a message from host `from` to host `to` may cross: those of its route, or all
+    /// where the load chooses it.
     ///
     /// # Panics
     ///
     /// When the topology has no such host.
-    pub fn route_into(&self, from: u32, to: u32, links: &mut Vec<LinkId>) {
-        let top = self.common_level(from, to);
-        links.clear();
-        let mut y = 0;
-        for low in &self.levels[..top] {
-            let up = to / low.twins % low.uplinks;
-            links.push(low.link(from / low.span, y, up));
-            y += low.twins * up;
+    pub fn links_between(&self, from: u32, to: u32) -> Vec<LinkId> {
+        if self.is_routed_by_load() && from != to {
+            return self.all_links().collect();
         }
-        for low in self.levels[..top].iter().rev() {
-            let (below, up) = (y % low.twins, y / low.twins);
-            links.push(LinkId(low.link(to / low.span, below, up).0 + 1));
-            y = below;
-        }
+        self.route(from, to, &|_| 0)
     }
 
     /// Switches on the way from host `from` to host `to`; none from a host to itself.
@@ -252,24 +236,12 @@ impl Topology {
     ///
     /// When the topology has no such host.
     pub fn switches_between(&self, from: u32, to: u32) -> u32 {
-        let level = u32::try_from(self.common_level(from, to)).expect("a tree has few levels");
-        (2 * level).saturating_sub(1)
+        self.check(from, to);
+        if from == to { 0 } else { self.routing.switches_between(from, to) }
     }
 
-    /// Shortest paths from host `from` to host `to`, of which [`Self::route`] is one.
-    ///
-    /// # Panics
-    ///
-    /// When the topology has no such host.
-    pub fn paths_between(&self, from: u32, to: u32) -> u32 {
-        self.levels[self.common_level(from, to)].twins
-    }
-
-    /// The lowest level with a vertex that has both hosts below it.
-    fn common_level(&self, from: u32, to: u32) -> usize {
+    fn check(&self, from: u32, to: u32) {
         assert!(from < self.hosts && to < self.hosts, "hosts {from} and {to} of {}", self.hosts);
-        let common = |level: &Level| from / level.span == to / level.span;
-        self.levels.iter().position(common).expect("the top level spans every host")
     }
 
     /// The network as a Graphviz graph, each cable once.
@@ -288,54 +260,3 @@ impl Topology {
         text
     }
 }
-
-impl Level {
-    fn vertex(&self, x: u32, y: u32) -> NodeIndex {
-        NodeIndex::new((self.first_vertex + x * self.twins + y) as usize)
-    }
-
-    /// The link up from vertex (x, y) by its `up`-th uplink; the way down has the next number.
-    fn link(&self, x: u32, y: u32, up: u32) -> LinkId {
-        LinkId(self.first_link + 2 * ((x * self.twins + y) * self.uplinks + up))
-    }
-}
-
-/// The numbers of every level; `None` where they pass what the simulator numbers.
-fn plan(hosts: u32, arity: u32, uplinks: u32, height: u32) -> Option<Vec<Level>> {
-    if height > MOST_LEVELS {
-        return None;
-    }
-    let mut levels = Vec::new();
-    let (mut span, mut twins, mut first_vertex, mut first_link) = (1_u32, 1_u32, 0_u32, 0_u32);
-    for level in 0..=height {
-        // Hosts have one port, the top level has nothing above it.
-        let ups = match level {
-            0 => 1,
-            _ if level == height => 0,
-            _ => uplinks,
-        };
-        levels.push(Level { span, twins, uplinks: ups, first_vertex, first_link });
-        let vertices = hosts.div_ceil(span).checked_mul(twins)?;
-        first_vertex = first_vertex.checked_add(vertices)?;
-        first_link = first_link.checked_add(vertices.checked_mul(ups)?.checked_mul(2)?)?;
-        if first_link > MOST_LINKS || first_vertex > MOST_LINKS {
-            return None;
-        }
-        // A span beyond the number of hosts says no more than the smallest such power.
-        span = span.saturating_mul(arity);
-        twins = twins.checked_mul(ups.max(1))?;
-    }
-    Some(levels)
-}
-
-impl std::fmt::Display for Vertex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Host(host) => write!(f, "host {host}"),
-            Self::Switch { level, index } => write!(f, "switch {level}.{index}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;
