@@ -37,4 +37,5 @@ mod queue_depth;
 mod shared_queue;
 mod threads;
 mod tiles;
+mod torus;
 mod typed;

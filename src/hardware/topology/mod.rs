@@ -97,10 +97,12 @@ macro_rules! topologies {
 
 pub mod crossbar;
 pub mod fat_tree;
+pub mod torus;
 
 topologies! {
     Crossbar => crossbar, "crossbar";
     FatTree => fat_tree, "fat_tree";
+    Torus => torus, "torus";
     #[cfg(test)] Rails => rails, "rails";
 }
 

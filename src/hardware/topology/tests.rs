@@ -17,7 +17,12 @@ fn route(topology: &Topology, from: u32, to: u32) -> Vec<LinkId> {
     topology.route(from, to, &|_| 0)
 }
 
-/// Trees of every kind: full, oversubscribed, with parallel paths, and with missing hosts.
+fn torus(x: u32, y: u32, nodes_per_switch: u32, hosts: u32) -> Topology {
+    Topology::new(Shape::Torus(Torus { x, y, nodes_per_switch }), hosts).unwrap()
+}
+
+/// Networks of every kind, also with missing hosts; trees are full, oversubscribed, or have parallel
+/// paths, and tori have rings of even and odd length.
 fn small_worlds() -> Vec<Topology> {
     let mut worlds: Vec<_> =
         [1, 2, 7].map(|hosts| Topology::new(Shape::default(), hosts).unwrap()).into();
@@ -27,6 +32,12 @@ fn small_worlds() -> Vec<Topology> {
         let ports = arity_power(arity, levels);
         worlds
             .extend([ports, ports.div_ceil(2), 1].map(|hosts| tree(arity, uplinks, levels, hosts)));
+    }
+    for (x, y, each) in
+        [(1, 1, 3), (2, 1, 1), (1, 4, 2), (2, 2, 1), (3, 2, 1), (4, 3, 2), (6, 5, 1)]
+    {
+        let ports: u32 = x * y * each;
+        worlds.extend([ports, ports.div_ceil(2)].map(|hosts| torus(x, y, each, hosts)));
     }
     worlds
 }
@@ -147,6 +158,61 @@ fn a_switch_forwards_by_the_target_alone() {
     }
 }
 
+/// The names of the links of a route.
+fn names(topology: &Topology, from: u32, to: u32) -> Vec<String> {
+    route(topology, from, to).into_iter().map(|link| topology.link_name(link)).collect()
+}
+
+#[test]
+fn a_torus_has_two_cables_for_each_switch_and_one_for_each_host() {
+    let topology = torus(4, 3, 2, 24);
+    assert_eq!((topology.switches(), topology.links()), (12, 2 * (24 + 2 * 12)));
+    // A ring of two switches is one cable, and one switch is no ring.
+    assert_eq!(torus(2, 3, 1, 6).links(), 2 * (6 + 3 + 2 * 3));
+    assert_eq!(torus(1, 5, 1, 5).links(), 2 * (5 + 5));
+}
+
+#[test]
+fn a_torus_routes_along_the_row_and_then_along_the_column() {
+    let topology = torus(5, 4, 1, 20);
+    let way = [
+        "host 0 to switch 0.0",
+        "switch 0.0 to switch 1.0",
+        "switch 1.0 to switch 1.1",
+        "switch 1.1 to host 6",
+    ];
+    assert_eq!(names(&topology, 0, 6), way);
+    // Both rings are shorter by the cable that closes them.
+    let way = [
+        "host 0 to switch 0.0",
+        "switch 0.0 to switch 4.0",
+        "switch 4.0 to switch 4.3",
+        "switch 4.3 to host 19",
+    ];
+    assert_eq!(names(&topology, 0, 19), way);
+}
+
+#[test]
+fn of_two_equal_ways_a_torus_takes_the_one_without_the_closing_cable() {
+    let topology = torus(4, 1, 1, 4);
+    for (from, to) in [(0, 2), (1, 3), (2, 0), (3, 1)] {
+        let way = names(&topology, from, to);
+        assert_eq!(way.len(), 4, "{way:?}");
+        assert!(way.iter().all(|link| !link.contains("3.0 to switch 0.0")), "{way:?}");
+        assert!(way.iter().all(|link| !link.contains("0.0 to switch 3.0")), "{way:?}");
+    }
+}
+
+#[test]
+fn shifts_along_a_ring_share_a_link_by_their_distance() {
+    // Each link of a ring of 7 carries the routes of the `shift` switches before it.
+    let ring = torus(7, 1, 1, 7);
+    for shift in 1..=3 {
+        assert_eq!(hottest(&ring, |host| (host + shift) % 7), shift);
+        assert_eq!(hottest(&ring, |host| (host + 7 - shift) % 7), shift);
+    }
+}
+
 #[test]
 fn impossible_networks_are_refused() {
     let refused = |shape, hosts| Topology::new(shape, hosts).unwrap_err();
@@ -164,6 +230,13 @@ fn impossible_networks_are_refused() {
         refused(tree(4, 1, 2), 17).to_string(),
         "a fat tree of arity 4 and 2 levels has 16 ports for 17 hosts"
     );
+    let wide = |x, y| Shape::Torus(Torus { x, y, nodes_per_switch: 1 });
+    assert_eq!(refused(wide(3, 0), 1), TopologyError::Zero { field: "y" });
+    assert_eq!(
+        refused(wide(3, 2), 7).to_string(),
+        "a torus of 3 x 2 switches with 1 node each has 6 ports for 7 hosts"
+    );
+    assert!(matches!(refused(wide(u32::MAX, u32::MAX), 1), TopologyError::TooLarge { .. }));
     for huge in [tree(1_000, 1, 4), tree(1, 1, 4_000_000_000), tree(2, 1, 32), tree(u32::MAX, 1, 3)]
     {
         assert_eq!(
