@@ -31,6 +31,7 @@ mod loopback;
 mod memory;
 mod models;
 mod overlap;
+mod pace;
 mod packing;
 mod progress;
 mod queue_depth;
