@@ -8,11 +8,11 @@ use super::resolved;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::claim::figures::{Curves, Figure, Messages, Stack};
-use experiment::plan::{self, Plan, Point};
+use experiment::plan::{Plan, Point};
 use experiment::results::ClaimRole;
 use experiment::schema::metrics_of;
 use form::codes;
-use hardware::topology::{Shape, Topology};
+use hardware::topology::Topology;
 use report::numbers::in_parentheses;
 
 /// Characters of a line of a note.
@@ -42,13 +42,7 @@ pub(super) fn show(terminal: Terminal, arguments: &ShowArguments) -> Outcome {
 
 /// The network of a point.
 fn topology(point: &Point) -> Result<Topology, Failure> {
-    let shape = match point.topology {
-        plan::Topology::Crossbar => Shape::Crossbar,
-        plan::Topology::FatTree { arity, levels, oversubscription } => {
-            Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
-        }
-    };
-    let built = Topology::new(shape, point.nodes);
+    let built = Topology::new(point.topology, point.nodes);
     built.map_err(|why| Problem::new(&codes::TOPOLOGY, why.to_string()).into())
 }
 
@@ -86,7 +80,7 @@ fn summary(plan: &Plan) -> String {
         "ranks",
         format!("{ranks} on {nodes}, at most {} on one{threads}{swept}", placed.per_node),
     );
-    line("network", network(first.topology));
+    line("network", first.topology.to_string());
     line("workload", first.kind().to_owned());
     line("seed", first.seed.to_string());
     line("points", plan.points.len().to_string());
@@ -147,15 +141,6 @@ pub(super) const fn role(role: ClaimRole) -> &'static str {
     match role {
         ClaimRole::Input => "input",
         ClaimRole::Prediction => "prediction",
-    }
-}
-
-fn network(topology: plan::Topology) -> String {
-    match topology {
-        plan::Topology::Crossbar => "crossbar".to_owned(),
-        plan::Topology::FatTree { arity, levels, oversubscription } => {
-            format!("fat tree, arity {arity}, {levels} levels, oversubscription {oversubscription}")
-        }
     }
 }
 

@@ -21,7 +21,7 @@ use form::shape::check::check;
 use form::shape::{Shape, path};
 
 pub use identity::{Simulated, runs};
-pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point, Topology};
+pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point};
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 
@@ -37,6 +37,7 @@ mod one_sided;
 mod point;
 mod progress;
 pub mod sources;
+mod topology;
 mod values;
 mod vcis;
 

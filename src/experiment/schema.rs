@@ -6,12 +6,13 @@ mod figures;
 mod one_sided;
 mod sources;
 mod sweep;
+pub(super) mod topology;
 
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
 use form::fields::{LONG, LONGEST, SIZE, SOURCE, TITLE, bytes, time};
 use form::shape::export;
-use form::shape::{Field, Need, Shape, default, optional, required, variant};
+use form::shape::{Field, Need, Shape, default, optional, required};
 use workloads::kind::{Kind, Workload};
 use workloads::metric::MetricSpec;
 use workloads::statements;
@@ -138,32 +139,6 @@ static ENDPOINTS: Shape = Shape::Object(&[
         "How endpoints come to be.",
     ),
 ]);
-
-static TOPOLOGY: Shape = Shape::Tagged {
-    tag: "kind",
-    variants: &[
-        variant("crossbar", &[], "One switch that all nodes are attached to."),
-        variant(
-            "fat_tree",
-            &[
-                required(
-                    "arity",
-                    &Shape::Count { min: 1, max: 1024 },
-                    "16",
-                    "Nodes of a leaf switch; also the children of a switch further up.",
-                ),
-                default("levels", &Shape::Count { min: 2, max: 4 }, "2", "Levels of switches."),
-                default(
-                    "oversubscription",
-                    &Shape::Count { min: 1, max: 1024 },
-                    "1",
-                    "Links downwards for each link upwards of a switch; at most `arity`.",
-                ),
-            ],
-            "Switches in levels.",
-        ),
-    ],
-};
 
 static MPI: Shape = Shape::Object(&[
     cooperation::BETWEEN_NODES,
@@ -312,7 +287,7 @@ pub static SCENARIO: [Field; 20] = [
     Field { key: "ranks", shape: &RANKS, need: Need::Optional, doc: "Processes and threads." },
     Field {
         key: "topology",
-        shape: &TOPOLOGY,
+        shape: &topology::TOPOLOGY,
         need: Need::Default("crossbar"),
         doc: "The network.",
     },

@@ -93,6 +93,8 @@ pub struct Cluster {
     links: Vec<ResourceId>,
     costs: Costs,
     paths: BTreeMap<(Socket, Socket, Posting), PathId>,
+    /// Routes that the load has chosen, by their nodes.
+    chosen: BTreeMap<(u32, u32), Vec<LinkId>>,
     copies: Copies,
     /// By node: what one adapter carries between two processes of its node, where that is asked for.
     loopbacks: Vec<ResourceId>,
@@ -169,6 +171,7 @@ impl Cluster {
             links,
             costs: Costs::new(profile),
             paths: BTreeMap::new(),
+            chosen: BTreeMap::new(),
             copies,
             loopbacks,
         }
@@ -315,8 +318,22 @@ impl Cluster {
         }
     }
 
-    fn wire(&self, from: u32, to: u32, hops: &mut Vec<Hop>) {
-        for (index, link) in self.topology.route(from, to).into_iter().enumerate() {
+    /// The links from one node to another. Where the topology routes by load, the load of this moment
+    /// chooses them for good.
+    pub fn route(&mut self, from: u32, to: u32) -> Vec<LinkId> {
+        if let Some(route) = self.chosen.get(&(from, to)) {
+            return route.clone();
+        }
+        let (fabric, links) = (&self.fabric, &self.links);
+        let route = self.topology.route(from, to, &|link| fabric.load(links[link.0 as usize]));
+        if self.topology.is_routed_by_load() {
+            self.chosen.insert((from, to), route.clone());
+        }
+        route
+    }
+
+    fn wire(&mut self, from: u32, to: u32, hops: &mut Vec<Hop>) {
+        for (index, link) in self.route(from, to).into_iter().enumerate() {
             hops.push(hop(self.links[link.0 as usize], 0, self.costs.of_link(index)));
         }
     }
@@ -437,3 +454,6 @@ impl Costs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ pub mod gpu;
 pub mod last_level;
 pub mod lines;
 pub mod memory;
+pub mod pace;
 pub mod parameters;
 pub mod parts;
 pub mod pinning;

@@ -262,7 +262,7 @@ struct Running {
 /// When the machine has no GPU and one is asked for something, or a block does not fit it: the plan
 /// was checked for both.
 pub fn run(setup: Setup) -> Outcome {
-    let wires = Topology::new(topology::Shape::Crossbar, 1).expect("one node");
+    let wires = Topology::new(topology::Shape::default(), 1).expect("one node");
     let cluster = Cluster::new(&setup.profile, wires, &[]);
     let gpus = cluster.gpus(&setup.profile, 0);
     let mut options = setup.options;

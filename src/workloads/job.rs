@@ -6,6 +6,7 @@ use super::ping_pong::PingPong;
 use super::windowed::{Direction, Windowed};
 use engine::{Options, Streams};
 use hardware::core::{Noise, Pinning, Placement as Places, PlacementError, Scheme, start_skew};
+use hardware::pace::Pace;
 use hardware::profile::Profile;
 use hardware::reliable::Settings;
 use hardware::topology::{Shape, Topology, TopologyError};
@@ -69,6 +70,8 @@ pub struct Job<P = AnyProgram> {
     pub vcis: Vcis,
     /// How processes of a node copy from each other's memory.
     pub kernel: Kernel,
+    /// The pace of queue pairs.
+    pub pace: Pace,
     /// How late the counter of a node's large RDMA operations is read.
     pub counter_lag: TimeDelta,
     /// Largest eager payload between nodes; `None`: the machine's.
@@ -140,6 +143,7 @@ impl<P> Job<P> {
             partitioned: self.partitioned,
             vcis: self.vcis,
             kernel: self.kernel,
+            pace: self.pace,
             counter_lag: self.counter_lag,
             eager_inter: self.eager_inter,
             eager_intra: self.eager_intra,
@@ -225,7 +229,7 @@ impl<P> Job<P> {
         };
         let node = |process| places.place(process, 0).node;
         let crosses = |from: u32, to: u32| {
-            let way = topology.route(node(from), node(to));
+            let way = topology.links_between(node(from), node(to));
             way.into_iter().any(unreliable)
         };
         let processes = 0..self.processes();
@@ -293,6 +297,7 @@ impl<P> Job<P> {
             connections: self.connections,
             // Without a rule nobody copies through the kernel.
             kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
+            pace: self.pace,
             counter_lag: self.counter_lag,
             faults,
             seed: self.seed,

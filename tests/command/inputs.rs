@@ -1,7 +1,8 @@
 //! Valid scenarios mean what they say.
 
 use mpisim::experiment::claim::{ClaimKind, Trend};
-use mpisim::experiment::plan::{Noise, Plan, Point, Request, Topology, load};
+use mpisim::experiment::plan::{Noise, Plan, Point, Request, load};
+use mpisim::hardware::topology::{FatTree, Shape};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
@@ -180,7 +181,8 @@ fn noise_is_that_of_the_scenario_or_of_the_machine() {
 fn programs_know_their_lines() {
     let plan = plan("program", &[]);
     let point = &plan.points[0];
-    assert_eq!(point.topology, Topology::FatTree { arity: 4, levels: 2, oversubscription: 2 });
+    let tree = FatTree { arity: 4, levels: 2, oversubscription: 2 };
+    assert_eq!(point.topology, Shape::FatTree(tree));
     let ranks = &point.workload.downcast_ref::<WrittenProgram>().unwrap().ranks;
     assert_eq!(ranks[0][0].line, 9);
     assert_eq!(ranks[1][5].line, 21);

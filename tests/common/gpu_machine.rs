@@ -110,7 +110,7 @@ pub(crate) fn run_on(
     requests: &[Request],
     change: impl FnOnce(Gpus) -> Gpus,
 ) -> Outcome {
-    let topology = Topology::new(Wires::Crossbar, 1).expect("one node");
+    let topology = Topology::new(Wires::default(), 1).expect("one node");
     let mut cluster = Cluster::new(profile, topology, &[]);
     let mut gpus = change(cluster.gpus(profile, 0).expect("a machine with a GPU"));
     let gpu = gpus.of_node(0, 0);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use mpisim::engine::Options;
 use mpisim::hardware::core::{Pinning, Scheme};
+use mpisim::hardware::pace::Pace;
 use mpisim::hardware::profile::{Parameter, Profile, ProfileBuilder};
 use mpisim::hardware::topology::Shape;
 use mpisim::protocols::call::{Call, Reply};
@@ -59,7 +60,7 @@ pub(crate) fn ideal(changes: &[(&str, &str)]) -> Profile {
 pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
     Job {
         profile,
-        shape: Shape::Crossbar,
+        shape: Shape::default(),
         nodes: 2,
         threads: 1,
         endpoints: Endpoints::default(),
@@ -73,6 +74,7 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         partitioned: mpisim::protocols::partitioned::Grouping::default(),
         vcis: mpisim::protocols::library::Vcis::default(),
         kernel: Kernel::Cma,
+        pace: Pace::NONE,
         counter_lag: mpisim::units::TimeDelta::ZERO,
         eager_inter: None,
         eager_intra: None,

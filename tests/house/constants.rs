@@ -44,7 +44,8 @@ const METHOD: &[Row] = &[
 
 /// What it refuses beyond.
 const LIMITS: &[Row] = &[
-    ("hardware/topology.rs", &["MOST_LEVELS", "MOST_LINKS"]),
+    ("hardware/topology/fat_tree.rs", &["MOST_LEVELS"]),
+    ("hardware/topology/wires.rs", &["MOST_LINKS"]),
     ("protocols/call.rs", &["GROUP_TAG_MAX"]),
     ("protocols/contract.rs", &["ASKED"]),
     ("protocols/library/partitions.rs", &["MOST"]),

@@ -14,6 +14,7 @@ const MEMBERS: [(&str, &[&str]); 10] = [
     ("workload", &["minighost", "MiniGhostForm"]),
     ("rendezvous protocol", &["rput_immediate", "RPutImmediate"]),
     ("algorithm of a collective", &["allgather_ring", "AllgatherRing"]),
+    ("topology", &["torus", "Torus"]),
     ("mutex", &["test_and_set", "TestAndSet"]),
     ("machine number", &["match_elem_lines"]),
     ("fault kind", &["hca_stall", "HcaStall"]),

@@ -4,8 +4,12 @@ use std::fs;
 use std::path::Path;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const GUIDES: [&str; 3] =
-    ["docs/guide/add-a-call.md", "docs/guide/add-a-protocol.md", "docs/guide/add-a-workload.md"];
+const GUIDES: [&str; 4] = [
+    "docs/guide/add-a-call.md",
+    "docs/guide/add-a-protocol.md",
+    "docs/guide/add-a-topology.md",
+    "docs/guide/add-a-workload.md",
+];
 
 /// A quoted block: the file that its head names, and its lines.
 struct Quote {

@@ -462,7 +462,7 @@ fn an_sm_holds_as_many_blocks_as_the_scarcest_of_its_parts_allows() {
 #[test]
 fn gpus_of_a_node_have_buses_of_their_own() {
     let two = c2050(&[("gpu.per_node", "2")]);
-    let topology = Topology::new(Wires::Crossbar, 3).expect("three nodes");
+    let topology = Topology::new(Wires::default(), 3).expect("three nodes");
     let cluster = Cluster::new(&two, topology, &[]);
     let gpus = cluster.gpus(&two, 0).expect("a machine with GPUs");
     assert_eq!((gpus.of_node(0, 1), gpus.of_node(2, 0)), (GpuId(1), GpuId(4)));

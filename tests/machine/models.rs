@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mpisim::hardware::memory::{Memory, Side};
 use mpisim::hardware::profile::{Kind, PARAMETERS, Parameter, Profile, ProfileBuilder, Value};
-use mpisim::hardware::topology::{Shape, Topology};
+use mpisim::hardware::topology::{FatTree, Shape, Topology};
 use mpisim::units::{Bandwidth, Bytes, Frequency, TimeDelta};
 use serde_json::Value as Json;
 
@@ -307,7 +307,7 @@ fn eureka_is_the_machine_of_the_document() {
     // What a wire of 10 Gb/s carries of data is measured, a little less.
     let wire = eureka.link.data_bw.as_bit_per_s();
     assert!((9_000_000_000..=10_000_000_000).contains(&wire), "{wire}");
-    let clos = Shape::FatTree { arity: 8, uplinks: 8, levels: 3 };
+    let clos = Shape::FatTree(FatTree { arity: 8, levels: 3, oversubscription: 1 });
     let network = Topology::new(clos, 100).expect("100 nodes find a port");
     assert_eq!((network.hosts(), network.switches_between(0, 99)), (100, 5));
     let file = include_str!("../../models/eureka-mx10g.json");

@@ -5,8 +5,8 @@ use super::super::model_file::Models;
 use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
 use super::goal::Files;
-use super::values::{Limits, MpiOptions, Point, Topology};
-use super::{connections, cooperation, noise, one_sided, progress, vcis};
+use super::values::{Limits, MpiOptions, Point};
+use super::{connections, cooperation, noise, one_sided, progress, topology, vcis};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
@@ -15,7 +15,7 @@ use form::shape::Shape as FieldShape;
 use form::shape::check::check;
 use form::shape::path::place;
 use hardware::core::Pinning;
-use hardware::topology::{self, TopologyError};
+use hardware::topology::Shape;
 use protocols::library::Vcis;
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
@@ -33,7 +33,7 @@ pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
-    pub(super) topologies: Vec<(Topology, u32)>,
+    pub(super) topologies: Vec<(Shape, u32)>,
     /// Schedules beside the scenario.
     pub(super) files: Files,
 }
@@ -84,7 +84,7 @@ pub(super) fn read(
     workload.check_addressing(&mut reading);
     let processes = workload.processes(&mut reading);
     let each = reading.each;
-    let topology = topology(reading.diagnostics, tree, &mut known.topologies, nodes);
+    let topology = topology::read(reading.diagnostics, tree, &mut known.topologies, nodes);
     let machine = machine.clone()?;
     let noise = noise::read(reading.diagnostics, tree, &machine);
     let placement = placement(tree, processes?);
@@ -132,7 +132,7 @@ pub(super) fn read(
     };
     let target = faults::Target {
         profile: &point.machine.profile,
-        shape: point.topology.shape(),
+        shape: point.topology,
         nodes: point.used_nodes(),
         processes: point.placement.processes,
         has_network: point.workload.packing().is_none(),
@@ -282,54 +282,6 @@ fn products(
         )
         .related(place(tree, "workload.rounds"), "the rounds are given here"),
     );
-}
-
-fn topology(
-    diagnostics: &mut Diagnostics,
-    tree: &Node,
-    known: &mut Vec<(Topology, u32)>,
-    nodes: u32,
-) -> Topology {
-    let Some(node) = tree.get("topology") else { return Topology::Crossbar };
-    if node.required_word("kind") == "crossbar" {
-        return Topology::Crossbar;
-    }
-    let arity = node.small("arity").expect("the key is required");
-    let levels = node.small("levels").unwrap_or(2);
-    let oversubscription = node.small("oversubscription").unwrap_or(1);
-    let topology = Topology::FatTree { arity, levels, oversubscription };
-    if known.contains(&(topology, nodes)) {
-        return topology;
-    }
-    if oversubscription > arity {
-        diagnostics.push(
-            Diagnostic::error(
-                &codes::CONTRADICTION,
-                place(tree, "topology.oversubscription"),
-                "topology.oversubscription",
-                format!("{oversubscription} links downwards for each link upwards"),
-                format!("a switch has {arity} links downwards"),
-            )
-            .related(place(tree, "topology.arity"), "the arity is given here"),
-        );
-        return topology;
-    }
-    match topology::Topology::new(topology.shape(), nodes) {
-        Ok(_) => known.push((topology, nodes)),
-        Err(error) => diagnostics.push(no_topology(tree, &error, nodes)),
-    }
-    topology
-}
-
-fn no_topology(tree: &Node, error: &TopologyError, nodes: u32) -> Diagnostic {
-    let allowed = match error {
-        TopologyError::TooManyHosts { .. } => format!("{nodes} nodes need as many ports"),
-        TopologyError::TooLarge { .. } => "a smaller arity or fewer levels are needed".to_owned(),
-        TopologyError::Zero { .. } => "at least 1 is needed".to_owned(),
-    };
-    let (place_of, path) = (place(tree, "topology.arity"), "topology.arity");
-    Diagnostic::error(&codes::TOPOLOGY, place_of, path, error.to_string(), allowed)
-        .related(place(tree, "nodes"), "the nodes are given here")
 }
 
 fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {

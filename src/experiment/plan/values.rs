@@ -75,7 +75,7 @@ pub struct Point {
     /// How messages find their thread.
     pub addressing: Addressing,
     /// The network.
-    pub topology: Topology,
+    pub topology: Shape,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
     /// The programs of the processes.
@@ -109,34 +109,6 @@ impl Point {
     /// The word of its kind of workload.
     pub fn kind(&self) -> &'static str {
         self.workload.kind().name
-    }
-}
-
-/// The network.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Topology {
-    /// One switch.
-    Crossbar,
-    /// Switches in levels.
-    FatTree {
-        /// Nodes of a leaf switch, children of a switch further up.
-        arity: u32,
-        /// Levels of switches.
-        levels: u32,
-        /// Links downwards for each link upwards.
-        oversubscription: u32,
-    },
-}
-
-impl Topology {
-    /// How its switches are wired.
-    pub fn shape(self) -> Shape {
-        match self {
-            Self::Crossbar => Shape::Crossbar,
-            Self::FatTree { arity, levels, oversubscription } => {
-                Shape::FatTree { arity, uplinks: (arity / oversubscription).max(1), levels }
-            }
-        }
     }
 }
 

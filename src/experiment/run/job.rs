@@ -6,6 +6,7 @@ use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point};
 use ::xios_ep::library::{Counts, EpLibrary, EpThread};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
+use hardware::pace::Pace;
 use protocols::library::{Endpoints, Library, Longest, Progress, Queues, Threading};
 use runtime::device::{self, bytes::Bytes};
 use runtime::memory::Payload;
@@ -36,7 +37,7 @@ pub fn build(point: &Point) -> Job {
     let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
-        shape: point.topology.shape(),
+        shape: point.topology,
         nodes: point.used_nodes(),
         threads: point.threads,
         pinning: point.placement.pinning,
@@ -60,6 +61,7 @@ pub fn build(point: &Point) -> Job {
         partitioned,
         vcis,
         kernel,
+        pace: Pace::NONE,
         counter_lag,
         eager_inter: Some(eager_threshold),
         eager_intra: Some(eager_threshold_intra),

@@ -54,7 +54,7 @@ impl Calendar {
 /// One node of these values, and the cores that begin these copies of `bytes` at the same time.
 fn cluster_of(values: &[(&str, &str)], copies: &[CoreCopy]) -> Cluster {
     let sites: Vec<Place> = copies.iter().map(|copy| copy.core).collect();
-    let topology = Topology::new(Shape::Crossbar, 1).unwrap();
+    let topology = Topology::new(Shape::default(), 1).unwrap();
     let far = copies.iter().any(|copy| copy.side() == Side::Remote);
     let make = if far { Cluster::with_far_copies } else { Cluster::new };
     make(&least::but(values), topology, &sites)

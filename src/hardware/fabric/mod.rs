@@ -284,6 +284,19 @@ impl Fabric {
         }
     }
 
+    /// Transfers at a resource since the last event: packets that it serves, that wait for it or are on
+    /// their way to it, and flows that cross it; none at processing units.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such resource.
+    pub fn load(&self, resource: ResourceId) -> u32 {
+        match self.path.resources.get(resource.0) {
+            Resource::Shared(shared) => shared.load(self.path.clock.as_ps()),
+            Resource::Servers(_) | Resource::Unused => 0,
+        }
+    }
+
     /// Statistics of a resource so far: packets whose service began, and bulk whose flow ended.
     ///
     /// # Panics

@@ -210,6 +210,16 @@ impl Shared {
         self.free_at <= now && !self.turn_pending && !self.fluid.flows()
     }
 
+    /// Packets that are here or on their way here, and flows.
+    pub(super) fn load(&self, now: u64) -> u32 {
+        let promised = self.coming.promises.iter().filter(|promise| promise.end > now).count();
+        let (promised, flows) = (u32::try_from(promised), u32::try_from(self.fluid.members.len()));
+        let many = "transfers are counted in u32";
+        let (promised, flows) = (promised.expect(many), flows.expect(many));
+        let served = u32::from(self.free_at > now);
+        served + self.waiting + self.coming.packets + promised + flows
+    }
+
     pub(super) fn stand_ins(&self) -> u32 {
         #[cfg(test)]
         if self.fault == Some(super::tests::Fault::NoStandIns) {

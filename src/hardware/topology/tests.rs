@@ -1,21 +1,43 @@
 use std::collections::BTreeMap;
 
+use petgraph::graph::NodeIndex;
+
+use super::fat_tree::Tree;
+use super::wires::MOST_LINKS;
 use super::*;
 
 fn tree(arity: u32, uplinks: u32, levels: u32, hosts: u32) -> Topology {
-    Topology::new(Shape::FatTree { arity, uplinks, levels }, hosts).unwrap()
+    let mut wires = Wires::new(hosts).unwrap();
+    let tree = Tree::wire(arity, uplinks, levels, hosts, &mut wires).unwrap();
+    Topology { graph: wires.into_graph(), hosts, routing: Routing::FatTree(tree) }
 }
 
-/// Trees of every kind: full, oversubscribed, with parallel paths, and with missing hosts.
+/// The route in a network without traffic.
+fn route(topology: &Topology, from: u32, to: u32) -> Vec<LinkId> {
+    topology.route(from, to, &|_| 0)
+}
+
+fn torus(x: u32, y: u32, nodes_per_switch: u32, hosts: u32) -> Topology {
+    Topology::new(Shape::Torus(Torus { x, y, nodes_per_switch }), hosts).unwrap()
+}
+
+/// Networks of every kind, also with missing hosts; trees are full, oversubscribed, or have parallel
+/// paths, and tori have rings of even and odd length.
 fn small_worlds() -> Vec<Topology> {
     let mut worlds: Vec<_> =
-        [1, 2, 7].map(|hosts| Topology::new(Shape::Crossbar, hosts).unwrap()).into();
+        [1, 2, 7].map(|hosts| Topology::new(Shape::default(), hosts).unwrap()).into();
     for (arity, uplinks, levels) in
         [(2, 2, 3), (3, 1, 2), (4, 2, 2), (2, 3, 3), (1, 1, 1), (4, 4, 3)]
     {
         let ports = arity_power(arity, levels);
         worlds
             .extend([ports, ports.div_ceil(2), 1].map(|hosts| tree(arity, uplinks, levels, hosts)));
+    }
+    for (x, y, each) in
+        [(1, 1, 3), (2, 1, 1), (1, 4, 2), (2, 2, 1), (3, 2, 1), (4, 3, 2), (6, 5, 1)]
+    {
+        let ports: u32 = x * y * each;
+        worlds.extend([ports, ports.div_ceil(2)].map(|hosts| torus(x, y, each, hosts)));
     }
     worlds
 }
@@ -49,7 +71,7 @@ fn every_pair_is_joined_by_a_shortest_chain_of_links() {
     for topology in small_worlds() {
         for from in 0..topology.hosts() {
             for to in 0..topology.hosts() {
-                let route = topology.route(from, to);
+                let route = route(&topology, from, to);
                 let mut here = Vertex::Host(from);
                 for &link in &route {
                     let (begin, end) = topology.ends(link);
@@ -59,7 +81,9 @@ fn every_pair_is_joined_by_a_shortest_chain_of_links() {
                 assert_eq!(here, Vertex::Host(to));
                 let (paths, length) = counted_paths(&topology, from, to);
                 assert_eq!(route.len(), length, "{from} to {to} is shortest");
-                assert_eq!(topology.paths_between(from, to), paths, "{from} to {to}");
+                if let Routing::FatTree(tree) = &topology.routing {
+                    assert_eq!(tree.ways_between(from, to), paths, "{from} to {to}");
+                }
                 let switches = topology.switches_between(from, to) as usize;
                 assert_eq!(switches, length.saturating_sub(1));
             }
@@ -69,9 +93,9 @@ fn every_pair_is_joined_by_a_shortest_chain_of_links() {
 
 #[test]
 fn a_crossbar_has_one_switch_and_two_links_for_each_host() {
-    let crossbar = Topology::new(Shape::Crossbar, 16).unwrap();
+    let crossbar = Topology::new(Shape::default(), 16).unwrap();
     assert_eq!((crossbar.switches(), crossbar.links()), (1, 32));
-    assert_eq!(crossbar.route(3, 5), [LinkId(6), LinkId(11)]);
+    assert_eq!(route(&crossbar, 3, 5), [LinkId(6), LinkId(11)]);
     assert_eq!(crossbar.link_name(LinkId(6)), "host 3 to switch 1.0");
     assert_eq!(crossbar.link_name(LinkId(11)), "switch 1.0 to host 5");
 }
@@ -91,7 +115,7 @@ fn a_full_tree_has_the_switches_of_the_books() {
 fn hottest(topology: &Topology, target: impl Fn(u32) -> u32) -> u32 {
     let mut load = vec![0; topology.links()];
     for from in 0..topology.hosts() {
-        for link in topology.route(from, target(from)) {
+        for link in route(topology, from, target(from)) {
             load[link.0 as usize] += 1;
         }
     }
@@ -124,7 +148,7 @@ fn a_switch_forwards_by_the_target_alone() {
         for to in 0..topology.hosts() {
             let mut next = BTreeMap::new();
             for from in 0..topology.hosts() {
-                for link in topology.route(from, to) {
+                for link in route(&topology, from, to) {
                     let (here, _) = topology.ends(link);
                     let known = *next.entry(here).or_insert(link);
                     assert_eq!(known, link, "two ways from {here} to host {to}");
@@ -134,31 +158,98 @@ fn a_switch_forwards_by_the_target_alone() {
     }
 }
 
+/// The names of the links of a route.
+fn names(topology: &Topology, from: u32, to: u32) -> Vec<String> {
+    route(topology, from, to).into_iter().map(|link| topology.link_name(link)).collect()
+}
+
 #[test]
-fn impossible_trees_are_refused() {
+fn a_torus_has_two_cables_for_each_switch_and_one_for_each_host() {
+    let topology = torus(4, 3, 2, 24);
+    assert_eq!((topology.switches(), topology.links()), (12, 2 * (24 + 2 * 12)));
+    // A ring of two switches is one cable, and one switch is no ring.
+    assert_eq!(torus(2, 3, 1, 6).links(), 2 * (6 + 3 + 2 * 3));
+    assert_eq!(torus(1, 5, 1, 5).links(), 2 * (5 + 5));
+}
+
+#[test]
+fn a_torus_routes_along_the_row_and_then_along_the_column() {
+    let topology = torus(5, 4, 1, 20);
+    let way = [
+        "host 0 to switch 0.0",
+        "switch 0.0 to switch 1.0",
+        "switch 1.0 to switch 1.1",
+        "switch 1.1 to host 6",
+    ];
+    assert_eq!(names(&topology, 0, 6), way);
+    // Both rings are shorter by the cable that closes them.
+    let way = [
+        "host 0 to switch 0.0",
+        "switch 0.0 to switch 4.0",
+        "switch 4.0 to switch 4.3",
+        "switch 4.3 to host 19",
+    ];
+    assert_eq!(names(&topology, 0, 19), way);
+}
+
+#[test]
+fn of_two_equal_ways_a_torus_takes_the_one_without_the_closing_cable() {
+    let topology = torus(4, 1, 1, 4);
+    for (from, to) in [(0, 2), (1, 3), (2, 0), (3, 1)] {
+        let way = names(&topology, from, to);
+        assert_eq!(way.len(), 4, "{way:?}");
+        assert!(way.iter().all(|link| !link.contains("3.0 to switch 0.0")), "{way:?}");
+        assert!(way.iter().all(|link| !link.contains("0.0 to switch 3.0")), "{way:?}");
+    }
+}
+
+#[test]
+fn shifts_along_a_ring_share_a_link_by_their_distance() {
+    // Each link of a ring of 7 carries the routes of the `shift` switches before it.
+    let ring = torus(7, 1, 1, 7);
+    for shift in 1..=3 {
+        assert_eq!(hottest(&ring, |host| (host + shift) % 7), shift);
+        assert_eq!(hottest(&ring, |host| (host + 7 - shift) % 7), shift);
+    }
+}
+
+#[test]
+fn impossible_networks_are_refused() {
     let refused = |shape, hosts| Topology::new(shape, hosts).unwrap_err();
-    assert_eq!(refused(Shape::Crossbar, 0), TopologyError::Zero { field: "nodes" });
-    let no_uplinks = Shape::FatTree { arity: 4, uplinks: 0, levels: 2 };
-    assert_eq!(refused(no_uplinks, 4), TopologyError::Zero { field: "uplinks" });
-    let small = Shape::FatTree { arity: 4, uplinks: 4, levels: 2 };
+    let tree = |arity, oversubscription, levels| {
+        Shape::FatTree(FatTree { arity, levels, oversubscription })
+    };
+    assert_eq!(refused(Shape::default(), 0), TopologyError::Zero { field: "nodes" });
+    assert_eq!(refused(tree(0, 1, 2), 4), TopologyError::Zero { field: "arity" });
+    assert_eq!(refused(tree(4, 0, 2), 4), TopologyError::Zero { field: "oversubscription" });
     assert_eq!(
-        refused(small, 17).to_string(),
+        refused(tree(4, 5, 2), 4).to_string(),
+        "5 links downwards for each link upwards, but a switch has 4 links downwards"
+    );
+    assert_eq!(
+        refused(tree(4, 1, 2), 17).to_string(),
         "a fat tree of arity 4 and 2 levels has 16 ports for 17 hosts"
     );
-    for huge in [
-        Shape::FatTree { arity: 1_000, uplinks: 1_000, levels: 4 },
-        Shape::FatTree { arity: 1, uplinks: 1, levels: 4_000_000_000 },
-        Shape::FatTree { arity: 2, uplinks: 2, levels: 32 },
-        Shape::FatTree { arity: u32::MAX, uplinks: u32::MAX, levels: 3 },
-    ] {
+    let wide = |x, y| Shape::Torus(Torus { x, y, nodes_per_switch: 1 });
+    assert_eq!(refused(wide(3, 0), 1), TopologyError::Zero { field: "y" });
+    assert_eq!(
+        refused(wide(3, 2), 7).to_string(),
+        "a torus of 3 x 2 switches with 1 node each has 6 ports for 7 hosts"
+    );
+    assert!(matches!(refused(wide(u32::MAX, u32::MAX), 1), TopologyError::TooLarge { .. }));
+    for huge in [tree(1_000, 1, 4), tree(1, 1, 4_000_000_000), tree(2, 1, 32), tree(u32::MAX, 1, 3)]
+    {
         assert_eq!(
-            refused(huge, 1),
-            TopologyError::TooLarge { links: MOST_LINKS, levels: MOST_LEVELS }
+            refused(huge, 1).to_string(),
+            "the topology is too large: at most 67108864 links and 32 levels are possible"
         );
     }
     assert_eq!(
-        refused(Shape::Crossbar, u32::MAX),
-        TopologyError::TooLarge { links: MOST_LINKS, levels: MOST_LEVELS }
+        refused(Shape::default(), u32::MAX),
+        TopologyError::TooLarge {
+            most: format!("{MOST_LINKS} links"),
+            remedy: "fewer nodes are needed"
+        }
     );
 }
 
@@ -166,9 +257,7 @@ fn impossible_trees_are_refused() {
 fn a_large_tree_costs_no_more_than_its_links() {
     let topology = tree(32, 32, 3, 32_768);
     assert_eq!(topology.links(), 2 * 3 * 32_768);
-    let mut route = Vec::new();
-    topology.route_into(0, 32_767, &mut route);
-    assert_eq!(route.len(), 6);
+    assert_eq!(route(&topology, 0, 32_767).len(), 6);
 }
 
 #[test]

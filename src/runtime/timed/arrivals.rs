@@ -697,6 +697,7 @@ where
             Event::Neighbour(id) | Event::Atomic(id) => self.is_lost_at(id),
             Event::Completed(id) => self.is_lost_if(self.network.completed_at(id) == dead, id),
             Event::Retry(channel) => self.network.receiver_of(channel) == dead,
+            Event::Acknowledged(channel) => self.network.sender_of(channel) == dead,
             Event::Lock(lock, _) => {
                 let lost = self.locks.process(lock) == dead;
                 if lost {

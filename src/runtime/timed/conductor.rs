@@ -131,6 +131,7 @@ where
             usage: MemoryWatch::new(memory_limit),
         };
         timed.cx.prefetches = processes >= MANY && timed.cores.count() == processes;
+        timed.network.set_pace(setup.pace);
         timed.pause_next();
         timed.keep_causes(keep);
         timed.arm_faults();
@@ -256,6 +257,7 @@ where
             | Event::Fault(_)
             | Event::FaultEnd(_)
             | Event::Timer(_)
+            | Event::Acknowledged(_)
             | Event::Answer(_)
             | Event::Sweep(_) => true,
             Event::Fabric(event) => self.network.is_stale(event),
@@ -292,6 +294,7 @@ where
             Event::Fabric(event) => self.fabric_event(event),
             Event::Depart(flight) => self.depart(flight),
             Event::QueuePairFree(flight) => self.network.let_go(flight, &mut self.cx),
+            Event::Acknowledged(channel) => self.network.acknowledged(channel, &mut self.cx),
             Event::Neighbour(flight) => self.arrive(flight),
             Event::Completed(flight) => {
                 let arrival = self.network.completed(flight, &mut self.cx);
@@ -392,6 +395,7 @@ where
             | Event::Fault(_)
             | Event::FaultEnd(_)
             | Event::Timer(_)
+            | Event::Acknowledged(_)
             | Event::Answer(_)
             | Event::Late(_)
             | Event::Gpu(_) => return,

@@ -51,6 +51,8 @@ pub(super) enum Event {
     FaultEnd(u32),
     /// The transport timer of connection `0` may have run out.
     Timer(u32),
+    /// An acknowledgement is at the adapter of channel `0`, which has a pace.
+    Acknowledged(u32),
     /// Answer `0` has come to the HCA that sent what it answers.
     Answer(u32),
     /// Packet `0`, which a link has held back, comes to the HCA.
@@ -94,6 +96,7 @@ impl engine::Event for Event {
             Self::Seen(id) => (27, u64::from(id)),
             Self::Adapter(thread) => (26, u64::from(thread)),
             Self::Sweep(thread) => (28, u64::from(thread)),
+            Self::Acknowledged(channel) => (29, u64::from(channel)),
         };
         mix(kind, content)
     }

@@ -4,6 +4,7 @@ use crate::faults::FaultPlan;
 use crate::memory::Payload;
 use engine::Options;
 use hardware::core::{Noise, Place};
+use hardware::pace::Pace;
 use hardware::profile::Profile;
 use hardware::slow_core::SlowCore;
 use hardware::topology::Topology;
@@ -79,6 +80,8 @@ pub struct Setup {
     pub connections: Connections,
     /// How processes of a node copy from each other's memory; `None`: they do not.
     pub kernel: Option<Kernel>,
+    /// The pace of queue pairs.
+    pub pace: Pace,
     /// How late readers see the counter of a node's large RDMA operations.
     pub counter_lag: TimeDelta,
     /// Faults of the run; `None`: there are none.

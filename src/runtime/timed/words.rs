@@ -60,6 +60,9 @@ impl<M: Machine, P: Program<M>> Vocabulary<'_, M, P> {
             Event::Fault(number) => of_plan(number, "begins"),
             Event::FaultEnd(number) => of_plan(number, "ends"),
             Event::Timer(_) => of_wires("the transport timer of a connection may have run out"),
+            Event::Acknowledged(channel) => {
+                of_process(self.network.sender_of(channel), "has an acknowledgement at its adapter")
+            }
             Event::Answer(_) => of_wires("an acknowledgement comes to the HCA"),
             Event::Late(_) => of_wires("a packet that a link has held back arrives"),
         }

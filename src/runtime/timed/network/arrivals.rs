@@ -23,6 +23,9 @@ impl<K> Network<K> {
         libraries: &[M],
         cx: &mut Context,
     ) -> Landing {
+        if self.paced.is_some() {
+            self.acknowledge(id, cx);
+        }
         let flight = self.flights.get(id);
         let (from, to) = (flight.from, flight.to);
         if std::mem::take(&mut flight.signalled) {
@@ -61,6 +64,25 @@ impl<K> Network<K> {
             }
             FlightKind::SendDone => unreachable!("a completion travels without the fabric"),
         }
+    }
+
+    /// The receiver's HCA acknowledges a message of a queue pair with a pace.
+    #[cold]
+    fn acknowledge(&mut self, id: u32, cx: &mut Context) {
+        let Some(paced) = &mut self.paced else { return };
+        let &mut Flight { ref kind, from, to, channel, bytes, .. } = self.flights.get(id);
+        match kind {
+            FlightKind::Packet { via: Via::SharedMemory, .. }
+            | FlightKind::ReadAnswer { .. }
+            | FlightKind::SendDone => return,
+            FlightKind::Packet { via: Via::Hca, .. }
+            | FlightKind::Write { .. }
+            | FlightKind::ReadRequest { .. }
+            | FlightKind::AtomicRequest { .. } => paced.arrived(channel, bytes),
+        }
+        let delay = self.cluster.reply_latency(cx.layout.home(from), cx.layout.home(to.peer));
+        let at = cx.now() + delay;
+        cx.schedule_of(at, from, Phase::Completion, Event::Acknowledged(channel));
     }
 
     /// Through the HCA a packet needs a receive buffer; without one the sender's HCA pauses and tries

@@ -11,6 +11,7 @@
 mod arrivals;
 mod channels;
 pub(super) mod flight;
+mod paced;
 pub(super) mod reliable;
 
 use super::context::Context;
@@ -28,6 +29,8 @@ use hardware::fabric::{
     About, Alteration, ConnId, Delivery, Fabric, FabricEvent, PathId, ResourceId, Service, Transfer,
 };
 use hardware::gpu::is_gpu_token;
+use hardware::pace::Pace;
+use paced::Paced;
 use protocols::contract::{Process, Route, Via};
 use reliable::Reliable;
 use units::{Time, TimeDelta};
@@ -46,6 +49,8 @@ pub(super) struct Network<K> {
     delivered: Vec<Delivery>,
     /// Reliable connections, which retransmit where links lose packets.
     reliable: Option<Box<Reliable>>,
+    /// Queue pairs with a pace, where the job has one.
+    paced: Option<Box<Paced>>,
     /// Whether a fault plan may touch what is under way.
     faulty: bool,
     /// The first connection of the fabric that belongs to a channel: those of cores come before it,
@@ -81,11 +86,17 @@ impl<K> Network<K> {
             atomic_free: vec![Time::ZERO; nodes],
             delivered: Vec::new(),
             reliable: None,
+            paced: None,
             faulty: false,
             first_connection,
             packets: 0,
             rnr: 0,
         }
+    }
+
+    /// Queue pairs have this pace.
+    pub(super) fn set_pace(&mut self, pace: Pace) {
+        self.paced = pace.maker().map(|make| Box::new(Paced::new(make)));
     }
 
     /// A fault plan is in force; `unreliable` says of each link whether it may lose packets.
@@ -206,6 +217,11 @@ impl<K> Network<K> {
             FlightKind::SendDone => "done",
         };
         word.to_owned()
+    }
+
+    /// The process that sends by a channel.
+    pub(super) fn sender_of(&self, channel: u32) -> Process {
+        self.channels.of(channel).sender()
     }
 
     /// The process that receives by a channel.
@@ -458,7 +474,7 @@ impl<K> Network<K> {
         }
     }
 
-    /// The queue pair begins the WQE as soon as its rate allows.
+    /// The queue pair begins the WQE as soon as window and rate allow.
     fn hand_to_hca(
         &mut self,
         id: u32,
@@ -467,8 +483,22 @@ impl<K> Network<K> {
         bytes: u64,
         cx: &mut Context,
     ) {
+        if let Some(paced) = &mut self.paced
+            && !paced.admit(channel, id, bytes)
+        {
+            self.flights.get(id).held = Some(posting);
+            return;
+        }
+        self.begin(id, channel, posting, bytes, cx);
+    }
+
+    /// The queue pair begins the WQE as soon as its rate allows.
+    fn begin(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64, cx: &mut Context) {
         let now = cx.now();
-        let (period, signal_every) = (cx.costs.wqe_period, cx.costs.profile.hca.signal_every);
+        let (mut period, signal_every) = (cx.costs.wqe_period, cx.costs.profile.hca.signal_every);
+        if let Some(paced) = &mut self.paced {
+            period = period.max(paced.spacing(channel, bytes));
+        }
         let flight = self.flights.get(id);
         let rdma = !matches!(flight.kind, FlightKind::Packet { .. });
         let own = posting == Posting::Own;
@@ -488,6 +518,9 @@ impl<K> Network<K> {
     fn start(&mut self, id: u32, channel: u32, posting: Posting, bytes: u64, cx: &mut Context) {
         if cx.observers.traces() {
             self.trace_leg(id, Spent::Pace, false, cx);
+        }
+        if let Some(paced) = &mut self.paced {
+            paced.sent(channel, cx.now(), bytes);
         }
         let (conn, path) = (self.connection(channel), self.path(channel, posting, cx));
         self.send(id, conn, path, bytes, cx);
@@ -515,6 +548,22 @@ impl<K> Network<K> {
         let (channel, bytes) = (flight.channel, flight.bytes);
         let posting = flight.held.take().expect("only a WQE that was held is let go");
         self.start(id, channel, posting, bytes, cx);
+    }
+
+    /// An acknowledgement is at the adapter of a queue pair with a pace: messages that waited for the
+    /// window begin.
+    pub(super) fn acknowledged(&mut self, channel: u32, cx: &mut Context) {
+        let now = cx.now();
+        let next = |network: &mut Self| network.paced.as_mut()?.next(channel);
+        if let Some(paced) = &mut self.paced {
+            paced.acknowledged(channel, now);
+        }
+        while let Some(id) = next(self) {
+            let flight = self.flights.get(id);
+            let bytes = flight.bytes;
+            let posting = flight.held.take().expect("it was kept with the message that waits");
+            self.begin(id, channel, posting, bytes, cx);
+        }
     }
 
     /// The fabric's own event: what it delivers is handed out for the caller to take, with

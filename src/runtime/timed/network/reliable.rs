@@ -208,16 +208,15 @@ impl Reliable {
         &mut self,
         (from, to): (Process, Process),
         conn: ConnId,
-        cluster: &Cluster,
+        cluster: &mut Cluster,
         cx: &Context,
     ) -> bool {
         if let Some(known) = self.connections.get(&conn.0) {
             return known.is_some();
         }
         let (here, there) = (cx.layout.home(from), cx.layout.home(to));
-        let topology = cluster.topology();
-        let (way, back) =
-            (topology.route(here.node, there.node), topology.route(there.node, here.node));
+        let way = cluster.route(here.node, there.node);
+        let back = cluster.route(there.node, here.node);
         let lossy = way.iter().chain(&back).any(|link| self.unreliable[link.0 as usize]);
         let settings = Settings::new(self.transport.retries);
         let latency = cluster.reply_latency(here, there);
