@@ -84,8 +84,10 @@ pub enum TopologyError {
 }
 
 /// Most directed links of a topology.
+/// Limit: the graph is held in memory.
 const MOST_LINKS: u32 = 1 << 26;
-/// Most levels of a fat tree: with two hosts to a switch, all that have a number.
+/// Most levels of a fat tree.
+/// Limit: with two hosts to a switch, all that have a number.
 const MOST_LEVELS: u32 = 32;
 
 /// The numbers of one level, hosts being level 0.

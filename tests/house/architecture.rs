@@ -130,6 +130,10 @@ impl Source {
         let text = fs::read_to_string(path).expect("a readable source file");
         let below = path.strip_prefix(Path::new(ROOT).join("src")).expect("a file of src");
         let path = below.to_str().expect("a plain name").replace('\\', "/");
+        Self::of(path, text)
+    }
+
+    pub(super) fn of(path: String, text: String) -> Self {
         let code = without_tests(&without_comments(&text));
         Self { path, text, code }
     }
