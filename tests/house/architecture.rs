@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("conform", BELOW_CONFORM),
     ("fit", &["units", "hardware", "form", "experiment"]),
     ("report", &["units", "form", "experiment"]),
+    ("shipped", &["experiment"]),
     ("cli", BELOW_CLI),
 ];
 const BELOW_RUNTIME: &[&str] =
@@ -91,6 +92,7 @@ const BELOW_CLI: &[&str] = &[
     "conform",
     "fit",
     "report",
+    "shipped",
 ];
 /// The layers of the right tower: their machines depend on their inputs alone.
 const MACHINES: &[&str] = &["mpi", "calls", "collectives", "protocols", "xios_ep"];
