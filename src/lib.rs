@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!                  cli
-//!                 report
+//!             report   shipped         the files that ship
 //!         explore  conform  fit
 //!               experiment
 //!           workloads
@@ -36,12 +36,14 @@
 //! use mpisim::experiment::plan::{Request, load};
 //! use mpisim::experiment::results::RunResult;
 //! use mpisim::experiment::run::{RunOptions, run};
+//! use mpisim::shipped;
 //!
 //! fn simulate(protocol: &str) -> Result<RunResult, Box<dyn Error>> {
 //!     let request = Request {
-//!         // A file, or the name of a scenario that ships; the text of one goes into `text`.
+//!         // A file, or the name of a scenario of the library; the text of one goes into `text`.
 //!         scenario: "examples/rput_immediate".to_owned(),
 //!         overrides: vec![format!("mpi.rendezvous={protocol}"), "workload.size=64 KiB".to_owned()],
+//!         library: shipped::library(),
 //!         ..Request::default()
 //!     };
 //!     let (plan, diagnostics) = load(&request);
@@ -80,5 +82,5 @@
 
 pub use {
     calls, cli, collectives, conform, engine, experiment, explore, fit, form, hardware, mpi,
-    protocols, report, runtime, units, workloads, xios_ep,
+    protocols, report, runtime, shipped, units, workloads, xios_ep,
 };

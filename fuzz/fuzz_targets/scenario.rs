@@ -3,10 +3,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use mpisim::experiment::plan::{Request, load};
+use mpisim::shipped;
 
 fuzz_target!(|text: &str| {
-    let scenario = "fuzz.json".to_owned();
-    let request = Request { scenario, text: Some(text.to_owned()), ..Request::default() };
+    let (scenario, text) = ("fuzz.json".to_owned(), Some(text.to_owned()));
+    let request = Request { scenario, library: shipped::library(), text, ..Request::default() };
     let (plan, diagnostics) = load(&request);
     assert_eq!(plan.is_none(), diagnostics.has_errors(), "a plan exactly if there is no error");
     let said = diagnostics.human();

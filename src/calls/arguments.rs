@@ -50,6 +50,7 @@ pub struct Buffer {
 impl Buffer {
     /// The first number of buffers whose bytes are the program's own: it writes them before it sends, and reads
     /// them after a receive. Monitors fill all other buffers of messages.
+    /// Encoding: numbers of buffers; those of workloads are lower.
     pub const OWN: u32 = 1 << 24;
 }
 

@@ -19,7 +19,6 @@ use super::timings::Timings;
 use experiment::baseline::{self, Baseline};
 use experiment::check::{CheckError, Comparison, Rules, compare, fits};
 use experiment::inputs::{self, Change, Numbers};
-use experiment::library::embedded;
 use experiment::plan::{Plan, Request, Simulated};
 use experiment::results::{PointResult, RunResult};
 use experiment::run::{self, RunError, RunOptions};
@@ -30,6 +29,7 @@ use report::difference::{Compared, DifferencePage};
 use report::json::{CheckDocument, CheckStatus, CheckedClaim, CheckedScenario, check_json};
 use report::junit::{Suite, junit};
 use report::numbers::tolerated;
+use shipped::SHIPPED;
 
 /// The directory of scenarios in a checkout.
 const SCENARIOS: &str = "scenarios";
@@ -137,8 +137,8 @@ fn rules(arguments: &CheckArguments, jobs: &[Job]) -> Result<Rules, Failure> {
 /// each by itself.
 fn scenarios(given: &[String]) -> Result<Vec<(String, bool)>, Failure> {
     if given.is_empty() && !Path::new(SCENARIOS).is_dir() {
-        let all = embedded::SCENARIOS.iter();
-        return Ok(all.map(|(name, _)| ((*name).to_owned(), false)).collect());
+        let all = SHIPPED.scenarios.names();
+        return Ok(all.map(|name| (name.to_owned(), false)).collect());
     }
     let default = [SCENARIOS.to_owned()];
     let given = if given.is_empty() { &default[..] } else { given };
@@ -254,7 +254,7 @@ fn with_baseline(
         return Ok(Job { plan, baseline: None, inputs: Vec::new() });
     }
     let mut diagnostics = Diagnostics::new();
-    let baseline = baseline::read(&mut diagnostics, &path);
+    let baseline = baseline::read(&mut diagnostics, plan.shipped, &path);
     let Some(baseline) = baseline else {
         terminal.diagnostics(&diagnostics);
         if saving.is_some() && arguments.force {

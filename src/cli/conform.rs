@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::terminal::{Failure, Outcome, Terminal, print};
 use ::conform::{Simulated, Vectors, Verdict, judge};
 use form::diagnostic::{Diagnostics, quote};
+use shipped::SHIPPED;
 
 /// Schedules that each case is run under.
 const SCHEDULES: u64 = 8;
@@ -36,7 +37,7 @@ pub(super) fn conform(terminal: Terminal, files: &[PathBuf]) -> Outcome {
 
 fn read(terminal: Terminal, file: &Path) -> Result<Vectors, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let vectors = Vectors::load(&mut diagnostics, file);
+    let vectors = Vectors::load(&mut diagnostics, SHIPPED, file);
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }

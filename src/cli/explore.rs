@@ -22,18 +22,18 @@ use ::explore::scenario::Unfit;
 use ::explore::{
     self, Explored, Failed, MayFail, Options, Size, Stopped, Strategy, Subject, Token, drawing,
 };
-use experiment::library::embedded;
 use experiment::plan::Plan;
 use form::codes;
 use form::diagnostic::quote;
 use runtime::explore::Stop;
 use runtime::faults::Allowed;
+use shipped::SHIPPED;
 use units::Bytes;
 
 /// Explores.
 pub(super) fn explore(terminal: Terminal, arguments: &ExploreArguments) -> Outcome {
     let Some(name) = &arguments.subject else {
-        print(&words::list(&registry::entries()))?;
+        print(&words::list(&registry::entries(SHIPPED)))?;
         return Ok(0);
     };
     let mut options = options(arguments)?;
@@ -138,7 +138,7 @@ fn token(job: &Job, options: &Options, failed: &Failed) -> Token {
 /// The job of a name: a protocol's, else a scenario's.
 fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Result<Job, Failure> {
     let usage = |what: String, help: &str| Err(Problem::new(&codes::USAGE, what).help(help).into());
-    match registry::find(name) {
+    match registry::find(name, SHIPPED) {
         Ok((entry, planted)) => {
             if !arguments.changes.set.is_empty() || arguments.changes.models.is_some() {
                 let what =
@@ -176,8 +176,7 @@ fn resolve(terminal: Terminal, name: &str, arguments: &ExploreArguments) -> Resu
 fn is_scenario(name: &str) -> bool {
     let shipped = name.strip_prefix("scenarios/").unwrap_or(name);
     let shipped = shipped.strip_suffix(".json").unwrap_or(shipped);
-    std::fs::symlink_metadata(name).is_ok()
-        || embedded::find(embedded::SCENARIOS, shipped).is_some()
+    std::fs::symlink_metadata(name).is_ok() || SHIPPED.scenarios.find(shipped).is_some()
 }
 
 fn scenario(
@@ -307,7 +306,7 @@ fn subject_of(
             format!("the token is of protocol `{}`, not of `{}`", token.subject, quote(scenario));
         return Err(Problem::new(&codes::TOKEN, what).into());
     }
-    let (entry, planted) = registry::find(&token.subject).map_err(|_| {
+    let (entry, planted) = registry::find(&token.subject, SHIPPED).map_err(|_| {
         let what =
             format!("the token is of protocol `{}`, which is not here", quote(&token.subject));
         Failure::from(Problem::new(&codes::TOKEN, what))

@@ -244,7 +244,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use experiment::library::embedded;
     use experiment::plan::{self, Request};
     use experiment::results::{Metric, PointResult};
 
@@ -313,8 +312,9 @@ mod tests {
 
     #[test]
     fn no_two_ticks_of_an_axis_have_one_text_or_touch() {
-        for (name, _) in embedded::SCENARIOS {
-            let request = Request { scenario: (*name).to_owned(), ..Request::default() };
+        for name in shipped::SHIPPED.scenarios.names() {
+            let (scenario, library) = (name.to_owned(), shipped::library());
+            let request = Request { scenario, library, ..Request::default() };
             let plan = plan::load(&request).0.expect("what ships is valid");
             for (index, figure) in plan.figures.iter().enumerate() {
                 if matches!(figure, Wanted::Messages(_)) {

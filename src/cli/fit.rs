@@ -22,6 +22,7 @@ use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use form::machine::{Confidence, KnownNumber, Machine};
 use report::table::Table as TextTable;
+use shipped::SHIPPED;
 
 /// Fits, tells how well, and writes the model.
 pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
@@ -98,7 +99,7 @@ fn topology(
     inputs: &mut Vec<PathBuf>,
 ) -> Result<Topology, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let topology = hwloc::read(&mut diagnostics, path);
+    let topology = hwloc::read(&mut diagnostics, SHIPPED, path);
     inputs.extend_from_slice(diagnostics.files());
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);

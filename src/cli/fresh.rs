@@ -5,11 +5,11 @@ use std::path::Path;
 use super::args::NewArguments;
 use super::terminal::{Outcome, Problem, Terminal, print};
 use experiment::fresh::{kinds, scenario};
-use experiment::library::embedded;
 use experiment::store::{check_writable, write_atomically};
 use form::codes;
 use form::diagnostic::quote;
 use form::shape::nearest;
+use shipped::{SHIPPED, library};
 
 /// Writes a scenario that can be run as it is.
 pub(super) fn new(_: Terminal, arguments: &NewArguments) -> Outcome {
@@ -20,7 +20,7 @@ pub(super) fn new(_: Terminal, arguments: &NewArguments) -> Outcome {
         return Err(unknown("kind of workload", &arguments.workload, names).into());
     };
     if let Some(machine) = &arguments.machine {
-        let known = || embedded::MODELS.iter().map(|(name, _)| *name);
+        let known = || SHIPPED.models.names();
         if !known().any(|name| name == machine) {
             return Err(unknown("machine that ships", machine, known()).into());
         }
@@ -30,7 +30,7 @@ pub(super) fn new(_: Terminal, arguments: &NewArguments) -> Outcome {
         return Err(Problem::new(&codes::NOT_OURS, what).help("name another file").into());
     }
     check_writable(path)?;
-    write_atomically(path, scenario(kind, arguments.machine.as_deref()).as_bytes())?;
+    write_atomically(path, scenario(kind, arguments.machine.as_deref(), &library()).as_bytes())?;
     let file = quote(&arguments.file);
     print(&format!(
         "wrote {file}: {}\nrun it:   mpisim run {file}\nall keys: mpisim show {file} --resolved\n",

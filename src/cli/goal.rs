@@ -14,6 +14,7 @@ use form::diagnostic::{Diagnostics, quote};
 use form::shape::nearest;
 use runtime::loggops::schedule::{ANY, Kind, Schedule};
 use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
+use shipped::SHIPPED;
 
 /// Operations that never end and are listed one by one.
 const STUCK_SHOWN: usize = 10;
@@ -35,7 +36,7 @@ pub(super) fn is_schedule(name: &Path) -> bool {
 /// The schedule of a file, after everything there is to say about it was written.
 fn load(terminal: Terminal, file: &Path) -> Result<Schedule, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let read = goal::read(&mut diagnostics, file);
+    let read = goal::read(&mut diagnostics, SHIPPED, file);
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }

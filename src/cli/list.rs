@@ -10,12 +10,12 @@ use super::show::role;
 use super::terminal::{Outcome, Terminal, print};
 use experiment::baseline::{self, Baseline};
 use experiment::claim::Claim;
-use experiment::library::{Library, embedded};
 use experiment::model_file::by_name;
 use experiment::plan::{Plan, Request};
 use experiment::results::{ClaimResult, ClaimRole, ClaimStatus};
 use form::diagnostic::Diagnostics;
 use report::table::Table;
+use shipped::{SHIPPED, library};
 
 /// Scenarios and machine models.
 pub(super) fn shipped(terminal: Terminal) -> Outcome {
@@ -24,10 +24,10 @@ pub(super) fn shipped(terminal: Terminal) -> Outcome {
         let _ = writeln!(text, "  {:<44} {}", plan.name, plan.title);
     }
     text.push_str("models\n");
-    for (name, _) in embedded::MODELS {
+    for name in SHIPPED.models.names() {
         let mut diagnostics = Diagnostics::new();
         // A model that ships was checked when it was committed.
-        let Some(machine) = by_name(&mut diagnostics, &Library::default(), name) else { continue };
+        let Some(machine) = by_name(&mut diagnostics, &library(), name) else { continue };
         let _ = writeln!(text, "  {name:<44} {} ({})", machine.title, machine.standing());
     }
     print(&text)?;
@@ -35,8 +35,12 @@ pub(super) fn shipped(terminal: Terminal) -> Outcome {
 }
 
 fn plans(terminal: Terminal) -> Result<Vec<Plan>, super::terminal::Failure> {
-    let request = |name: &str| Request { scenario: name.to_owned(), ..Request::default() };
-    embedded::SCENARIOS.iter().map(|(name, _)| load(terminal, &request(name))).collect()
+    let request = |name: &str| Request {
+        scenario: name.to_owned(),
+        library: library(),
+        ..Request::default()
+    };
+    SHIPPED.scenarios.names().map(|name| load(terminal, &request(name))).collect()
 }
 
 /// Every claim of the scenarios that ship, and how many there are of each document.
@@ -167,9 +171,9 @@ fn saved(name: &str) -> Option<Baseline> {
     let mut diagnostics = Diagnostics::new();
     let path = baseline::path(baseline::MAIN, name);
     if Path::new(&path).is_file() {
-        return baseline::read(&mut diagnostics, &path);
+        return baseline::read(&mut diagnostics, SHIPPED, &path);
     }
-    let text = embedded::find(embedded::BASELINES, name)?;
+    let text = SHIPPED.baselines.find(name)?;
     baseline::parse(&mut diagnostics, &path.display().to_string(), text.as_bytes())
 }
 

@@ -75,7 +75,7 @@ pub(super) fn library(models: Option<&Path>) -> Result<Library, Failure> {
             .into());
     }
     let models: Vec<PathBuf> = models.map(Path::to_path_buf).into_iter().collect();
-    Ok(Library { models, ..Library::default() })
+    Ok(Library { models, ..shipped::library() })
 }
 
 /// The name of the model file at `path`, and a library that finds it and its neighbours first.

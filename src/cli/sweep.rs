@@ -91,7 +91,7 @@ fn opened(terminal: Terminal, directory: &Path) -> Result<(Spread, Plan), Failur
         &Request {
             scenario: asked.scenario.clone(),
             overrides: asked.overrides.clone(),
-            library: Library { models, ..Library::default() },
+            library: Library { models, ..shipped::library() },
             ..Request::default()
         },
     )?;

@@ -9,6 +9,7 @@ use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::{measured, run};
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
+use shipped::SHIPPED;
 use workloads::goal::write;
 
 /// Carries out one conversion.
@@ -51,7 +52,7 @@ fn import_schedule(terminal: Terminal, file: &Path, machine: Option<&str>) -> Ou
 
 fn import_table(terminal: Terminal, file: &Path) -> Outcome {
     let mut diagnostics = Diagnostics::new();
-    let table = measured::read(&mut diagnostics, file);
+    let table = measured::read(&mut diagnostics, SHIPPED, file);
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }

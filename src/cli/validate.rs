@@ -14,6 +14,7 @@ use experiment::model_file::by_name;
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use form::machine::{Confidence, KnownNumber};
+use shipped::SHIPPED;
 
 /// Checks files.
 pub(super) fn validate(terminal: Terminal, arguments: &ValidateArguments) -> Outcome {
@@ -53,10 +54,10 @@ fn checked(
             return Ok(format!("{}, {}", counted(points, "point"), counted(claims, "claim")));
         }
         Document::Model => model(&mut diagnostics, arguments, path)?,
-        Document::Vectors => Vectors::load(&mut diagnostics, path).map(|vectors| {
+        Document::Vectors => Vectors::load(&mut diagnostics, SHIPPED, path).map(|vectors| {
             format!("vectors of {}, {}", vectors.library, counted(vectors.cases.len(), "case"))
         }),
-        Document::Schedule => goal::read(&mut diagnostics, path).map(|read| {
+        Document::Schedule => goal::read(&mut diagnostics, SHIPPED, path).map(|read| {
             let schedule = read.schedule;
             let operations = counted(schedule.ops().len(), "operation");
             let ranks = counted(schedule.ranks() as usize, "rank");

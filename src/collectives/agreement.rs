@@ -15,10 +15,14 @@
 
 use mpi::envelope::Rank;
 
-/// Tags of the two phases: away from those of collectives, which have their kind above bit 16.
+/// Bit of the tags of the first phase.
+/// Encoding: collectives have their kind from bit 16 on, and lie below.
 const CONTEXTS: i32 = 1 << 24;
+/// Bit of the tags of the second phase.
+/// Encoding: the bit above that of the first one.
 const COUNTS: i32 = 1 << 25;
 /// Counts in a word.
+/// Encoding: 16 bits each, in a word of 64.
 const IN_A_WORD: usize = 4;
 
 /// One rank's progress.

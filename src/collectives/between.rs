@@ -80,6 +80,7 @@ impl Between {
 }
 
 /// The most steps of an operation.
+/// Source: the operations of MPICH, as above.
 pub(super) const PHASES: u8 = 4;
 
 /// Appends the moves and work of a rank in one round of one step; `barrier` is the algorithm inside each group.

@@ -160,13 +160,15 @@ pub struct Functions {
     pub prepares: &'static str,
 }
 
-/// Tags of collectives that no call waits for have this bit, and none above it: those of agreements lie
-/// below, those of chunks of GPU messages above.
+/// Bit of the tags of collectives that no call waits for; they have none above it.
+/// Encoding: tags of agreements lie below, those of chunks of GPU messages above.
 const BEGUN: i32 = 1 << 29;
-/// Tags of those that were prepared have this bit, too.
+/// Bit of the tags of those that were prepared, beside that one.
+/// Encoding: the highest of the nine bits of a number in a tag.
 const PREPARED: i32 = 1 << 28;
 
 /// Numbers of collectives that were begun only, and of those that were prepared, before they come again.
+/// Encoding: a tag has nine bits for both.
 pub const BEGUN_AT_ONCE: u32 = 1 << 8;
 
 /// A place in the order in which the ranks of a communicator begin, or prepare, what no call waits for.

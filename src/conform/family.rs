@@ -4,8 +4,9 @@ use serde::de::DeserializeOwned;
 
 use super::error::VectorError;
 use super::verdict::Mismatch;
+use experiment::shipped::Shipped;
 
-/// What the head of a file says about all of its cases.
+/// Facts about all cases of a file: those of its head, and the files that ship.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recording {
     /// Processes of the recorded job, where the family has one for all cases.
@@ -14,6 +15,8 @@ pub(super) struct Recording {
     pub(super) ranks: Option<u32>,
     /// The modulus of the user-defined operator.
     pub(super) affine_modulus: Option<u32>,
+    /// Files that ship with the program: the machines that a family may need.
+    pub(super) shipped: Shipped,
 }
 
 /// What a family needs to know of a whole file.

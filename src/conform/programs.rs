@@ -11,7 +11,9 @@ pub(super) use read::{RawCase, RawDisputed};
 
 use super::family::Judged;
 use super::verdict::{Followed, Mismatch, Wrong};
+use experiment::library::Library;
 use experiment::plan::{self, Plan, Request};
+use experiment::shipped::Shipped;
 use form::diagnostic::Diagnostic;
 
 /// A world that can run the program of a scenario.
@@ -59,6 +61,8 @@ pub struct Case {
     /// Its number in the file.
     pub id: u64,
     scenario: Scenario,
+    /// Where its machine is found.
+    shipped: Shipped,
 }
 
 /// A program, and what it returns on libraries that differ.
@@ -89,8 +93,9 @@ impl Case {
         overrides.extend(way.overrides.iter().map(|&one| one.to_owned()));
         let text = Some(self.scenario.text.clone());
         let scenario = format!("case {}", self.id);
-        let (plan, reports) =
-            plan::load(&Request { scenario, overrides, text, ..Request::default() });
+        let library = Library { shipped: self.shipped, ..Library::default() };
+        let request = Request { scenario, overrides, library, text, ..Request::default() };
+        let (plan, reports) = plan::load(&request);
         plan.ok_or_else(|| reports.sorted().first().map_or_else(String::new, |one| problem(one)))
     }
 

@@ -7,11 +7,12 @@ use ideal::{Fault, Ideal};
 
 use super::matching::{Class, World as _};
 use super::*;
+use shipped::SHIPPED;
 
 const RECORDED: &str = include_str!("../../tests/vectors/matching.json");
 
 fn recorded() -> Vectors {
-    Vectors::read(RECORDED).expect("the recorded file is in order")
+    Vectors::read(RECORDED, SHIPPED).expect("the recorded file is in order")
 }
 
 #[test]
@@ -56,7 +57,7 @@ const RECEIVE: &str = r#"{"op":"recv","src":1,"tag":"any","comm":0,"max":9}"#;
 
 #[track_caller]
 fn check_verdict(outcome: &str, expected: &str) {
-    let vectors = Vectors::read(&one_case(outcome, RECEIVE)).expect("a file in order");
+    let vectors = Vectors::read(&one_case(outcome, RECEIVE), SHIPPED).expect("a file in order");
     assert_eq!(judge(&vectors, &Ideal(Fault::None), 2).to_string(), expected);
 }
 
@@ -99,7 +100,7 @@ fn a_racy_outcome_must_be_one_of_the_allowed_as_a_whole() {
 fn programs_that_stop_are_failures_with_a_reason() {
     let outcome = r#""class":"strict","observed":[[],[]]"#;
     let other_tag = RECEIVE.replace(r#""any""#, "4");
-    let vectors = Vectors::read(&one_case(outcome, &other_tag)).expect("a file in order");
+    let vectors = Vectors::read(&one_case(outcome, &other_tag), SHIPPED).expect("a file in order");
     let verdict = judge(&vectors, &Ideal(Fault::None), 1);
     let text = "case 7, schedule 0: the programs do not end\n0 passed, 1 failed";
     assert_eq!((verdict.to_string().as_str(), verdict.is_pass()), (text, false));
@@ -107,7 +108,7 @@ fn programs_that_stop_are_failures_with_a_reason() {
 
 #[track_caller]
 fn check_unreadable(text: &str, message: &str) {
-    assert_eq!(Vectors::read(text).expect_err("a wrong file").to_string(), message);
+    assert_eq!(Vectors::read(text, SHIPPED).expect_err("a wrong file").to_string(), message);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use experiment::library;
+use experiment::shipped::Shipped;
 use form::diagnostic::Diagnostics;
 use form::json;
 
@@ -110,11 +111,11 @@ impl Cases {
 
 impl Vectors {
     /// Reads the file at `path`; `None` after a report of the first thing that is wrong with it.
-    pub fn load(diagnostics: &mut Diagnostics, path: &Path) -> Option<Self> {
-        let bytes = library::read(diagnostics, path, library::MAX_BYTES)?;
+    pub fn load(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<Self> {
+        let bytes = library::read(diagnostics, shipped, path, library::MAX_BYTES)?;
         let source = json::decode(diagnostics, &path.display().to_string(), &bytes)?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        let read = Self::read_beside(diagnostics.text(source), folder);
+        let read = Self::read_beside(diagnostics.text(source), folder, shipped);
         let filled =
             read.and_then(
                 |read| {
@@ -124,13 +125,13 @@ impl Vectors {
         filled.map_err(|why| why.report(diagnostics, source)).ok()
     }
 
-    /// Reads a text.
+    /// Reads a text; the machine of a recorded program is one that ships.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong with it.
-    pub fn read(text: &str) -> Result<Self, VectorError> {
-        Self::read_beside(text, Path::new("."))
+    pub fn read(text: &str, shipped: Shipped) -> Result<Self, VectorError> {
+        Self::read_beside(text, Path::new("."), shipped)
     }
 
     /// The same where the file lies in `folder`: schedules are files of their own, beside it.
@@ -138,46 +139,46 @@ impl Vectors {
     /// # Errors
     ///
     /// As [`Self::read`].
-    pub fn read_beside(text: &str, folder: &Path) -> Result<Self, VectorError> {
+    pub fn read_beside(text: &str, folder: &Path, shipped: Shipped) -> Result<Self, VectorError> {
         let tool: Tool = serde_json::from_str(text)?;
         if tool.tool.is_some() {
             let (library, cases) = loggops::read(text, folder)?;
             return Ok(Self { library, cases: Cases::LogGops(cases) });
         }
         let head: Head = serde_json::from_str(text)?;
-        let read: fn(&str) -> Result<Self, VectorError> = match head.family.as_str() {
-            "matching" => |text| of_family::<matching::RawCase>(text, Cases::Matching),
+        let read: fn((&str, Shipped)) -> Result<Self, VectorError> = match head.family.as_str() {
+            "matching" => |given| of_family::<matching::RawCase>(given, Cases::Matching),
             "communicators" => {
-                |text| of_family::<communicators::RawCase>(text, Cases::Communicators)
+                |given| of_family::<communicators::RawCase>(given, Cases::Communicators)
             }
-            "collectives" => |text| of_family::<collectives::RawCase>(text, Cases::Collectives),
-            "rma" => |text| of_family::<one_sided::RawCase>(text, Cases::OneSided),
-            "rma_misuse" => |text| of_family::<misuse::RawOne>(text, Cases::Misuse),
-            "rma_misuse_two" => |text| of_family::<misuse::RawTwo>(text, Cases::Misuse),
-            "datatypes" => |text| of_family::<datatypes::RawCase>(text, Cases::Datatypes),
+            "collectives" => |given| of_family::<collectives::RawCase>(given, Cases::Collectives),
+            "rma" => |given| of_family::<one_sided::RawCase>(given, Cases::OneSided),
+            "rma_misuse" => |given| of_family::<misuse::RawOne>(given, Cases::Misuse),
+            "rma_misuse_two" => |given| of_family::<misuse::RawTwo>(given, Cases::Misuse),
+            "datatypes" => |given| of_family::<datatypes::RawCase>(given, Cases::Datatypes),
             "datatypes_variance" => {
-                |text| of_family::<datatypes::RawDisputed>(text, Cases::Disputed)
+                |given| of_family::<datatypes::RawDisputed>(given, Cases::Disputed)
             }
-            "programs" => |text| of_family::<programs::RawCase>(text, Cases::Programs),
+            "programs" => |given| of_family::<programs::RawCase>(given, Cases::Programs),
             "programs_variance" => {
-                |text| of_family::<programs::RawDisputed>(text, Cases::DisputedPrograms)
+                |given| of_family::<programs::RawDisputed>(given, Cases::DisputedPrograms)
             }
             _ => return Err(VectorError::Family(head.family)),
         };
         if head.schema != 1 {
             return Err(VectorError::Schema(head.schema));
         }
-        read(text)
+        read((text, shipped))
     }
 }
 
 fn of_family<R: Recorded>(
-    text: &str,
+    (text, shipped): (&str, Shipped),
     cases: fn(Vec<R::Case>) -> Cases,
 ) -> Result<Vectors, VectorError> {
     let File { mpi: library, world, ranks, affine_modulus, cases: raw, .. } =
         serde_json::from_str::<File<R>>(text)?;
-    let head = R::Head::of(Recording { world, ranks, affine_modulus })?;
+    let head = R::Head::of(Recording { world, ranks, affine_modulus, shipped })?;
     let checked = raw.into_iter().map(|case| case.checked(&head));
     Ok(Vectors { library, cases: cases(checked.collect::<Result<_, _>>()?) })
 }

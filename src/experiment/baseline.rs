@@ -19,6 +19,7 @@ use super::library::{self, MAX_BYTES};
 use super::plan::Plan;
 use super::results::{ClaimResult, ClaimStatus, Metric, PointResult, RunResult, unit};
 use super::schema::PRESENTATION;
+use super::shipped::Shipped;
 use super::store::{StoreError, create_folder_of, write_atomically};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
@@ -229,7 +230,7 @@ impl Baseline {
             return Vec::new();
         }
         let mut claims = judge::claims(plan, &points);
-        dependence::mark(&mut claims, &self.scenario, &self.digest);
+        dependence::mark(&mut claims, plan.shipped, &self.scenario, &self.digest);
         claims
     }
 
@@ -328,8 +329,8 @@ pub fn definition(plan: &Plan) -> Value {
 }
 
 /// Reads and checks a baseline; what is wrong is reported.
-pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Baseline> {
-    let bytes = library::read(diagnostics, path, MAX_BYTES)?;
+pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<Baseline> {
+    let bytes = library::read(diagnostics, shipped, path, MAX_BYTES)?;
     parse(diagnostics, &path.display().to_string(), &bytes)
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::results::ClaimRole;
 use super::schema::{claim_kinds, is_of_account};
+use super::shipped::Shipped;
 use super::sweep::Sweep;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, quote};
@@ -204,6 +205,8 @@ pub struct Binder<'a> {
     pub workload: figures::Measures,
     /// Where the scenario lies, and the files that it names.
     pub folder: PathBuf,
+    /// Files that ship with the program.
+    pub shipped: Shipped,
 }
 
 /// A choice of one value for some axes: `None` is open.

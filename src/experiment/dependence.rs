@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::library::embedded;
 use super::results::{ClaimResult, Dependence};
+use super::shipped::Shipped;
 use super::store::{StoreError, create_folder_of, write_atomically};
 
 /// Where the files lie, from the root of a checkout.
@@ -33,10 +33,10 @@ pub struct Dependences {
 
 impl Dependences {
     /// What is known of a scenario: of this checkout, else as it was when this program was built.
-    pub fn of(scenario: &str) -> Option<Self> {
+    pub fn of(scenario: &str, shipped: Shipped) -> Option<Self> {
         let kept = std::fs::read_to_string(path(scenario)).ok();
-        let embedded = || embedded::find(embedded::SENSITIVITY, scenario).map(str::to_owned);
-        serde_json::from_str(&kept.or_else(embedded)?).ok()
+        let built = || shipped.sensitivities.find(scenario).map(str::to_owned);
+        serde_json::from_str(&kept.or_else(built)?).ok()
     }
 
     /// Writes the file whole or not at all; says where.
@@ -63,8 +63,9 @@ fn path(scenario: &str) -> PathBuf {
 }
 
 /// Tells each claim of a run the numbers that it hangs on, where those of this very run are known.
-pub fn mark(claims: &mut [ClaimResult], scenario: &str, digest: &str) {
-    let Some(found) = Dependences::of(scenario).filter(|found| found.digest == digest) else {
+pub fn mark(claims: &mut [ClaimResult], shipped: Shipped, scenario: &str, digest: &str) {
+    let found = Dependences::of(scenario, shipped);
+    let Some(found) = found.filter(|found| found.digest == digest) else {
         return;
     };
     for claim in claims {

@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::goal::EXTENSION;
 use super::library::{self, MAX_BYTES};
+use super::shipped::Shipped;
 use form::diagnostic::Diagnostics;
 use form::machine::sections;
 
@@ -56,8 +57,8 @@ pub fn recognise(path: &Path) -> Document {
     }
     // What cannot be read is told by the reader of scenarios.
     let is_file = path.is_file();
-    let bytes = is_file.then(|| library::read(&mut Diagnostics::new(), path, MAX_BYTES)).flatten();
-    let bytes = bytes.unwrap_or_default();
+    let read = || library::read(&mut Diagnostics::new(), Shipped::default(), path, MAX_BYTES);
+    let bytes = is_file.then(read).flatten().unwrap_or_default();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let keys: Keys = serde_json::from_slice(bytes).unwrap_or_default();
     of_keys(&keys.0.iter().map(String::as_str).collect::<Vec<_>>())

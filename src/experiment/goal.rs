@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use super::library;
+use super::shipped::Shipped;
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::recognise;
@@ -28,9 +29,9 @@ pub struct Loaded {
 }
 
 /// Reads the schedule at `path` as a stream; reports where there is none.
-pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Loaded> {
+pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<Loaded> {
     let name = path.display().to_string();
-    let file = library::open(diagnostics, path)?;
+    let file = library::open(diagnostics, shipped, path)?;
     let mut text =
         BufReader::with_capacity(BUFFER, Hashing { file, hasher: blake3::Hasher::new() });
     // The reader below reports a file that cannot be read at all.

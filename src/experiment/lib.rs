@@ -35,6 +35,7 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod sensitivity;
+pub mod shipped;
 pub mod store;
 pub mod sweep;
 pub mod what_if;

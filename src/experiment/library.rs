@@ -1,25 +1,16 @@
-//! Where files come from: next to the scenario, from `--models DIR`, or embedded in the program.
+//! Where files come from: next to the scenario, from `--models DIR`, or from what ships with the program.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::shipped::Shipped;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use form::json::{self, Node, Value};
 use form::shape::export::SCHEMA_OF_EDITORS;
 use form::shape::nearest;
-
-/// The models, scenarios and baselines that ship with the program.
-pub mod embedded {
-    include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
-
-    /// The text of the embedded file `name` in `list`.
-    pub fn find(list: &'static [(&'static str, &'static str)], name: &str) -> Option<&'static str> {
-        list.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-    }
-}
 
 /// The most bytes of a scenario or model, where no option raises it.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -31,12 +22,21 @@ pub struct Library {
     pub models: Vec<PathBuf>,
     /// The most bytes of one file.
     pub max_bytes: u64,
+    /// Files that have a name wherever the command runs.
+    pub shipped: Shipped,
 }
 
 impl Default for Library {
     fn default() -> Self {
-        Self { models: Vec::new(), max_bytes: MAX_BYTES }
+        Self { models: Vec::new(), max_bytes: MAX_BYTES, shipped: Shipped::default() }
     }
+}
+
+/// The models of this checkout, for tests of this layer: what ships lies above it.
+#[cfg(test)]
+pub(crate) fn of_this_checkout() -> Library {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models").into();
+    Library { models: vec![models], ..Library::default() }
 }
 
 /// A file that was found and read.
@@ -50,7 +50,7 @@ pub struct Loaded {
     pub bytes: Vec<u8>,
     /// Whether it is (equal to) a file that ships with the program.
     pub shipped: bool,
-    /// The name without directory and extension, or the embedded name.
+    /// The name without directory and extension, or the name under which it ships.
     pub name: String,
 }
 
@@ -60,17 +60,22 @@ pub fn scenario(diagnostics: &mut Diagnostics, library: &Library, given: &str) -
     if fs::symlink_metadata(path).is_err() {
         let name = given.strip_prefix("scenarios/").unwrap_or(given);
         let name = name.strip_suffix(".json").unwrap_or(name);
-        if let Some(text) = embedded::find(embedded::SCENARIOS, name) {
-            return parse(diagnostics, given, text.as_bytes().to_vec(), name);
+        if let Some(text) = library.shipped.scenarios.find(name) {
+            return parse(diagnostics, library, given, text.as_bytes().to_vec(), name);
         }
     }
-    let bytes = read(diagnostics, path, library.max_bytes)?;
-    parse(diagnostics, given, bytes, &scenario_name(path))
+    let bytes = read(diagnostics, library.shipped, path, library.max_bytes)?;
+    parse(diagnostics, library, given, bytes, &scenario_name(path))
 }
 
 /// A scenario that is no file: `shown` is what reports call it.
-pub fn given(diagnostics: &mut Diagnostics, shown: &str, text: &str) -> Option<Loaded> {
-    parse(diagnostics, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
+pub fn given(
+    diagnostics: &mut Diagnostics,
+    library: &Library,
+    shown: &str,
+    text: &str,
+) -> Option<Loaded> {
+    parse(diagnostics, library, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
 }
 
 /// The file that a scenario in `folder` names. Whoever runs a scenario of somebody else reads no file
@@ -129,7 +134,7 @@ fn scenario_name(path: &Path) -> String {
     below.iter().cloned().chain([name]).collect::<Vec<_>>().join("/")
 }
 
-/// The model called `name`: next to the scenario, in the directories given, or embedded.
+/// The model called `name`: next to the scenario, in the directories given, or one that ships.
 ///
 /// `asked` is where the name stands, for the report when there is none.
 pub fn model(
@@ -144,22 +149,27 @@ pub fn model(
     for folder in folders {
         let path = folder.join(&file);
         if fs::symlink_metadata(&path).is_ok() {
-            let bytes = read(diagnostics, &path, library.max_bytes)?;
+            let bytes = read(diagnostics, library.shipped, &path, library.max_bytes)?;
             let shown = path.display().to_string();
-            return parse(diagnostics, &shown, bytes, name);
+            return parse(diagnostics, library, &shown, bytes, name);
         }
     }
-    if let Some(text) = embedded::find(embedded::MODELS, name) {
+    if let Some(text) = library.shipped.models.find(name) {
         let shown = format!("models/{name}.json");
-        return parse(diagnostics, &shown, text.as_bytes().to_vec(), name);
+        return parse(diagnostics, library, &shown, text.as_bytes().to_vec(), name);
     }
-    let known: Vec<&str> = embedded::MODELS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = library.shipped.models.names().collect();
+    let ships = if known.is_empty() {
+        "no model ships with this program".to_owned()
+    } else {
+        format!("those that ship are {}", known.join(", "))
+    };
     let one = Diagnostic::error(
         &codes::UNKNOWN_MODEL,
         asked,
         field,
         format!("there is no machine model `{}`", quote(name)),
-        format!("those that ship are {}", known.join(", ")),
+        ships,
     );
     diagnostics.push(match nearest(name, known.iter().copied()) {
         Some(near) => one.help(format!("did you mean `{near}`?")),
@@ -169,7 +179,13 @@ pub fn model(
 }
 
 /// Text and tree of `bytes`.
-fn parse(diagnostics: &mut Diagnostics, shown: &str, bytes: Vec<u8>, name: &str) -> Option<Loaded> {
+fn parse(
+    diagnostics: &mut Diagnostics,
+    library: &Library,
+    shown: &str,
+    bytes: Vec<u8>,
+    name: &str,
+) -> Option<Loaded> {
     let source = json::decode(diagnostics, shown, &bytes)?;
     let mut tree = json::parse(diagnostics, source)?;
     if let Value::Object(members) = &mut tree.value {
@@ -177,7 +193,7 @@ fn parse(diagnostics: &mut Diagnostics, shown: &str, bytes: Vec<u8>, name: &str)
         members.retain(|member| member.key != SCHEMA_OF_EDITORS || member.node.text().is_none());
     }
     let text = diagnostics.text(source);
-    let shipped = embedded::MODELS.iter().any(|(_, shipped)| *shipped == text);
+    let shipped = library.shipped.models.texts().any(|shipped| shipped == text);
     Some(Loaded { source, tree, bytes, shipped, name: name.to_owned() })
 }
 
@@ -186,15 +202,20 @@ fn report(diagnostics: &mut Diagnostics, path: &Path, one: impl FnOnce(Span) -> 
     diagnostics.push(one(Span { source, start: 0, end: 0 }));
 }
 
-/// The bytes of the file at `path`, or a report.
-pub fn read(diagnostics: &mut Diagnostics, path: &Path, limit: u64) -> Option<Vec<u8>> {
+/// The bytes of the file at `path`, or a report, which may name a scenario that ships instead.
+pub fn read(
+    diagnostics: &mut Diagnostics,
+    shipped: Shipped,
+    path: &Path,
+    limit: u64,
+) -> Option<Vec<u8>> {
     match read_limited(path, limit) {
         Ok(bytes) => {
             diagnostics.has_read(path);
             Some(bytes)
         }
         Err(problem) => {
-            report(diagnostics, path, |span| problem.diagnostic(span, path, limit));
+            report(diagnostics, path, |span| problem.diagnostic(span, shipped, path, limit));
             None
         }
     }
@@ -209,14 +230,14 @@ enum Problem {
 }
 
 /// The file at `path`, to be read as a stream, or a report.
-pub fn open(diagnostics: &mut Diagnostics, path: &Path) -> Option<fs::File> {
+pub fn open(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<fs::File> {
     match opened(path, u64::MAX) {
         Ok(file) => {
             diagnostics.has_read(path);
             Some(file)
         }
         Err(problem) => {
-            report(diagnostics, path, |span| problem.diagnostic(span, path, u64::MAX));
+            report(diagnostics, path, |span| problem.diagnostic(span, shipped, path, u64::MAX));
             None
         }
     }
@@ -255,12 +276,12 @@ fn opened(path: &Path, limit: u64) -> Result<fs::File, Problem> {
 }
 
 impl Problem {
-    fn diagnostic(self, span: Span, path: &Path, limit: u64) -> Diagnostic {
+    fn diagnostic(self, span: Span, shipped: Shipped, path: &Path, limit: u64) -> Diagnostic {
         let error = |code, found: String, allowed: String| {
             Diagnostic::error(code, span, "", found, allowed)
         };
         match self {
-            Self::Missing => missing(span, path),
+            Self::Missing => missing(span, shipped, path),
             Self::Directory => {
                 let inside = files_of(path, "json".as_ref());
                 let one = error(
@@ -296,7 +317,7 @@ impl Problem {
     }
 }
 
-fn missing(span: Span, path: &Path) -> Diagnostic {
+fn missing(span: Span, shipped: Shipped, path: &Path) -> Diagnostic {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -306,14 +327,14 @@ fn missing(span: Span, path: &Path) -> Diagnostic {
     let inside = files_of(folder, path.extension().unwrap_or("json".as_ref()));
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let shipped = embedded::SCENARIOS.iter().map(|(name, _)| *name);
+    let names = shipped.scenarios.names();
     let other = path.extension().is_some_and(|extension| extension != "json");
     match nearest(&name, inside.iter().map(String::as_str)) {
         Some(near) => {
             one.help(format!("did you mean `{}`?", quote(&folder.join(near).display().to_string())))
         }
         None if other => one.help("name a file that exists, from where the command runs"),
-        None => match nearest(&path.with_extension("").to_string_lossy(), shipped) {
+        None => match nearest(&path.with_extension("").to_string_lossy(), names) {
             Some(near) => one.help(format!("a scenario `{near}` ships with the program")),
             None => one.help("`mpisim list` names the scenarios that ship with the program"),
         },
@@ -364,7 +385,7 @@ mod tests {
     #[test]
     fn an_endless_input_stops_at_the_limit() {
         let mut all = Diagnostics::new();
-        assert!(read(&mut all, Path::new("/dev/zero"), 1 << 16).is_none());
+        assert!(read(&mut all, Shipped::default(), Path::new("/dev/zero"), 1 << 16).is_none());
         assert_eq!(all.exit_code(), 5);
     }
 }

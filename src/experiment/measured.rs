@@ -13,6 +13,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::shipped::Shipped;
 use form::diagnostic::{Diagnostics, Span};
 
 mod foreign;
@@ -118,6 +119,6 @@ impl Measured {
 }
 
 /// Reads the table at `path`; reports where it is none.
-pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Measured> {
-    text::read(diagnostics, path)
+pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<Measured> {
+    text::read(diagnostics, shipped, path)
 }

@@ -14,7 +14,7 @@ use form::machine::{
 };
 use hardware::profile::{Origin, PARAMETERS, Parameter, ProfileBuilder, ProfileError};
 
-/// The machine of the model called `name`, in the directories of `library` or embedded.
+/// The machine of the model called `name`, in the directories of `library`, or one that ships.
 pub fn by_name(
     diagnostics: &mut Diagnostics,
     library: &Library,

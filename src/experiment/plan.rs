@@ -76,7 +76,7 @@ pub fn load(request: &Request) -> (Option<Plan>, Diagnostics) {
 
 fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let loaded = match &request.text {
-        Some(text) => library::given(diagnostics, &request.scenario, text)?,
+        Some(text) => library::given(diagnostics, &request.library, &request.scenario, text)?,
         None => library::scenario(diagnostics, &request.library, &request.scenario)?,
     };
     let mut tree = loaded.tree;
@@ -87,9 +87,10 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
     let models =
         Models::new(&request.library, folder.clone().filter(|folder| is_folder(folder.as_path())));
     let folder = folder.unwrap_or_default();
-    let models = (models, folder.clone());
+    let shipped = request.library.shipped;
+    let files = goal::Files::new(folder.clone(), shipped);
     let sourced = sources::read(diagnostics, &tree, &sweep, &request.overrides);
-    let points = points(diagnostics, &tree, &sweep, models);
+    let points = points(diagnostics, &tree, &sweep, (models, files));
     let schedules = schedules(points.as_deref().unwrap_or_default());
     let workload = Measures::read(&tree, &sweep);
     let account = tree.flag("account").unwrap_or(false);
@@ -98,7 +99,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         || metrics(&workload.kind, account),
         |point| metrics_of(&*point.workload, account),
     );
-    let mut binder = Binder { diagnostics, sweep: &sweep, metrics, workload, folder };
+    let mut binder = Binder { diagnostics, sweep: &sweep, metrics, workload, folder, shipped };
     let narrowed = !narrowed.is_empty();
     let figures = binder.figures(&tree, narrowed);
     let claims = binder.claims(&tree, narrowed);
@@ -118,6 +119,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         claims,
         file: None,
         files: Vec::new(),
+        shipped,
     })
 }
 
@@ -223,13 +225,12 @@ fn points(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     sweep: &Sweep,
-    (models, folder): (Models<'_>, PathBuf),
+    (models, files): (Models<'_>, goal::Files),
 ) -> Option<Vec<Point>> {
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");
     let base = without_lists(tree);
-    let mut known =
-        point::Known { models, topologies: Vec::new(), files: goal::Files::new(folder) };
+    let mut known = point::Known { models, topologies: Vec::new(), files };
     check_swept_machine(diagnostics, tree, sweep, &mut known.models);
     let (mut points, mut repeated) = (Vec::with_capacity(count), 0);
     for index in 0..count {

@@ -166,7 +166,7 @@ pub fn gather(plan: &Plan, points: Vec<PointResult>) -> RunResult {
     });
     let digest = Digest::of_digests(digests).to_string();
     let mut claims = judge::claims(plan, &points);
-    dependence::mark(&mut claims, &plan.name, &digest);
+    dependence::mark(&mut claims, plan.shipped, &plan.name, &digest);
     RunResult {
         scenario: plan.name.clone(),
         title: plan.title.clone(),

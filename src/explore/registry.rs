@@ -10,7 +10,9 @@ use super::scenario::subject_with;
 use super::subject::{Start, Subject};
 use super::{Planted, Size};
 use collectives::Algorithm;
+use experiment::library::Library;
 use experiment::plan::{self, Plan, Request};
+use experiment::shipped::Shipped;
 use form::shape::nearest;
 use protocols::contract::{Machine, Program};
 use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
@@ -82,9 +84,9 @@ const fn nothing(_: Size) -> Vec<&'static str> {
     Vec::new()
 }
 
-/// Every protocol, by name.
-pub fn entries() -> Vec<Entry> {
-    let mut all: Vec<Entry> = programs().into();
+/// Every protocol, by name; the machine of its program is one that ships.
+pub fn entries(shipped: Shipped) -> Vec<Entry> {
+    let mut all: Vec<Entry> = programs(shipped).into();
     all.extend(written());
     all.extend(Protocol::ALL.iter().map(|&protocol| {
         let name = format!("rendezvous/{}", protocol.name());
@@ -118,10 +120,11 @@ pub fn entries() -> Vec<Entry> {
 }
 
 /// Jobs that are programs of a scenario: its title says what they do, and it sets the operations of a rank first.
-fn programs() -> [Entry; 4] {
+fn programs(shipped: Shipped) -> [Entry; 4] {
     const fn skipped_if_several(size: Size) -> &'static [&'static str] {
         if size.ops > 1 { &["compared", "posted_skipped"] } else { &["compared"] }
     }
+    let program = |name, text, most, reaches| program(name, text, most, reaches, shipped);
     [
         program("eager", include_str!("registry/programs/eager.json"), 8, |_| &["compared"]),
         program(
@@ -145,8 +148,9 @@ fn program(
     text: &'static str,
     most: u32,
     reaches: fn(Size) -> &'static [&'static str],
+    shipped: Shipped,
 ) -> Entry {
-    let about = load(name, text, Size { ranks: 2, ops: 1 }).title;
+    let about = load(name, text, Size { ranks: 2, ops: 1 }, shipped).title;
     Entry {
         name: name.to_owned(),
         about,
@@ -154,21 +158,22 @@ fn program(
         most,
         reaches: Box::new(move |size| reaches(size).to_vec()),
         build: Box::new(move |size, planted| {
-            let plan = load(name, text, size);
+            let plan = load(name, text, size, shipped);
             subject_with(&plan, planted).expect("the program has one point")
         }),
     }
 }
 
 /// The plan of a program of this size.
-fn load(name: &str, text: &str, Size { ranks, ops }: Size) -> Plan {
+fn load(name: &str, text: &str, Size { ranks, ops }: Size, shipped: Shipped) -> Plan {
     let overrides = vec![
         format!("nodes={ranks}"),
         format!("workload.processes={ranks}"),
         format!("workload.body[0].to={ops}"),
     ];
-    let text = Some(text.to_owned());
-    let request = Request { scenario: name.to_owned(), overrides, text, ..Request::default() };
+    let (scenario, text) = (name.to_owned(), Some(text.to_owned()));
+    let library = Library { shipped, ..Library::default() };
+    let request = Request { scenario, overrides, library, text, ..Request::default() };
     let (plan, reports) = plan::load(&request);
     plan.unwrap_or_else(|| panic!("`{name}` is a scenario: {}", reports.human()))
 }
@@ -315,9 +320,9 @@ pub struct Unknown {
 /// # Errors
 ///
 /// [`Unknown`] where there is none.
-pub fn find(name: &str) -> Result<(Entry, Planted), Unknown> {
+pub fn find(name: &str, shipped: Shipped) -> Result<(Entry, Planted), Unknown> {
     let (plain, planted) = Planted::named(name);
-    let mut all = entries();
+    let mut all = entries(shipped);
     let place = all.iter().position(|entry| entry.name == plain);
     if let (Some(place), Some(planted)) = (place, planted) {
         return Ok((all.swap_remove(place), planted));

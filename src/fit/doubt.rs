@@ -6,7 +6,6 @@ use super::bench::{Bench, BenchError, Values};
 use super::request::{Request, Role};
 use super::table::Table;
 use super::{Compared, Fit};
-use experiment::library::embedded;
 use form::diagnostic::Diagnostics;
 use hardware::profile::{Kind, Parameter};
 
@@ -80,11 +79,11 @@ pub fn nearest(
     jobs: usize,
 ) -> Option<(String, f64)> {
     let mut best: Option<(String, f64)> = None;
-    for (name, _) in embedded::MODELS {
-        let request = Request { machine: (*name).to_owned(), ..request.clone() };
+    for name in request.library.shipped.models.names() {
+        let request = Request { machine: name.to_owned(), ..request.clone() };
         let Some(factor) = distance(&request, tables, stop, jobs) else { continue };
         if best.as_ref().is_none_or(|(_, least)| factor < *least) {
-            best = Some(((*name).to_owned(), factor));
+            best = Some((name.to_owned(), factor));
         }
     }
     best

@@ -18,6 +18,7 @@ use std::path::Path;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use experiment::library;
+use experiment::shipped::Shipped;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, quote};
 use form::machine::{Confidence, KnownNumber, Machine};
@@ -44,8 +45,8 @@ pub struct Topology {
 }
 
 /// Reads a file; `None` after a report.
-pub fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Topology> {
-    let bytes = library::read(diagnostics, path, MAX_BYTES)?;
+pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Option<Topology> {
+    let bytes = library::read(diagnostics, shipped, path, MAX_BYTES)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let source = diagnostics.add_source(path.display().to_string(), text.clone());
     match parse(&text) {

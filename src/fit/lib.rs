@@ -94,7 +94,8 @@ pub fn tables(diagnostics: &mut Diagnostics, request: &Request) -> Option<Vec<Ta
     let all = fitted.chain(request.predicted.iter().map(|asked| (asked, false)));
     let read: Vec<Option<Table>> = all
         .map(|(asked, fitted)| {
-            let table = Table { fitted, ..table::read(diagnostics, asked)? };
+            let table =
+                Table { fitted, ..table::read(diagnostics, request.library.shipped, asked)? };
             table::check_role(diagnostics, &table).then_some(table)
         })
         .collect();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::candidates::Between;
 use experiment::measured::{self, Key, Measured, Program, Row};
+use experiment::shipped::Shipped;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::shape::nearest;
@@ -193,10 +194,10 @@ pub struct Table {
 }
 
 /// Reads the table of `[KIND=]FILE`; `None` after a report.
-pub fn read(diagnostics: &mut Diagnostics, asked: &str) -> Option<Table> {
+pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, asked: &str) -> Option<Table> {
     let (stated, file) = stated(diagnostics, asked)?;
     let path = Path::new(file);
-    let measured = measured::read(diagnostics, path)?;
+    let measured = measured::read(diagnostics, shipped, path)?;
     let read = benchmark(stated, path, &measured).and_then(|benchmark| {
         let rows = rows(benchmark, &measured)?;
         let (pairs, window) = pairs_and_window(benchmark, &measured)?;
@@ -399,7 +400,7 @@ mod tests {
         let path = folder.join(name);
         std::fs::write(&path, text).unwrap();
         let mut diagnostics = Diagnostics::new();
-        let read = read(&mut diagnostics, path.to_str().unwrap());
+        let read = read(&mut diagnostics, Shipped::default(), path.to_str().unwrap());
         read.ok_or_else(|| diagnostics.human())
     }
 

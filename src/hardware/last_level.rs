@@ -15,6 +15,7 @@ use std::ops::Range;
 use units::Bytes;
 
 /// Bytes of one block.
+/// Method: a cache holds bytes in blocks, of which a word of the record has 64.
 const BLOCK: u64 = 1 << 10;
 /// Bytes whose blocks come and go together in the record: as many blocks as a word has bits.
 const PART: u64 = BLOCK * u64::BITS as u64;

@@ -15,7 +15,8 @@
 use super::value::Ratio;
 use units::{Time, TimeDelta};
 
-/// One part in this many: what [`Ratio`]s count.
+/// One, as [`Ratio`]s count.
+/// Encoding: a ratio is in millionths.
 const PARTS: u128 = 1_000_000;
 
 /// The callers that pin pages of one address space.

@@ -8,6 +8,7 @@ use units::{
 };
 
 /// Millionths in a whole.
+/// Encoding: a ratio is in millionths.
 const PPM: u64 = 1_000_000;
 
 /// A ratio in whole millionths, so that `0.9697` is exact.

@@ -69,6 +69,7 @@ impl Group {
 ///
 /// When the result has no 64 bits: the factor is checked before.
 fn scaled(kind: Kind, steps: u64, factor: Ratio) -> u64 {
+    /// Encoding: a ratio is in millionths.
     const ONE: u128 = 1_000_000;
     let (steps, factor) = (u128::from(steps), u128::from(factor.as_ppm()));
     let scaled = match kind {

@@ -239,7 +239,8 @@ impl Call {
     }
 }
 
-/// The greatest tag of `MPI_Comm_create_group`: tags of the library's own words have so many bits left.
+/// The greatest tag of `MPI_Comm_create_group`.
+/// Limit: tags of the library's own words have so many bits left.
 pub const GROUP_TAG_MAX: i32 = (1 << 19) - 1;
 
 /// How a leader reaches the leader of another group.

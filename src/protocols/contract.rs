@@ -138,6 +138,7 @@ impl<P, C> Input<P, C> {
 }
 
 /// How many counters one [`Action::Consult`] reads.
+/// Encoding: as many as a ticket lock has.
 pub const ASKED: usize = 3;
 
 /// A number in memory that the processes of one node share.

@@ -16,7 +16,8 @@ use calls::arguments::{Comm, Peer};
 use calls::packing::{DeviceCall, Layout, Memory, Method, Refusal, Task};
 use calls::space::{Region, Space};
 
-/// Kernels for chunks that are under way at once where nobody chooses: one runs, and one is launched.
+/// Kernels for chunks that are under way at once: one runs, and one is launched.
+/// Default: `workload.ahead` chooses another number.
 const AHEAD: u64 = 2;
 
 /// Elements of a type in a buffer of GPU memory, and how the library packs them.

@@ -36,19 +36,32 @@ pub enum Key {
     Partition(u16, u16),
 }
 
-/// Handles of requests inside a blocking call.
+/// Bit of the handles of requests inside a blocking call.
+/// Encoding: the highest one.
 const INNER: u32 = 1 << 31;
-/// Of these, the handles of messages that wait in the attached buffer.
+/// Bit of those of messages that wait in the attached buffer.
+/// Encoding: beside the highest one.
 const BUFFERED: u32 = 1 << 30;
-/// Of these, the handles of collectives under way.
+/// Bit of those of collectives under way.
+/// Encoding: beside the highest one.
 const UNDER_WAY: u32 = 1 << 29;
-/// Of these, the handles of requests with several messages.
+/// Bit of those of requests with several messages.
+/// Encoding: beside the highest one.
 const JOINT: u32 = 1 << 28;
-/// Of these, the handles of partitioned operations.
+/// Bit of those of partitioned operations.
+/// Encoding: beside the highest one.
 const PARTITIONED: u32 = 1 << 27;
+/// Bit of the tokens of [`Key::Part`].
+/// Encoding: handles lie below.
 const PART: u64 = 1 << 32;
+/// Bit of the tokens of [`Key::Later`].
+/// Encoding: handles lie below.
 const LATER: u64 = 1 << 33;
+/// Bit of the tokens of [`Key::Joint`].
+/// Encoding: handles lie below.
 const OF_JOINT: u64 = 1 << 34;
+/// Bit of the tokens of [`Key::Partition`].
+/// Encoding: handles lie below.
 const PARTITION: u64 = 1 << 35;
 
 impl Key {

@@ -513,7 +513,9 @@ fn direction(from: packing::Memory, to: packing::Memory) -> Direction {
 /// A kernel whose blocks fill all SMs several times, and that computes for so long in all; its stores
 /// are spread over its blocks.
 fn computing(shape: &Shape, time: TimeDelta, stores: u64) -> Kernel {
+    /// Method: the time of the whole kernel is given, and its blocks have some size.
     const THREADS: u32 = 256;
+    /// Method: the SMs are full nearly to the end.
     const ROUNDS: u64 = 32;
     let block = Block::of(THREADS);
     let blocks = u64::from(shape.sms) * u64::from(shape.resident(block)) * ROUNDS;

@@ -188,6 +188,7 @@ impl Hasher for Fingerprint {
 }
 
 /// Room for the names of most states.
+/// Method: memory for them is taken once.
 const NAMES: usize = 32;
 
 /// A value that clones share until one of them changes it; its fingerprint is computed once.

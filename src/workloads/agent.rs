@@ -23,7 +23,8 @@ use protocols::contract::{Machine, Next, Program};
 use protocols::library::Library;
 use runtime::timed::Ran;
 
-/// Threads of a process that has one: the rank's own and the agent.
+/// Threads of a process that has one.
+/// Encoding: the rank's own is the first one, the agent the second.
 pub const THREADS: u16 = 2;
 
 /// The communicator in which the rank tells its agent that it is over: that of the process alone.

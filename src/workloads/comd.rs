@@ -47,12 +47,16 @@ use protocols::contract::Next;
 use units::TimeDelta;
 
 /// Bytes of an atom in a halo of atoms.
+/// Source: ECP-copa/CoMD 1.1, `haloExchange.c`: two ints and six doubles.
 pub const ATOM: u64 = 56;
 /// Bytes of an atom in a halo of embedding forces.
+/// Source: ECP-copa/CoMD 1.1: one number an atom.
 pub const FORCE: u64 = 8;
 /// Atoms of a unit cell.
+/// Source: a face-centred cubic crystal.
 const FCC: u128 = 4;
 /// The cutoff of the Lennard-Jones potential in lattice constants, in billionths.
+/// Source: ECP-copa/CoMD 1.1, `ljForce.c`.
 pub const CUTOFF: u64 = 1_600_968_188;
 
 form::words! {

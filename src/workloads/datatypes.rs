@@ -16,6 +16,7 @@ use mpi::datatype::{Datatype, Order, Primitive};
 pub static DATATYPE: Shape = Shape::Defined { name: "datatype", shape: &TREE };
 
 /// The most entries of a list.
+/// Limit: a longer list is refused.
 const ENTRIES: usize = 1 << 20;
 
 static COUNT: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };

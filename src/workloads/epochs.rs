@@ -36,6 +36,7 @@ const TAG: i32 = 1;
 /// What an origin gives, and where it gets to.
 const GIVEN: u32 = 0;
 const GOT: u32 = 1;
+/// Encoding: number of a buffer.
 const MESSAGE: Buffer = Buffer { id: 2, bytes: 0 };
 
 form::words! {

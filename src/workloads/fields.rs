@@ -12,6 +12,7 @@ use units::Bytes;
 pub(super) static ROUND_COUNT: Shape = Shape::Count { min: 1, max: 1_000_000_000 };
 
 /// The most entries of a queue that is made before a workload begins.
+/// Limit: each entry is held in memory.
 const MAX_QUEUE: u64 = 1 << 20;
 
 /// The size of each message.

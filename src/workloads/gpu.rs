@@ -21,6 +21,7 @@ use runtime::monitors::Violation;
 pub use ping_pong::GpuPingPong;
 
 /// Bytes of GPU memory of a process that may really exist.
+/// Limit: they are held in memory.
 const MOST_REAL: u64 = 1 << 30;
 
 static METHOD: FieldShape = FieldShape::Word(&[

@@ -51,16 +51,20 @@ use searcher::Searcher;
 use traffic::{Totals, Traffic};
 use units::{Bytes, Dimension, TimeDelta};
 
-/// Bytes of a pair: two vertices of 8 B.
+/// Bytes of a pair.
+/// Source: the reference code: two vertices of 8 B.
 pub const PAIR: u64 = 16;
-/// The buffer of the reference code: 256 pairs.
+/// Bytes of a buffer.
+/// Source: the reference code: 256 pairs.
 pub const BUFFER: u64 = 256 * PAIR;
 /// The greatest scale of a graph that is made: 2^21 vertices.
+/// Limit: the graph is held in memory.
 pub const MOST_SCALE: u32 = 21;
-/// The most processes between which the messages of a made graph are counted: 4 B a pair of them and
-/// level.
+/// The most processes between which the messages of a made graph are counted.
+/// Limit: a pair of them takes 4 B of memory for each level.
 pub const MOST_PROCESSES: u32 = 1_024;
-/// More levels than any graph of this kind has, for what is checked before it is made.
+/// Levels of a search, for what is checked before its graph is made.
+/// Limit: more than any graph of this kind has.
 const MOST_LEVELS: u32 = 256;
 
 static BUFFER_SIZE: Shape =

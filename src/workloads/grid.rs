@@ -1,8 +1,10 @@
 //! Processes on a grid of three axes, as `MPI_Cart_create` and `MPI_Dims_create` put them.
 
 /// Axes of a grid.
+/// Source: the grids of the applications, which cut space.
 pub const AXES: usize = 3;
-/// Faces of a process: towards the lower and the higher neighbour on each axis.
+/// Faces of a process.
+/// Source: a lower and a higher neighbour on each of these axes.
 pub const FACES: usize = 2 * AXES;
 
 /// Which axis the numbers of ranks run along first.

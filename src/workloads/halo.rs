@@ -14,6 +14,7 @@ use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};
 use protocols::contract::{Handle, Next, Space};
 
 /// The first buffer that an exchange leaves free.
+/// Encoding: an exchange has two for each face.
 pub(super) const FREE: u32 = 2 * COUNT;
 #[expect(clippy::cast_possible_truncation, reason = "six of them")]
 const COUNT: u32 = FACES as u32;

@@ -30,6 +30,7 @@ use protocols::contract::{Handle, Next};
 use units::Bytes;
 
 /// Receives that a round of the receiver may post.
+/// Limit: they are all posted at once.
 const MOST_RECEIVES: u64 = 1 << 20;
 /// Tag of the messages that are counted.
 const DATA: i32 = 0;

@@ -40,14 +40,20 @@ use protocols::rma::call::{self, At, Flavor, LockKind, Operation, RmaCall, Win};
 use runtime::memory::Memories;
 use runtime::monitors::Violation;
 
-/// Where nobody asks anything of this rank any more.
+/// Mark of a rank of which no other rank asks anything any more.
+/// Encoding: number of a mark.
 pub const SERVED: u32 = 2;
 
 const WINDOW: Win = Win(0);
+/// Bytes of a rank, and of an address.
+/// Encoding: numbers of 64 bits.
 const WORD: u64 = 8;
-/// An element: its owner, and rank and address of the next one.
+/// Bytes of an element.
+/// Encoding: its owner, and rank and address of the next one.
 const ELEMENT: u64 = 3 * WORD;
 const NEXT: u64 = WORD;
+/// Bytes of a pointer.
+/// Encoding: a rank and an address.
 const POINTER: u64 = 2 * WORD;
 /// The rank of a null pointer.
 const NULL: u64 = u64::MAX;

@@ -58,6 +58,7 @@ pub const TIME: MetricSpec = MetricSpec::time("time");
 /// The time of one message one way, or of one call.
 pub const LATENCY: MetricSpec = MetricSpec::time("latency");
 /// Bytes of all messages over the measured time.
+/// Encoding: a MB/s has 8,000,000 bit/s.
 pub const BANDWIDTH: MetricSpec =
     MetricSpec::new("bandwidth", Dimension::Bandwidth, "MB/s", 8_000_000);
 /// Messages over the measured time.

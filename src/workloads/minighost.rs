@@ -40,6 +40,7 @@ use protocols::contract::Next;
 use units::TimeDelta;
 
 /// Bytes of a variable at a point.
+/// Source: `MG_BUFINIT.F` of `MiniGhost`.
 const REAL: u64 = 8;
 /// Back, front, east, west, north, south.
 const FACES_IN_ORDER: [usize; FACES] = [4, 5, 1, 0, 3, 2];

@@ -38,9 +38,11 @@ use protocols::rma::call::{Flavor, RmaCall, Spacing};
 use steps::{HOST, LOCK, Me, Steps, Turn, WINDOW, WORD};
 use units::TimeDelta;
 
-/// Where a contender enters the critical section.
+/// Mark of a contender that enters the critical section.
+/// Encoding: number of a mark.
 pub const ENTERED: u32 = 2;
-/// Where it is about to leave it.
+/// Mark of one that is about to leave it.
+/// Encoding: number of a mark.
 pub const LEAVES: u32 = 3;
 
 form::words! {

@@ -23,9 +23,11 @@ use runtime::loggops::schedule::Schedule;
 use runtime::timed::{Outcome, Used};
 use units::{Bytes, Dimension, TimeDelta};
 
-/// Primitives of a packing: one thread for each.
+/// Most primitives of a packing.
+/// Limit: a thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
 /// Bytes of data that may really be packed.
+/// Limit: they are held in memory.
 const MOST_REAL: u64 = 1 << 32;
 
 static METHOD: FieldShape = FieldShape::Word(&[

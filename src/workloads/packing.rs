@@ -52,6 +52,7 @@ pub const PACK: u32 = 0;
 /// The part that something else does.
 pub const OTHER: u32 = 1;
 /// The stream of the second copy of an exchange.
+/// Encoding: number of a stream.
 const BACK: u32 = 2;
 
 impl Packing {

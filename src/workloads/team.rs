@@ -44,6 +44,7 @@ pub struct Rounds {
 }
 
 /// Buffers of the call that each thread has for itself.
+/// Encoding: each thread has so many numbers.
 const BUFFERS: u32 = 2;
 
 /// The call as thread `thread` makes it: with buffers of its own, on this communicator.

@@ -37,10 +37,13 @@ use protocols::contract::{Handle, Next, Space};
 use units::{Bytes, Dimension, TimeDelta};
 
 /// The first handle of the endpoints before a migration.
+/// Encoding: handles of communicators of the job are lower.
 const BEFORE: u16 = 1 << 10;
 /// The first handle of those after it.
+/// Encoding: those before a migration are lower.
 const AFTER: u16 = 1 << 13;
 /// The most tiles of one process.
+/// Limit: handles before a migration lie below those after it.
 pub const MOST: u16 = 1 << 12;
 
 /// Messages to the next tile.
@@ -48,6 +51,7 @@ const RIGHTWARDS: i32 = 0;
 /// Messages to the tile before.
 const LEFTWARDS: i32 = 1;
 /// Requests of a tile in a step.
+/// Encoding: two receives and two sends have numbers in this order.
 const EACH: u32 = 4;
 
 static COUNTS: Shape =
@@ -183,6 +187,7 @@ pub struct Tiles {
 }
 
 /// One imbalance: the last tile computes as long as the first.
+/// Encoding: an imbalance is in billionths.
 pub const EVEN: u64 = 1_000_000_000;
 
 impl Tiles {

@@ -73,6 +73,7 @@ pub enum Creation {
 }
 
 /// The handle of the first endpoint; the others follow.
+/// Encoding: handles of communicators of the job are lower.
 const FIRST_ENDPOINT: u16 = 1 << 10;
 
 /// The handle of endpoint `local` of this process.

@@ -13,8 +13,10 @@
 //! Source: `xios-ep` Sec. 4 (31 bits); the widths are those of the public library.
 
 /// Bits of the user's tag.
+/// Source: the public library.
 pub const USER_BITS: u32 = 15;
 /// Bits of an in-process rank.
+/// Source: the public library.
 pub const LOCAL_BITS: u32 = 8;
 /// The largest user tag.
 pub const USER_MAX: i32 = (1 << USER_BITS) - 1;

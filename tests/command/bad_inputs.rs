@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mpisim::experiment::plan::{Request, load};
+use mpisim::shipped;
 use serde_json::Value;
 
 use crate::binary::{Scratch, debug_text, program};
@@ -143,7 +144,8 @@ fn refusing_the_largest_file_stays_below_256_mib() {
     drop(text);
     let used = allocation_counter::measure(|| {
         // In this process, where allocations can be counted.
-        let (plan, diagnostics) = load(&Request { scenario, ..Request::default() });
+        let (plan, diagnostics) =
+            load(&Request { scenario, library: shipped::library(), ..Request::default() });
         assert!(plan.is_none());
         assert_eq!(diagnostics.exit_code(), 3);
         assert!(diagnostics.human().starts_with("error[E0201]"));

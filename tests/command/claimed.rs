@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::binary::Scratch;
 use mpisim::experiment::plan::{Request, load};
+use mpisim::shipped;
 use mpisim::workloads::application::{Application, Applied};
 use mpisim::workloads::graph500::Search;
 use serde_json::Value as Json;
@@ -137,7 +138,12 @@ fn weak_scaling_of_the_search_has_2_to_the_25_vertices_of_each_node() {
     for nodes in [1_u32, 2, 4, 8, 16, 32] {
         let overrides = [format!("nodes={nodes}"), format!("workload.processes={}", 28 * nodes)];
         let scenario = "coop/fig18_graph500".to_owned();
-        let request = Request { scenario, overrides: overrides.into(), ..Request::default() };
+        let request = Request {
+            scenario,
+            overrides: overrides.into(),
+            library: shipped::library(),
+            ..Request::default()
+        };
         let (plan, said) = load(&request);
         let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
         for point in &plan.points {

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use mpisim::experiment::library::embedded::MODELS;
 use mpisim::experiment::plan::{Plan, Request, load};
 use mpisim::runtime::timed::Connections;
+use mpisim::shipped;
 use serde_json::Value;
 
 use crate::binary::Scratch;
@@ -123,7 +123,8 @@ fn a_run_tells_of_many_channels_and_of_who_wanted_them() {
 
 fn plan_of(name: &str) -> Plan {
     let scenario = format!("scenarios/{name}.json");
-    let (plan, diagnostics) = load(&Request { scenario, ..Request::default() });
+    let (plan, diagnostics) =
+        load(&Request { scenario, library: shipped::library(), ..Request::default() });
     plan.unwrap_or_else(|| panic!("{}", diagnostics.human()))
 }
 
@@ -154,7 +155,7 @@ fn the_page_has_the_number_of_every_machine() {
     let page = fs::read_to_string("docs/model/connections.md").unwrap();
     let scratch = Scratch::new("connections-page");
     scratch.write("s.json", &allreduce(2));
-    for (name, _) in MODELS {
+    for name in shipped::SHIPPED.models.names() {
         let shown = resolved(&scratch, &[&format!("machine={name}"), "workload.ranks_per_node=1"]);
         let numbers = shown["machine"]["numbers"].as_array().unwrap();
         let number = numbers.iter().find(|one| one["path"] == "mpi.shared_queue_from").unwrap();

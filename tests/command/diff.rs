@@ -13,6 +13,7 @@ use mpisim::experiment::run::job;
 use mpisim::experiment::what_if::WhatIf;
 use mpisim::protocols::rendezvous::Protocol;
 use mpisim::runtime::event_text::EventText;
+use mpisim::shipped;
 use mpisim::units::TimeDelta;
 
 /// A directory with the small sweep.
@@ -27,7 +28,12 @@ const FILE: &str = "scenarios/a/small.json";
 #[track_caller]
 fn plan(scenario: &str, overrides: &[&str]) -> Plan {
     let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
-    let request = Request { scenario: scenario.to_owned(), overrides, ..Request::default() };
+    let request = Request {
+        scenario: scenario.to_owned(),
+        overrides,
+        library: shipped::library(),
+        ..Request::default()
+    };
     let (plan, diagnostics) = load(&request);
     assert!(!diagnostics.has_errors(), "{}", diagnostics.human());
     plan.unwrap()

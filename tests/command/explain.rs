@@ -13,11 +13,17 @@ use mpisim::experiment::run::timeline::{sequence, timeline};
 use mpisim::experiment::what_if::WhatIf;
 use mpisim::hardware::what_if::GROUPS;
 use mpisim::runtime::causes::Spent;
+use mpisim::shipped;
 use mpisim::units::TimeDelta;
 
 pub(crate) fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
     let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
-    let request = Request { scenario: scenario.to_owned(), overrides, ..Request::default() };
+    let request = Request {
+        scenario: scenario.to_owned(),
+        overrides,
+        library: shipped::library(),
+        ..Request::default()
+    };
     let (plan, diagnostics) = load(&request);
     assert!(!diagnostics.has_errors(), "{}", diagnostics.human());
     plan.unwrap()
@@ -180,6 +186,7 @@ fn a_resource_that_costs_nothing_to_nobody_gains_nothing() {
     let request = Request {
         scenario: "examples/ping_pong_broadwell".to_owned(),
         overrides: vec!["workload.size=8 B".to_owned()],
+        library: shipped::library(),
         ..Request::default()
     };
     let plan = load(&request).0.unwrap();

@@ -12,6 +12,7 @@ use mpisim::experiment::plan::{Plan, Point, Request, load, runs};
 use mpisim::experiment::results::{PointResult, RunResult};
 use mpisim::experiment::run::{RunOptions, run_points};
 use mpisim::form::diagnostic::Diagnostics;
+use mpisim::shipped::{self, SHIPPED};
 
 /// Points that are tried of each scenario, from all over its sweep.
 const POINTS: usize = 4;
@@ -87,13 +88,14 @@ fn the_readme_quotes_the_digest_of_its_figure() {
 fn plan_of(scenario: &str, overrides: &[&str]) -> Plan {
     let scenario = format!("scenarios/{scenario}.json");
     let overrides = overrides.iter().map(|&one| one.to_owned()).collect();
-    let (plan, diagnostics) = load(&Request { scenario, overrides, ..Request::default() });
+    let (plan, diagnostics) =
+        load(&Request { scenario, overrides, library: shipped::library(), ..Request::default() });
     plan.unwrap_or_else(|| panic!("{}", diagnostics.human()))
 }
 
 fn baseline_of(scenario: &str) -> Baseline {
     let mut diagnostics = Diagnostics::new();
-    let read = baseline::read(&mut diagnostics, &baseline::path(baseline::MAIN, scenario));
+    let read = baseline::read(&mut diagnostics, SHIPPED, &baseline::path(baseline::MAIN, scenario));
     read.unwrap_or_else(|| panic!("{}", diagnostics.human()))
 }
 

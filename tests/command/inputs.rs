@@ -3,6 +3,7 @@
 use mpisim::experiment::claim::{ClaimKind, Trend};
 use mpisim::experiment::plan::{Noise, Plan, Point, Request, load};
 use mpisim::hardware::topology::{FatTree, Shape};
+use mpisim::shipped;
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
@@ -17,6 +18,7 @@ fn request(name: &str, overrides: &[&str]) -> Request {
     Request {
         scenario: format!("tests/bad_inputs/valid/{name}.json"),
         overrides: overrides.iter().map(|&text| text.to_owned()).collect(),
+        library: shipped::library(),
         ..Request::default()
     }
 }
@@ -39,6 +41,7 @@ fn steps_of_machines(overrides: &[&str]) -> Vec<(String, TimeDelta)> {
     let request = Request {
         scenario: "coop/ext_modern_latency".to_owned(),
         overrides: overrides.iter().map(|&text| text.to_owned()).collect(),
+        library: shipped::library(),
         ..Request::default()
     };
     let (plan, diagnostics) = load(&request);
@@ -198,7 +201,11 @@ fn line_ends_do_not_change_the_digest() {
         let file =
             std::env::temp_dir().join(format!("mpisim-{}-{}.json", std::process::id(), end.len()));
         std::fs::write(&file, text.replace('\n', end)).unwrap();
-        let request = Request { scenario: file.display().to_string(), ..Request::default() };
+        let request = Request {
+            scenario: file.display().to_string(),
+            library: shipped::library(),
+            ..Request::default()
+        };
         let (plan, diagnostics) = load(&request);
         std::fs::remove_file(&file).unwrap();
         let plan = plan.unwrap_or_else(|| panic!("{}", diagnostics.human()));

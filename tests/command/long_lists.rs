@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mpisim::experiment::plan::{Request, load};
+use mpisim::shipped;
 
 /// A program of one rank with so many statements, in one line.
 fn scenario(statements: impl Iterator<Item = String>) -> String {
@@ -18,7 +19,12 @@ fn scenario(statements: impl Iterator<Item = String>) -> String {
 
 /// Bytes that are allocated while it is read.
 fn allocated(text: String) -> u64 {
-    let request = Request { scenario: "l.json".to_owned(), text: Some(text), ..Request::default() };
+    let request = Request {
+        scenario: "l.json".to_owned(),
+        text: Some(text),
+        library: shipped::library(),
+        ..Request::default()
+    };
     let used = allocation_counter::measure(|| {
         let (plan, diagnostics) = load(&request);
         assert!(plan.is_some(), "{}", diagnostics.human());

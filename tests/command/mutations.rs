@@ -9,6 +9,7 @@ use mpisim::experiment::schema::SCENARIO;
 use mpisim::form::diagnostic::{Diagnostic, Diagnostics};
 use mpisim::form::json::{self, Node, Value};
 use mpisim::form::shape::path;
+use mpisim::shipped;
 
 /// The valid scenarios: those of the tests, and all that ship.
 fn scenarios() -> Vec<PathBuf> {
@@ -121,7 +122,11 @@ fn a_changed_scenario_runs_or_is_refused_with_a_place() {
         let sample = if path.starts_with("scenarios") { 11 } else { 1 };
         for mutant in all.iter().flat_map(|place| mutants(&text, place)).step_by(sample) {
             fs::write(&file, &mutant).unwrap();
-            let request = Request { scenario: file.display().to_string(), ..Request::default() };
+            let request = Request {
+                scenario: file.display().to_string(),
+                library: shipped::library(),
+                ..Request::default()
+            };
             let (plan, diagnostics) = load(&request);
             let errors = diagnostics.human();
             if let Some(plan) = plan {
@@ -184,7 +189,12 @@ fn what_is_no_object_is_refused_where_it_stands_though_a_field_below_it_is_set()
     let mut check = |text: &str, overrides: Vec<String>, parent: &str| {
         fs::write(&file, text).unwrap();
         let scenario = file.display().to_string();
-        let (plan, diagnostics) = load(&Request { scenario, overrides, ..Request::default() });
+        let (plan, diagnostics) = load(&Request {
+            scenario,
+            overrides,
+            library: shipped::library(),
+            ..Request::default()
+        });
         assert!(plan.is_none(), "{parent}\n{text}");
         let there = |one: &&Diagnostic| {
             let found = &text[one.span.start as usize..one.span.end as usize];

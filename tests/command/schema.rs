@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mpisim::experiment::library::{Library, embedded};
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::schema;
 use mpisim::form::diagnostic::Diagnostics;
+use mpisim::shipped::{self, SHIPPED};
 use serde_json::Value;
 
 /// Why `value` does not satisfy `schema`; of the keywords only those that our schemas use.
@@ -90,7 +90,7 @@ fn valid_scenarios() -> Vec<(PathBuf, String)> {
     files.sort();
     let mut all: Vec<(PathBuf, String)> =
         files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
-    for (name, text) in embedded::SCENARIOS {
+    for (name, text) in SHIPPED.scenarios.0 {
         all.push((PathBuf::from(name), (*text).to_owned()));
     }
     all
@@ -130,12 +130,12 @@ fn the_schema_refuses_what_the_reader_refuses() {
 #[test]
 fn shipped_models_satisfy_their_schema_and_are_complete() {
     let schema = schema::model_schema();
-    assert!(embedded::MODELS.len() >= 3);
-    for (name, text) in embedded::MODELS {
+    assert!(SHIPPED.models.0.len() >= 3);
+    for (name, text) in SHIPPED.models.0 {
         let value: Value = serde_json::from_str(text).unwrap();
         assert_eq!(refusal(&schema, &value, ""), None, "{name}");
         let mut diagnostics = Diagnostics::new();
-        let library = Library::default();
+        let library = shipped::library();
         let machine = mpisim::experiment::model_file::by_name(&mut diagnostics, &library, name);
         assert!(diagnostics.is_empty(), "{}", diagnostics.human());
         let machine = machine.expect("a model without errors has a profile");
@@ -145,9 +145,13 @@ fn shipped_models_satisfy_their_schema_and_are_complete() {
 
 #[test]
 fn shipped_scenarios_are_valid_by_name() {
-    for (name, _) in embedded::SCENARIOS {
-        let request = Request { scenario: (*name).to_owned(), ..Request::default() };
+    for name in SHIPPED.scenarios.names() {
+        let request = Request {
+            scenario: name.to_owned(),
+            library: shipped::library(),
+            ..Request::default()
+        };
         let (plan, diagnostics) = load(&request);
-        assert_eq!(plan.map(|plan| plan.name).as_deref(), Some(*name), "{}", diagnostics.human());
+        assert_eq!(plan.map(|plan| plan.name).as_deref(), Some(name), "{}", diagnostics.human());
     }
 }

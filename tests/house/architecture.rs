@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("conform", BELOW_CONFORM),
     ("fit", &["units", "hardware", "form", "experiment"]),
     ("report", &["units", "form", "experiment"]),
+    ("shipped", &["experiment"]),
     ("cli", BELOW_CLI),
 ];
 const BELOW_RUNTIME: &[&str] =
@@ -91,6 +92,7 @@ const BELOW_CLI: &[&str] = &[
     "conform",
     "fit",
     "report",
+    "shipped",
 ];
 /// The layers of the right tower: their machines depend on their inputs alone.
 const MACHINES: &[&str] = &["mpi", "calls", "collectives", "protocols", "xios_ep"];
@@ -130,6 +132,10 @@ impl Source {
         let text = fs::read_to_string(path).expect("a readable source file");
         let below = path.strip_prefix(Path::new(ROOT).join("src")).expect("a file of src");
         let path = below.to_str().expect("a plain name").replace('\\', "/");
+        Self::of(path, text)
+    }
+
+    pub(super) fn of(path: String, text: String) -> Self {
         let code = without_tests(&without_comments(&text));
         Self { path, text, code }
     }

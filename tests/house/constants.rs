@@ -1,202 +1,48 @@
-//! Numbers of machines live in models: what stands in the code has another reason, listed here.
+//! Numbers of machines live in models: a number in the code has another reason, and states it.
 //!
-//! A new constant below `experiment` is a time, a rate or a cost of some machine, or it is one of these.
-//! The first is a parameter in `src/hardware/parameters.rs`, with a value and a source in each model.
+//! A new constant below `experiment` is a time, a rate or a cost of some machine: then it is a parameter in
+//! `src/hardware/parameters.rs`, with a value and a source in each model. Or a line of its doc comment begins
+//! with one of [`REASONS`] and says why the constant has its value:
+//!
+//! ```text
+//! /// The most operations of a schedule.
+//! /// Limit: an index leaves two bits of a word to others.
+//! pub const MOST_OPS: u32 = 1 << 30;
+//! ```
 
 use super::architecture::{Source, check_none, sources};
 
-/// A file, and the constants in it.
-type Row = (&'static str, &'static [&'static str]);
-
-/// What the simulator does to be fast or exact: steps, windows, sizes of its own tables. Making one finer
-/// changes a result by less than its tests allow, or not at all.
-const METHOD: &[Row] = &[
-    ("hardware/fabric/hops.rs", &["DEFAULT_CUT_THROUGH", "SIZES"]),
-    ("hardware/fabric/reserve.rs", &["BANK", "GIFT", "LEAST", "PAST", "STEP", "WHOLE", "WINDOW"]),
-    ("hardware/fabric/solve.rs", &["LARGE"]),
-    ("hardware/fabric/spec.rs", &["STILL"]),
-    ("hardware/fabric/streams.rs", &["MOST"]),
-    ("hardware/fabric/watch.rs", &["TRIES"]),
-    ("hardware/gpu/bus.rs", &["GRAIN", "INSTRUCTION", "OWN"]),
-    ("hardware/gpu/copy.rs", &["PIECE", "PIECES"]),
-    ("hardware/gpu/count.rs", &["LEAD", "WHOLE", "WINDOW", "WINDOWS"]),
-    ("hardware/gpu/device.rs", &["ENGINES", "PIECES_AHEAD"]),
-    ("hardware/gpu/running.rs", &["GROUPS"]),
-    ("hardware/last_level.rs", &["BLOCK"]),
-    ("hardware/memory/sets.rs", &["FINE", "WHOLE"]),
-    ("runtime/device.rs", &["ROUNDS", "THREADS"]),
-    ("runtime/explore/schedule.rs", &["FAULTS"]),
-    ("runtime/explore/search.rs", &["MOST_ALONE", "MOST_SPARE"]),
-    ("runtime/fingerprint.rs", &["NAMES"]),
-    ("runtime/monitors/buffers.rs", &["SMALL"]),
-    ("runtime/timed/costs.rs", &["PACKED"]),
+/// The words that begin the reason of a constant, and their meanings.
+const REASONS: [(&str, &str); 5] = [
     (
-        "runtime/timed/livelock.rs",
-        &["ASLEEP", "BY_THREAD", "LONG", "REMEMBERED", "RETRIES", "WINDOW", "WINDOW_EACH"],
+        "Method",
+        "how the simulator is fast or exact (steps, windows, sizes of its tables): a finer value changes a \
+         result by less than its tests allow, or not at all",
     ),
-    ("runtime/timed/conductor.rs", &["LISTS_AHEAD", "MANY"]),
-    ("runtime/timed/observers/critical_path.rs", &["NO_LOG", "WAITS"]),
-    ("runtime/timed/locks/steps.rs", &["UNSEARCHED"]),
-    ("runtime/timed/usage.rs", &["EACH", "PARTS", "PHANTOM", "REAL"]),
-    ("runtime/untimed/memo.rs", &["MOST"]),
-    ("runtime/explore/shrink.rs", &["BEYOND"]),
+    ("Limit", "beyond it an input is refused, or a text is cut"),
+    ("Source", "a standard, a document or a program states it"),
+    ("Default", "it holds where a machine or a scenario gives no other value for its key"),
+    ("Encoding", "bits and numbers of names, places in memory, the unit of a whole number"),
 ];
 
-/// What it refuses beyond.
-const LIMITS: &[Row] = &[
-    ("hardware/topology/fat_tree.rs", &["MOST_LEVELS"]),
-    ("hardware/topology/wires.rs", &["MOST_LINKS"]),
-    ("protocols/call.rs", &["GROUP_TAG_MAX"]),
-    ("protocols/contract.rs", &["ASKED"]),
-    ("protocols/library/partitions.rs", &["MOST"]),
-    ("protocols/library/scratch.rs", &["MOST_BEGUN", "MOST_JOINT"]),
-    ("calls/packing/calls.rs", &["MOST_CALLS", "MOST_ROWS"]),
-    ("protocols/rma/token.rs", &["MOST_WINDOWS"]),
-    ("runtime/loggops/schedule.rs", &["MOST_OPS"]),
-    ("workloads/datatypes.rs", &["ENTRIES"]),
-    ("workloads/fields.rs", &["MAX_QUEUE"]),
-    ("workloads/gpu.rs", &["MOST_REAL"]),
-    ("workloads/gpu/ping_pong.rs", &["MOST_CHUNKS", "MOST_PRIMITIVES"]),
-    ("workloads/pack.rs", &["MOST_PRIMITIVES", "MOST_REAL"]),
-    ("workloads/goal/calls.rs", &["LONGEST_CALC"]),
-    ("workloads/goal/labels.rs", &["KEPT", "SLOTS"]),
-    (
-        "workloads/goal/read.rs",
-        &["LONGEST_LINE", "LONGEST_SHOWN", "MOST_ERRORS", "MOST_OF_A_CIRCLE"],
-    ),
-    ("form/expression.rs", &["DEPTH", "LONGEST"]),
-    ("form/expression/parse.rs", &["NESTED"]),
-    ("workloads/goal/record.rs", &["MOST_STEPS"]),
-    ("workloads/program/stream.rs", &["MOST_SILENT"]),
-    ("workloads/statements/variables.rs", &["MOST_VARIABLES"]),
-    ("workloads/incast.rs", &["MOST_RECEIVES"]),
-    ("workloads/graph500.rs", &["MOST_LEVELS", "MOST_PROCESSES", "MOST_SCALE"]),
-    ("workloads/tiles.rs", &["MOST"]),
-    ("workloads/statements/form/collectives.rs", &["MOST_RULES"]),
+/// Numbers without a name: file, number and reason.
+const UNNAMED: &[(&str, &str, &str)] = &[
+    ("hardware/fabric/hops.rs", "1", "the smallest step of time"),
+    ("hardware/gpu/device.rs", "2", "number of an engine"),
+    ("runtime/faults.rs", "4_096", "a default of scenarios, which states its source"),
+    ("runtime/memory_use.rs", "4096", PRICE),
+    ("runtime/memory_use.rs", "1024", PRICE),
+    ("runtime/memory_use.rs", "512", PRICE),
+    ("runtime/memory_use.rs", "256", PRICE),
+    ("runtime/memory_use.rs", "128", PRICE),
+    ("runtime/memory_use.rs", "64", PRICE),
+    ("runtime/timed/actions.rs", "2", TOUCHED),
+    ("runtime/timed/costs.rs", "2", TOUCHED),
+    ("runtime/timed/memory/peer_copy.rs", "2", TOUCHED),
+    ("workloads/goal/read.rs", "2", "characters of `-1`"),
 ];
-
-/// The whole of which a share is counted.
-const PARTS: &[Row] = &[
-    ("hardware/fabric/spec.rs", &["SHARE_BITS"]),
-    ("hardware/fabric/watch.rs", &["PLACES"]),
-    ("hardware/pinning.rs", &["PARTS"]),
-    ("hardware/value.rs", &["PPM"]),
-    ("hardware/what_if.rs", &["ONE"]),
-    ("protocols/rendezvous/coop_hca.rs", &["WHOLE"]),
-    ("workloads/tiles.rs", &["EVEN"]),
-];
-
-/// What a standard, a document or a program states as part of what it does.
-const STATED: &[Row] = &[
-    ("hardware/reliable/settings.rs", &["PSN_BITS"]),
-    ("collectives/agreement.rs", &["IN_A_WORD"]),
-    ("collectives/between.rs", &["PHASES"]),
-    ("collectives/algorithms/bcast_chain.rs", &["CHAINS"]),
-    ("collectives/algorithms/bcast_knomial.rs", &["RADIX"]),
-    ("protocols/library/agreeing.rs", &["ROUNDS", "WORDS"]),
-    ("protocols/windows/packet.rs", &["DERIVED_BYTES"]),
-    ("xios_ep/tag.rs", &["LOCAL_BITS", "USER_BITS"]),
-    ("runtime/device/stencil.rs", &["OPERATIONS", "POINTS"]),
-    ("runtime/timed/network/mod.rs", &["RNR_RETRIES"]),
-    ("workloads/comd.rs", &["ATOM", "CUTOFF", "FCC", "FORCE"]),
-    ("workloads/gpu/stencil.rs", &["FLOPS", "PAD"]),
-    ("workloads/graph500.rs", &["BUFFER", "PAIR"]),
-    ("workloads/graph500/replica.rs", &["CALLS"]),
-    ("workloads/grid.rs", &["AXES", "FACES"]),
-    ("workloads/linked_list.rs", &["ELEMENT", "POINTER", "WORD"]),
-    ("workloads/minighost.rs", &["REAL"]),
-    ("workloads/mutex/steps.rs", &["WORD"]),
-];
-
-/// What holds where a scenario does not choose: each has its key, and is shown as assumed.
-const DEFAULTS: &[Row] = &[
-    ("collectives/algorithms/alltoall_scattered.rs", &["OUTSTANDING"]),
-    ("collectives/algorithms/bcast_pipelined_ring.rs", &["SEGMENT"]),
-    ("protocols/device.rs", &["AHEAD"]),
-];
-
-/// Bits of names, numbers of buffers and marks, places in memory.
-const NAMES: &[Row] = &[
-    // Of memory of windows.
-    ("workloads/statements/windows.rs", &["FIRST_NAMED"]),
-    ("hardware/gpu/operation.rs", &["GPU_TOKEN"]),
-    ("collectives/agreement.rs", &["CONTEXTS", "COUNTS"]),
-    ("collectives/task.rs", &["BEGUN", "BEGUN_AT_ONCE", "PREPARED"]),
-    ("protocols/library/agreeing.rs", &["FREES", "GROUPS", "MOST_NUMBERED", "TOLD"]),
-    ("protocols/library/device.rs", &["CHUNK_TAG", "DEVICE"]),
-    ("protocols/library/partitions.rs", &["TAG"]),
-    ("protocols/rma/token.rs", &["RMA"]),
-    ("protocols/rma/facts.rs", &["SHARED"]),
-    (
-        "protocols/wire.rs",
-        &[
-            "BUFFERED",
-            "INNER",
-            "JOINT",
-            "LATER",
-            "OF_JOINT",
-            "PART",
-            "PARTITION",
-            "PARTITIONED",
-            "UNDER_WAY",
-        ],
-    ),
-    ("runtime/device/lanes.rs", &["DATA", "FIELD", "FIXED", "LOOKASIDE", "PACKED"]),
-    ("runtime/device/stencil.rs", &["NEW", "OLD"]),
-    ("runtime/explore/schedule.rs", &["HIGH"]),
-    ("runtime/loggops/channels.rs", &["MESSAGE"]),
-    ("runtime/loggops/replay.rs", &["ARRIVES", "LEADS"]),
-    ("runtime/loggops/schedule.rs", &["ON_START"]),
-    ("runtime/timed/network/flight.rs", &["RELIABLE"]),
-    ("workloads/agent.rs", &["THREADS"]),
-    ("workloads/goal/record.rs", &["OF_COLLECTIVE"]),
-    ("workloads/halo.rs", &["FREE"]),
-    ("workloads/linked_list.rs", &["SERVED"]),
-    ("workloads/marks.rs", &["DRIFTED_START", "HALFWAY", "PARTNER_START", "PARTNER_END"]),
-    ("workloads/mutex.rs", &["ENTERED", "LEAVES"]),
-    ("workloads/mutex/byte_vector.rs", &["BEFORE", "BEHIND", "MESSAGE"]),
-    ("workloads/packing.rs", &["BACK"]),
-    ("calls/arguments.rs", &["OWN"]),
-    ("workloads/program/control.rs", &["MPI_ROOT", "PROC_NULL"]),
-    ("workloads/program/member.rs", &["BUFFERS", "FIRST"]),
-    ("workloads/statements/form/buffers.rs", &["MOST_VALUES"]),
-    ("workloads/statements/form/collectives.rs", &["MOST_ELEMENTS"]),
-    ("workloads/statements/requests.rs", &["BUFFERS", "FIRST_BUFFER"]),
-    ("workloads/statements/groups.rs", &["REVERSED"]),
-    ("workloads/team.rs", &["BUFFERS"]),
-    ("workloads/tiles.rs", &["AFTER", "BEFORE", "EACH"]),
-    ("workloads/windowed.rs", &["FIRST_ENDPOINT"]),
-    ("protocols/library/work.rs", &["BETWEEN_CHUNKS"]),
-    ("protocols/rma/mapped.rs", &["THREADS"]),
-    ("workloads/epochs.rs", &["MESSAGE"]),
-    ("workloads/mutex/mcs.rs", &["OPERANDS", "FOUND", "SUCCESSOR", "MESSAGE"]),
-    ("workloads/mutex/test_and_set.rs", &["OPERANDS", "EMPTY"]),
-];
-
-/// Units that are made from a number in the code.
-const UNITS: &[Row] = &[
-    ("hardware/fabric/spec.rs", &["8_000_000"]),
-    // The smallest step of time.
-    ("hardware/fabric/hops.rs", &["1"]),
-    // Read and written: a copy touches two bytes for each.
-    ("hardware/gpu/bus.rs", &["2"]),
-    ("runtime/timed/actions.rs", &["2"]),
-    ("runtime/timed/costs.rs", &["2"]),
-    ("runtime/timed/memory/peer_copy.rs", &["2"]),
-    // A default of scenarios, with its source.
-    ("runtime/faults.rs", &["4_096"]),
-];
-
-/// Values of matches that are numbers.
-const CASES: &[Row] = &[
-    // A number of an engine.
-    ("hardware/gpu/device.rs", &["2"]),
-    // Bytes of the simulator's own memory.
-    ("runtime/memory_use.rs", &["4096", "1024", "512", "256", "128", "64"]),
-    ("workloads/goal/read.rs", &["2"]),
-    // Processes of a ping-pong.
-    ("workloads/gpu.rs", &["2"]),
-];
+const PRICE: &str = "bytes of the simulator's own memory";
+const TOUCHED: &str = "a copy reads a byte and writes one";
 
 /// Where a machine's number could hide.
 fn looked_at(source: &Source) -> bool {
@@ -204,10 +50,6 @@ fn looked_at(source: &Source) -> bool {
         ["hardware", "calls", "collectives", "protocols", "xios_ep", "runtime", "workloads"];
     let is_table = source.path == "hardware/parameters.rs";
     layers.contains(&source.layer()) && !source.is_test() && !is_table
-}
-
-fn is_listed(rows: &[Row], path: &str, name: &str) -> bool {
-    rows.iter().any(|(file, names)| *file == path && names.contains(&name))
 }
 
 /// The integers that stand by themselves in some code, other than 0 and 1.
@@ -246,59 +88,154 @@ fn unit(line: &str) -> Option<&str> {
     (!number.is_empty() && number != "0").then_some(number)
 }
 
-#[test]
-fn constants_are_no_numbers_of_machines() {
-    let mut wrong = Vec::new();
-    for source in sources().iter().filter(|source| looked_at(source)) {
-        for (line, text) in source.lines() {
-            let Some((name, value)) = constant(text) else { continue };
-            let lists = [METHOD, LIMITS, PARTS, STATED, DEFAULTS, NAMES];
-            let listed = lists.iter().any(|rows| is_listed(rows, &source.path, name));
-            if !listed && !integers(value).is_empty() {
-                wrong.push(format!("src/{}:{line}: what is {name}? {HINT}", source.path));
-            }
+/// The doc comment of the item that begins at a line: what is above it, without attributes.
+fn documentation<'a>(text: &'a [&'a str], at: usize) -> impl Iterator<Item = &'a str> {
+    let above = text[..at].iter().rev().map(|line| line.trim_start());
+    let item = above.take_while(|line| line.starts_with("///") || line.starts_with("#["));
+    item.filter_map(|line| line.strip_prefix("///")).map(str::trim)
+}
+
+/// Whether a line of a doc comment states a reason.
+fn states_a_reason(line: &str) -> bool {
+    line.split_once(": ").is_some_and(|(word, reason)| {
+        REASONS.iter().any(|(known, _)| *known == word) && !reason.trim().is_empty()
+    })
+}
+
+/// Every constant with a number in its value that states no reason: line and name.
+fn without_reason(source: &Source) -> Vec<(usize, &str)> {
+    let text: Vec<&str> = source.text.lines().collect();
+    let code: Vec<&str> = source.lines().map(|(_, line)| line).collect();
+    let mut found = Vec::new();
+    for (at, line) in code.iter().enumerate() {
+        let Some((name, begin)) = constant(line) else { continue };
+        let is_last = |line: &str| line.trim_end().ends_with(';');
+        let more = code[at..].iter().zip(&code[at + 1..]);
+        let more = more.take_while(|(before, _)| !is_last(before)).map(|(_, line)| *line);
+        let has_number = std::iter::once(begin).chain(more).any(|line| !integers(line).is_empty());
+        if has_number && !documentation(&text, at).any(states_a_reason) {
+            found.push((at + 1, name));
         }
     }
+    found
+}
+
+/// What to do about a number: the text of a failure.
+fn remedy() -> String {
+    let words = REASONS.map(|(word, meaning)| format!("    /// {word}: ...    {meaning}\n"));
+    format!(
+        "A number of a machine is a parameter in src/hardware/parameters.rs. Any other constant states \
+         its reason in a line of its doc comment:\n{}A number without a name is listed in UNNAMED of \
+         tests/house/constants.rs.",
+        words.concat()
+    )
+}
+
+fn check_numbers(mut wrong: Vec<String>) {
+    if !wrong.is_empty() {
+        wrong.push(remedy());
+    }
     check_none(&wrong);
+}
+
+#[test]
+fn constants_are_no_numbers_of_machines() {
+    let all = sources();
+    let wrong = all.iter().filter(|source| looked_at(source)).flat_map(|source| {
+        let found = without_reason(source).into_iter();
+        found.map(|(line, name)| format!("src/{}:{line}: why has {name} this value?", source.path))
+    });
+    check_numbers(wrong.collect());
+}
+
+/// Numbers without a name: those of which a unit is made, and the values of matches.
+fn unnamed(source: &Source) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for (line, text) in source.lines().filter(|(_, text)| constant(text).is_none()) {
+        let cases = text.split_once("=> ").and_then(|(_, value)| value.strip_suffix(','));
+        let case = cases.filter(|value| integers(value) == [*value]);
+        found.extend([unit(text), case].into_iter().flatten().map(|number| (line, number)));
+    }
+    found
 }
 
 #[test]
 fn no_time_or_rate_is_made_from_a_number_in_the_code() {
     let mut wrong = Vec::new();
     for source in sources().iter().filter(|source| looked_at(source)) {
-        for (line, text) in source.lines() {
-            let cases = text.split_once("=> ").and_then(|(_, value)| value.strip_suffix(','));
-            let case = cases.filter(|value| integers(value) == [*value]);
-            let found = [(unit(text), UNITS), (case, CASES)];
-            for (number, rows) in found {
-                let Some(number) = number else { continue };
-                if !is_listed(rows, &source.path, number) {
-                    wrong.push(format!("src/{}:{line}: what is {number}? {HINT}", source.path));
-                }
+        for (line, number) in unnamed(source) {
+            let is = |(file, one, _): &(&str, &str, &str)| *file == source.path && *one == number;
+            if !UNNAMED.iter().any(is) {
+                wrong.push(format!("src/{}:{line}: what is {number}?", source.path));
             }
         }
     }
-    check_none(&wrong);
+    check_numbers(wrong);
 }
 
-/// What to do about it.
-const HINT: &str = "A machine's number is a parameter; anything else is listed here, by its reason";
-
-/// A list that names what is gone would hide what comes under its name.
+/// A list that names what is gone would hide what comes in its place.
 #[test]
-fn every_constant_that_is_listed_exists() {
+fn every_number_that_is_listed_exists() {
     let all = sources();
-    let mut wrong = Vec::new();
-    for (file, names) in [METHOD, LIMITS, PARTS, STATED, DEFAULTS, NAMES].into_iter().flatten() {
+    let is_gone = |(file, number, _): &&(&str, &str, &str)| {
         let source = all.iter().find(|source| source.path == *file);
-        for name in *names {
-            let has = |(_, text)| constant(text).is_some_and(|(found, _)| found == *name);
-            if !source.is_some_and(|source| source.lines().any(has)) {
-                wrong.push(format!("src/{file} has no {name}"));
-            }
-        }
+        !source.is_some_and(|source| unnamed(source).iter().any(|(_, one)| one == number))
+    };
+    let gone = UNNAMED.iter().filter(is_gone);
+    let gone = gone.map(|(file, number, what)| format!("src/{file} has no {number} ({what})"));
+    check_none(&gone.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_constant_without_a_reason_is_found() {
+    let text = "\
+/// The most operations.
+/// Limit: an index has thirty bits.
+#[allow(dead_code)]
+pub const MOST: u32 = 1 << 30;
+const NEXT: u32 = 1 << 31;
+/// Bytes of a block.
+const BLOCK: u64 = 64;
+/// Method:
+const EMPTY: u64 = 7;
+/// Reason: somebody wanted it.
+const OTHER: u64 = 9;
+// Source: no doc comment.
+const PLAIN: u64 = 11;
+/// Two lines.
+const LONG: Scope =
+    Scope { states: 200_000 };
+const NONE: u32 = u32::MAX - 1;
+const ALL: [u32; 2] = [2, 3];
+fn after() {
+    /// Encoding: bit two.
+    const BIT: u32 = 1 << 2;
+    const SECOND: u64 = 3 * 8;
+}
+";
+    let source = Source::of("hardware/example.rs".to_owned(), text.to_owned());
+    assert!(looked_at(&source));
+    let names: Vec<&str> = without_reason(&source).into_iter().map(|(_, name)| name).collect();
+    assert_eq!(names, ["NEXT", "BLOCK", "EMPTY", "OTHER", "PLAIN", "LONG", "SECOND"]);
+    assert_eq!(without_reason(&source)[0], (5, "NEXT"));
+    assert!(remedy().contains("/// Limit: ..."));
+}
+
+#[test]
+fn a_number_without_a_name_is_found() {
+    let text = "\
+/// Method: it has a name.
+const STILL: Bandwidth = Bandwidth::from_bit_per_s(8_000_000);
+fn f() -> Bandwidth { Bandwidth::from_bit_per_s(9_000_000) }
+fn g(x: u32) -> u32 {
+    match x {
+        0 => 17,
+        _ => 1,
     }
-    check_none(&wrong);
+}
+";
+    let source = Source::of("hardware/example.rs".to_owned(), text.to_owned());
+    assert_eq!(unnamed(&source), [(3, "9_000_000"), (6, "17")]);
 }
 
 #[test]

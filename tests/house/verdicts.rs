@@ -9,6 +9,7 @@ use mpisim::experiment::dependence::Dependences;
 use mpisim::experiment::plan::{self, Request};
 use mpisim::experiment::results::ClaimStatus;
 use mpisim::form::diagnostic::Diagnostics;
+use mpisim::shipped::{self, SHIPPED};
 use serde_json::Value;
 
 use crate::claims::{files, of_scenarios};
@@ -91,7 +92,11 @@ fn evidence() -> [usize; 3] {
     for (file, text) in files("traces/baselines/main", ".json") {
         let mut diagnostics = Diagnostics::new();
         let baseline = baseline::parse(&mut diagnostics, &file, text.as_bytes()).expect(&file);
-        let request = Request { scenario: baseline.scenario.clone(), ..Request::default() };
+        let request = Request {
+            scenario: baseline.scenario.clone(),
+            library: shipped::library(),
+            ..Request::default()
+        };
         let (plan, _) = plan::load(&request);
         let judged = baseline.judged(&plan.expect("it ships"));
         assert_eq!(
@@ -118,7 +123,7 @@ fn sensitivities_are_those_of_the_baselines() {
     for (file, text) in kept {
         let found: Value = serde_json::from_str(&text).expect(&file);
         let scenario = found["scenario"].as_str().expect(&file);
-        let read = Dependences::of(scenario).expect("the program reads it");
+        let read = Dependences::of(scenario, SHIPPED).expect("the program reads it");
         let path = baseline::path(baseline::MAIN, scenario);
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let text = fs::read_to_string(root.join(path)).expect("the scenario has a baseline");

@@ -4,6 +4,7 @@ use mpisim::engine::Keep;
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::run::job;
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::shipped;
 
 /// One message of so many bytes from process 0 to process 1 of another node, under these faults.
 fn run(bytes: u64, faults: &str) -> Outcome {
@@ -18,6 +19,7 @@ fn run(bytes: u64, faults: &str) -> Outcome {
     let (plan, diagnostics) = load(&Request {
         scenario: "faults.json".to_owned(),
         text: Some(text),
+        library: shipped::library(),
         ..Request::default()
     });
     let plan = plan.unwrap_or_else(|| panic!("{}", diagnostics.human()));

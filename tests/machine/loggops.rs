@@ -7,13 +7,14 @@ use crate::schedules::{DEFAULTS, alltoall, costs, dissemination, dissemination_m
 use mpisim::conform::{Cases, Simulated, Vectors, judge};
 use mpisim::runtime::loggops::schedule::{ANY, Builder, Edge, Kind, Op, Schedule, Until};
 use mpisim::runtime::loggops::{Parameters, Replayed, Stuck, Waits, replay};
+use mpisim::shipped::SHIPPED;
 
 const FOLDER: &str = "traces/goal";
 
 #[test]
 fn every_vector_is_exact() {
     let text = fs::read_to_string(format!("{FOLDER}/expected.json")).unwrap();
-    let vectors = Vectors::read_beside(&text, Path::new(FOLDER)).unwrap();
+    let vectors = Vectors::read_beside(&text, Path::new(FOLDER), SHIPPED).unwrap();
     let verdict = judge(&vectors, &Simulated { seed: 1 }, 1);
     assert_eq!(verdict.to_string(), "26 passed, 0 failed");
     // The comparison can fail: a unit more, a unit less.
@@ -28,7 +29,7 @@ fn every_vector_is_exact() {
 fn a_vector_that_differs_is_told_by_name_and_field() {
     let text = fs::read_to_string(format!("{FOLDER}/expected.json")).unwrap();
     let text = text.replacen("[1500, 5542]", "[1500, 5541]", 1);
-    let vectors = Vectors::read_beside(&text, Path::new(FOLDER)).unwrap();
+    let vectors = Vectors::read_beside(&text, Path::new(FOLDER), SHIPPED).unwrap();
     let verdict = judge(&vectors, &Simulated { seed: 1 }, 1).to_string();
     assert_eq!(
         verdict,

@@ -8,6 +8,7 @@ use mpisim::protocols::contract::Next;
 use mpisim::protocols::rendezvous::{Cooperation, Protocol, Scheme, coop_hca};
 use mpisim::runtime::account::Part;
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::shipped;
 use mpisim::units::{Bandwidth, Bytes, Time, TimeDelta};
 
 const LARGE: u64 = 16 << 20;
@@ -97,7 +98,7 @@ fn the_tuned_parts_are_to_each_other_as_the_rates() {
     // claim: coop-sec2a2-ratio
     for machine in ["broadwell", "knl"] {
         let scenario = format!("scenarios/coop/fig08_loopback_{machine}.json");
-        let request = Request { scenario, ..Request::default() };
+        let request = Request { scenario, library: shipped::library(), ..Request::default() };
         let plan = load(&request).0.unwrap();
         let tuned = |point: &&Point| point.params.iter().any(|(_, value)| value == "tuned");
         let point = plan.points.iter().find(tuned).unwrap();

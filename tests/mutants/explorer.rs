@@ -6,9 +6,10 @@
 use mpisim::explore::registry;
 use mpisim::explore::{Explored, Failed, MayFail, Options, Size, Strategy, Token, smallest};
 use mpisim::protocols::mutant::Mutant;
+use mpisim::shipped::SHIPPED;
 
 fn explored(name: &str, size: Size, options: &Options) -> Explored {
-    let (entry, planted) = registry::find(name).unwrap();
+    let (entry, planted) = registry::find(name, SHIPPED).unwrap();
     entry.subject(size, planted).explore(options)
 }
 
@@ -38,7 +39,7 @@ fn planted_bugs_are_found_by_the_shortest_way_and_replayed() {
         let found = explored(name, size, &Options::default());
         let failed = failure(&found, class);
         // Nothing fails so in fewer steps: the states up to one step before hold no failure.
-        let (entry, planted) = registry::find(name).unwrap();
+        let (entry, planted) = registry::find(name, SHIPPED).unwrap();
         let subject = entry.subject(size, planted);
         let replayed = subject.replay(&failed.choices, MayFail::default()).unwrap();
         assert_eq!((replayed.class.as_deref(), replayed.end), (Some(class), failed.end), "{name}");
@@ -75,7 +76,7 @@ fn a_random_walk_finds_them_no_shorter_and_shrinks_them() {
 #[test]
 fn a_failure_is_shown_in_the_smallest_job_that_has_it() {
     let name = "matching/wildcard+tail";
-    let (entry, planted) = registry::find(name).unwrap();
+    let (entry, planted) = registry::find(name, SHIPPED).unwrap();
     let size = Size { ranks: 4, ops: 2 };
     let options = Options { states: 100_000, ..Options::default() };
     let mut found = entry.subject(size, planted).explore(&options);
@@ -95,7 +96,7 @@ fn a_failure_is_shown_in_the_smallest_job_that_has_it() {
         choices: failed.choices.clone(),
     };
     let read: Token = token.to_string().parse().unwrap();
-    let (entry, planted) = registry::find(&read.subject).unwrap();
+    let (entry, planted) = registry::find(&read.subject, SHIPPED).unwrap();
     let replayed = entry
         .subject(read.size.unwrap(), planted)
         .replay(&read.choices, MayFail::default())
@@ -131,7 +132,7 @@ fn names_of_messages_hide_no_mutant() {
     let families = ["eager", "matching/", "threads/", "rendezvous/rget"];
     let (size, mut failing) = (Size { ranks: 2, ops: 2 }, 0);
     let asked = |name: &str| families.iter().any(|family| name.starts_with(family));
-    for entry in registry::entries().into_iter().filter(|entry| asked(&entry.name)) {
+    for entry in registry::entries(SHIPPED).into_iter().filter(|entry| asked(&entry.name)) {
         for mutant in Mutant::ALL {
             let name = format!("{}+{}", entry.name, mutant.id());
             let options = Options { by_name: true, ..Options::default() };
@@ -172,7 +173,8 @@ fn the_rule_changes_no_verdict_of_a_bug_of_two_neighbours() {
         Mutant::OffersWildcard,
     ];
     let (size, mut failing) = (Size { ranks: 2, ops: 1 }, 0);
-    let near = registry::entries().into_iter().filter(|one| one.name.starts_with("cooperation/"));
+    let near =
+        registry::entries(SHIPPED).into_iter().filter(|one| one.name.starts_with("cooperation/"));
     for entry in near {
         for bug in bugs {
             let name = format!("{}+{}", entry.name, bug.id());
@@ -208,7 +210,7 @@ fn the_rule_changes_no_verdict_of_a_mutant_under_a_mutex() {
 #[expect(clippy::print_stdout, reason = "a table for a reader, with --nocapture")]
 fn compare_with_the_rule(asked: impl Fn(&str) -> bool) -> (u32, u32) {
     let (mut failing, mut clean) = (0, 0);
-    for entry in registry::entries().into_iter().filter(|entry| asked(&entry.name)) {
+    for entry in registry::entries(SHIPPED).into_iter().filter(|entry| asked(&entry.name)) {
         for mutant in Mutant::ALL {
             for size in [Size { ranks: 2, ops: 2 }, Size { ranks: 3, ops: 1 }] {
                 let name = format!("{}+{}", entry.name, mutant.id());

@@ -12,6 +12,7 @@ use mpisim::hardware::reliable::{Flaw, Settings};
 use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::faults::Allowed;
 use mpisim::runtime::untimed::Between;
+use mpisim::shipped;
 
 /// The worlds in which each is looked for: one whose wire does all it may; one that wraps around its
 /// numbers, where the wire keeps its order, for what stays on it while numbers wrap around would be
@@ -64,7 +65,8 @@ const FOUR: &str = r#"{ "schema": 1, "title": "t", "source": "s", "machine": "id
 /// How the messages fail with a planted bug below them, and how many states that takes.
 fn found_by_messages(flaw: Option<Flaw>) -> (Vec<String>, usize) {
     let (scenario, text) = ("four.json".to_owned(), Some(FOUR.to_owned()));
-    let (plan, said) = load(&Request { scenario, text, ..Request::default() });
+    let (plan, said) =
+        load(&Request { scenario, text, library: shipped::library(), ..Request::default() });
     let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
     let (mut classes, mut states) = (Vec::new(), 0);
     for (settings, packets) in [

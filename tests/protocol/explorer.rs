@@ -3,6 +3,7 @@
 
 use mpisim::explore::registry::{self, Entry};
 use mpisim::explore::{Explored, MayFail, Options, Planted, Size, Strategy, Token};
+use mpisim::shipped::SHIPPED;
 
 /// The most states of a job in a test that runs every time.
 const FEW: usize = 10_000;
@@ -20,7 +21,7 @@ fn jobs() -> Vec<(Entry, Vec<Size>)> {
         sizes.dedup();
         sizes
     };
-    registry::entries()
+    registry::entries(SHIPPED)
         .into_iter()
         .map(|entry| {
             let sizes = sizes(&entry);
@@ -96,7 +97,7 @@ fn names_of_messages_change_nothing_but_the_states() {
 /// A template is a scenario in every size: its loops and expressions hold at both ends of its ranks.
 #[test]
 fn every_job_has_a_first_state_in_its_smallest_and_its_largest_size() {
-    for entry in registry::entries() {
+    for entry in registry::entries(SHIPPED) {
         let sizes = [(entry.least, 1), (entry.least, 3), (entry.most, 1), (entry.most, 3)];
         let digests = sizes
             .map(|(ranks, ops)| entry.subject(Size { ranks, ops }, Planted::default()).digest());
@@ -109,7 +110,7 @@ fn every_job_has_a_first_state_in_its_smallest_and_its_largest_size() {
 #[test]
 fn the_rule_leaves_most_orders_of_eager_messages_out() {
     for name in ["eager", "matching/exact"] {
-        let (entry, _) = registry::find(name).unwrap();
+        let (entry, _) = registry::find(name, SHIPPED).unwrap();
         let size = Size { ranks: 3, ops: 2 };
         let all = explored(&entry, size, &Options::default());
         let some = explored(&entry, size, &Options { reduce: true, ..Options::default() });
@@ -128,7 +129,9 @@ fn spins(name: &str) -> bool {
 // row: F16
 #[test]
 fn survivors_of_a_dead_rank_spin_or_are_explained() {
-    for entry in registry::entries().iter().filter(|entry| entry.name.starts_with("mutex/mcs")) {
+    for entry in
+        registry::entries(SHIPPED).iter().filter(|entry| entry.name.starts_with("mutex/mcs"))
+    {
         let options = Options { faults: MayFail::DEATH, states: 2 * FEW, ..Options::default() };
         let found = explored(entry, Size { ranks: 2, ops: 1 }, &options);
         assert_eq!(classes(&found), ["livelock"], "{}: {:#?}", entry.name, found.failures);
@@ -140,7 +143,7 @@ fn survivors_of_a_dead_rank_spin_or_are_explained() {
 #[test]
 fn a_crash_at_any_moment_is_explained() {
     let (mut diagnosed, mut victims) = (0, 0);
-    for entry in registry::entries() {
+    for entry in registry::entries(SHIPPED) {
         let size = Size { ranks: 3.min(entry.most), ops: 1 };
         let options =
             Options { faults: MayFail::DEATH, states: FEW, reduce: true, ..Options::default() };
@@ -163,7 +166,7 @@ fn a_crash_at_any_moment_is_explained() {
 /// Three ranks in a chain of waits: who waits for whoever waits for the victim is named as well.
 #[test]
 fn waiters_behind_waiters_are_named() {
-    let (entry, planted) = registry::find("collectives/scan/linear").unwrap();
+    let (entry, planted) = registry::find("collectives/scan/linear", SHIPPED).unwrap();
     let subject = entry.subject(Size { ranks: 3, ops: 1 }, planted);
     let found = subject.explore(&Options { faults: MayFail::DEATH, ..Options::default() });
     let first = found.diagnoses.iter().find(|words| words.starts_with("process 0 died")).unwrap();
@@ -174,7 +177,7 @@ fn waiters_behind_waiters_are_named() {
 /// Schedules one by one find nothing in sound protocols, whatever is drawn.
 #[test]
 fn drawn_orders_raise_no_false_alarm() {
-    for entry in registry::entries() {
+    for entry in registry::entries(SHIPPED) {
         let size = Size { ranks: 3.min(entry.most), ops: 2 };
         for strategy in [Strategy::Walk, Strategy::Pct { depth: 3 }] {
             for crash in [false, true] {
@@ -195,7 +198,7 @@ fn drawn_orders_raise_no_false_alarm() {
 
 #[test]
 fn equal_options_find_the_same_and_seeds_draw_other_orders() {
-    let (entry, _) = registry::find("matching/wildcard").unwrap();
+    let (entry, _) = registry::find("matching/wildcard", SHIPPED).unwrap();
     let size = Size { ranks: 3, ops: 2 };
     let of = |seed| {
         let options =
@@ -210,7 +213,7 @@ fn equal_options_find_the_same_and_seeds_draw_other_orders() {
 #[test]
 fn a_budget_that_does_not_suffice_is_said() {
     use mpisim::explore::Stopped;
-    let (entry, _) = registry::find("rendezvous/rget").unwrap();
+    let (entry, _) = registry::find("rendezvous/rget", SHIPPED).unwrap();
     let size = Size { ranks: 3, ops: 2 };
     let few = explored(&entry, size, &Options { states: 1_000, ..Options::default() });
     assert_eq!(few.stopped, Some(Stopped::States));
@@ -223,7 +226,7 @@ fn a_budget_that_does_not_suffice_is_said() {
 #[test]
 fn what_is_replayed_is_equal_to_the_last_bit() {
     for (name, strategy) in [("eager", Strategy::Exhaustive), ("polling/ring", Strategy::Walk)] {
-        let (entry, planted) = registry::find(name).unwrap();
+        let (entry, planted) = registry::find(name, SHIPPED).unwrap();
         let size = Size { ranks: 2, ops: 1 };
         let subject = entry.subject(size, planted);
         // Any run will do: the first choice again and again.

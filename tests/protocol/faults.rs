@@ -18,6 +18,7 @@ use mpisim::runtime::explore::lossy::every_order;
 use mpisim::runtime::explore::{Final, compare, replay};
 use mpisim::runtime::faults::{Allowed, Effect, Failure};
 use mpisim::runtime::timed::{Ending, Outcome};
+use mpisim::shipped;
 use mpisim::units::{Time, TimeDelta};
 use mpisim::workloads::job::Job;
 
@@ -148,6 +149,7 @@ fn plan(family: &Family, faults: &str) -> Plan {
     let (plan, diagnostics) = load(&Request {
         scenario: "faults.json".to_owned(),
         text: Some(text),
+        library: shipped::library(),
         ..Request::default()
     });
     plan.unwrap_or_else(|| panic!("{}: {}", family.name, diagnostics.human()))

@@ -11,6 +11,7 @@ use mpisim::engine::Keep;
 use mpisim::experiment::plan::{Plan, Request, load};
 use mpisim::experiment::run::job;
 use mpisim::explore::{Options, scenario};
+use mpisim::shipped;
 
 /// What is done with the 8 bytes at the beginning of buffer `x` of rank 0.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -426,6 +427,7 @@ fn plan(text: &str) -> Plan {
     let request = Request {
         scenario: "t.json".to_owned(),
         text: Some(text.to_owned()),
+        library: shipped::library(),
         ..Request::default()
     };
     let (plan, said) = load(&request);

@@ -6,6 +6,7 @@ use mpisim::explore::{Explored, MayFail, Options, Size, Start, Subject, registry
 use mpisim::hardware::reliable::Settings;
 use mpisim::runtime::faults::Allowed;
 use mpisim::runtime::untimed::Between;
+use mpisim::shipped::{self, SHIPPED};
 
 const LOSS: Allowed = Allowed { losses: 1, repeats: 0, overtakings: 0 };
 const REPEAT: Allowed = Allowed { losses: 0, repeats: 1, overtakings: 0 };
@@ -17,7 +18,7 @@ fn over(packets: Allowed) -> Options {
 }
 
 fn explored(name: &str, size: Size, options: &Options) -> Explored {
-    let (entry, planted) = registry::find(name).unwrap();
+    let (entry, planted) = registry::find(name, SHIPPED).unwrap();
     entry.subject(size, planted).explore(options)
 }
 
@@ -58,7 +59,8 @@ fn a_queue_pair_gives_up_by_name_after_more_losses_than_retries() {
     let scenario = r#"{ "schema": 1, "title": "t", "source": "s", "machine": "ideal", "nodes": 2,
         "workload": { "kind": "ping_pong", "size": "8 B", "rounds": 1, "warmup": 0 } }"#;
     let (scenario, text) = ("t.json".to_owned(), Some(scenario.to_owned()));
-    let (plan, said) = load(&Request { scenario, text, ..Request::default() });
+    let (plan, said) =
+        load(&Request { scenario, text, library: shipped::library(), ..Request::default() });
     let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
     let start = || Start::new(job::build(&plan.points[0]).untimed().unwrap());
     let undisturbed = start().explore(&Options::default());
@@ -83,7 +85,7 @@ fn a_queue_pair_gives_up_by_name_after_more_losses_than_retries() {
 #[test]
 fn no_protocol_notices_what_the_wires_do() {
     let (mut complete, mut lost) = (0, 0);
-    for entry in registry::entries() {
+    for entry in registry::entries(SHIPPED) {
         let size = Size { ranks: 2.clamp(entry.least, entry.most), ops: 1 };
         let options = Options { states: 2_000, ..over(ONE_EACH) };
         let found = explored(&entry.name, size, &options);
@@ -108,7 +110,8 @@ fn ranks_with_progress_threads_lose_packets_as_their_scenario_says() {
             "transport": {{ "retries": {retries} }} }}"#
         );
         let (scenario, text) = ("t.json".to_owned(), Some(text));
-        let (plan, said) = load(&Request { scenario, text, ..Request::default() });
+        let (plan, said) =
+            load(&Request { scenario, text, library: shipped::library(), ..Request::default() });
         let plan = plan.unwrap_or_else(|| panic!("{}", said.human()));
         let subject = scenario::subject(&plan).unwrap();
         let found = subject.explore(&over(scenario::may_fail(&plan).unwrap().packets));

@@ -17,12 +17,13 @@ use mpisim::runtime::fingerprint::Fingerprint;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::monitors::Sometimes;
 use mpisim::runtime::untimed::World;
+use mpisim::shipped::SHIPPED;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, contenders};
 
 /// Explores `mutex/mcs`: no order fails, and from every state some order ends well.
 #[track_caller]
 fn check_states(ranks: u32, ops: u32, reduce: bool, states: usize, finals: usize) {
-    let (entry, _) = registry::find("mutex/mcs").unwrap();
+    let (entry, _) = registry::find("mutex/mcs", SHIPPED).unwrap();
     let options = Options { reduce, memory: 8 << 30, states: 60_000_000, ..Options::default() };
     let found = entry.subject(Size { ranks, ops }, Planted::default()).explore(&options);
     println!("{ranks} x {ops}, reduce {reduce}: {} states", found.states);

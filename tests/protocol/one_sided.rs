@@ -17,6 +17,7 @@ use mpisim::protocols::contract::{Handle, Next, Process, Region, Space};
 use mpisim::protocols::rma::call::{Operation, RmaCall};
 use mpisim::protocols::rma::{Settings, Transport};
 use mpisim::runtime::timed::Ending;
+use mpisim::shipped::SHIPPED;
 use mpisim::units::Bytes;
 use mpisim::workloads::job::Job;
 
@@ -24,7 +25,7 @@ use mpisim::workloads::job::Job;
 #[test]
 fn recorded_cases_conform_timed_and_cross_the_bridge() {
     let text = include_str!("../vectors/rma.json");
-    let vectors = Vectors::read(text).unwrap();
+    let vectors = Vectors::read(text, SHIPPED).unwrap();
     let Cases::OneSided(cases) = &vectors.cases else { panic!("another family") };
     for (case, turn) in cases.iter().zip(0_u64..) {
         // A turn of its own for each case, and the turn after the next.
@@ -49,7 +50,7 @@ fn recorded_cases_conform_timed_and_cross_the_bridge() {
 /// The same through random orders of events, in every setting and with every way to connect.
 #[test]
 fn recorded_cases_conform_in_random_orders() {
-    let vectors = Vectors::read(include_str!("../vectors/rma.json")).unwrap();
+    let vectors = Vectors::read(include_str!("../vectors/rma.json"), SHIPPED).unwrap();
     let verdict = judge(&vectors, &Simulated { seed: 1 }, 27);
     assert_eq!(verdict.to_string(), "240 passed, 0 failed");
 }

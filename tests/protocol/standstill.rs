@@ -5,6 +5,7 @@ use mpisim::engine::Keep;
 use mpisim::experiment::plan::{Request, load};
 use mpisim::experiment::run::job;
 use mpisim::runtime::timed::Ending;
+use mpisim::shipped;
 
 /// How a program of endpoints ends: its ranks, so many on a process, on a machine.
 fn ending(machine: &str, per_process: usize, ranks: &str) -> Ending {
@@ -15,7 +16,12 @@ fn ending(machine: &str, per_process: usize, ranks: &str) -> Ending {
              "workload": {{ "kind": "program", "ranks": [{ranks}] }} }}"#,
         count / per_process,
     );
-    let request = Request { scenario: "t.json".to_owned(), text: Some(text), ..Request::default() };
+    let request = Request {
+        scenario: "t.json".to_owned(),
+        text: Some(text),
+        library: shipped::library(),
+        ..Request::default()
+    };
     let (plan, diagnostics) = load(&request);
     let plan = plan.unwrap_or_else(|| panic!("{}", diagnostics.human()));
     job::run(&plan.points[0], Keep::Nothing).unwrap().0.ending

@@ -294,7 +294,9 @@ pub enum Refusal {
 }
 
 /// Calls of one packing, at most.
+/// Limit: their list is held in memory.
 pub const MOST_CALLS: usize = 1 << 21;
 
 /// Contiguous blocks that are looked at for rows at equal distances, at most.
+/// Limit: each of them is visited.
 pub const MOST_ROWS: u64 = 1 << 26;

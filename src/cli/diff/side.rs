@@ -308,7 +308,7 @@ fn both_sets(
 /// A baseline; its swept paths are those of the scenario that it was saved of.
 fn of_baseline(finder: Finder<'_>, label: &str, path: &Path) -> Result<Given, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let Some(saved) = baseline::read(&mut diagnostics, path) else {
+    let Some(saved) = baseline::read(&mut diagnostics, finder.library.shipped, path) else {
         finder.terminal.diagnostics(&diagnostics);
         return Err(Failure::Said(diagnostics.exit_code()));
     };

@@ -12,6 +12,7 @@
 use crate::{Round, Task};
 
 /// Pairs under way at once where neither call nor rule says how many.
+/// Default: that of `MPIR_CVAR_ALLTOALL_THROTTLE`; `alltoall_outstanding` chooses another.
 pub(crate) const OUTSTANDING: u32 = 32;
 
 /// Round k posts the receives and the sends of its pairs; the first one copies the own block, too.

@@ -15,6 +15,7 @@ use super::pipeline::{self, Place};
 use crate::{Round, Task};
 
 /// Chains that begin with the root.
+/// Source: `coll_tuned_bcast_algorithm_chain_fanout` of Open MPI.
 const CHAINS: u32 = 4;
 
 /// Round k receives segment k and passes segment k - 1 on; the root sends segment k to the head of each chain.

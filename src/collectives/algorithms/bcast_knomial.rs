@@ -16,6 +16,7 @@ use super::pipeline::{self, Place};
 use crate::{Round, Task};
 
 /// Children at each level, and the rank itself.
+/// Source: `coll_tuned_bcast_algorithm_knomial_radix` of Open MPI.
 const RADIX: u32 = 4;
 
 /// Round k receives segment k and passes segment k - 1 on; the root sends segment k.

@@ -19,7 +19,8 @@
 use super::pipeline::{self, Place};
 use crate::{Round, Task};
 
-/// Bytes of a segment where nobody chooses. The source measures several and states none.
+/// Bytes of a segment.
+/// Default: `mpi.collectives.bcast_segment` chooses another; the document measures several and states none.
 pub(crate) const SEGMENT: u64 = 8192;
 
 /// Round k receives segment k and passes segment k - 1 on; the root sends segment k.

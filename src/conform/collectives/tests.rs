@@ -3,6 +3,7 @@
 use super::super::{Cases, Simulated, Vectors, judge, matching, one_sided, programs};
 use super::*;
 use collectives::Kind;
+use shipped::SHIPPED;
 
 const RECORDED: [&str; 4] = [
     include_str!("../../../tests/vectors/collectives_p2.json"),
@@ -20,7 +21,7 @@ fn cases(vectors: &Vectors) -> &[Case] {
 fn the_simulators_library_conforms_by_every_algorithm() {
     let mut used = Vec::new();
     for recorded in RECORDED {
-        let vectors = Vectors::read(recorded).expect("the recorded file is in order");
+        let vectors = Vectors::read(recorded, SHIPPED).expect("the recorded file is in order");
         assert_eq!(vectors.library, "MPICH 4.0.2");
         let verdict = judge(&vectors, &Simulated { seed: 1 }, 3);
         assert_eq!(verdict.to_string(), "90 passed, 0 failed");
@@ -66,7 +67,7 @@ impl World for Careless {
 
 #[test]
 fn one_wrong_byte_is_found_and_named() {
-    let vectors = Vectors::read(RECORDED[1]).expect("the recorded file is in order");
+    let vectors = Vectors::read(RECORDED[1], SHIPPED).expect("the recorded file is in order");
     let verdict = judge(&vectors, &Careless { rank: 1 }, 1);
     let defined = |case: &&Case| case.ranks[1].result.as_ref().is_some_and(|it| !it.is_empty());
     assert_eq!(verdict.mismatches.len(), cases(&vectors).iter().filter(defined).count());
@@ -86,13 +87,14 @@ const REDUCE: &str = r#"{"id":3,"ranks":2,"op":"reduce","type":"int32","count":1
 
 #[track_caller]
 fn check_unreadable(text: &str, message: &str) {
-    assert_eq!(Vectors::read(text).expect_err("a wrong file").to_string(), message);
+    assert_eq!(Vectors::read(text, SHIPPED).expect_err("a wrong file").to_string(), message);
 }
 
 #[test]
 fn files_that_are_no_vectors_are_refused() {
     let swap = |from: &str, to: &str| file(&REDUCE.replacen(from, to, 1));
-    let verdict = judge(&Vectors::read(&file(REDUCE)).expect("good"), &Simulated { seed: 1 }, 2);
+    let verdict =
+        judge(&Vectors::read(&file(REDUCE), SHIPPED).expect("good"), &Simulated { seed: 1 }, 2);
     assert!(verdict.is_pass(), "{verdict}");
     for (text, message) in [
         (swap("\"sum\"", "\"avg\""), "case 3: operator `avg` is not known"),

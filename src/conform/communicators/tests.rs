@@ -4,12 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Cases, VectorError, Vectors, Verdict};
 use super::*;
+use shipped::SHIPPED;
 
 const WORLD4: &str = include_str!("../../../tests/vectors/comm_world4.json");
 const WORLD6: &str = include_str!("../../../tests/vectors/comm_world6.json");
 
 fn cases(text: &str) -> Vec<Case> {
-    let Cases::Communicators(cases) = Vectors::read(text).unwrap().cases else {
+    let Cases::Communicators(cases) = Vectors::read(text, SHIPPED).unwrap().cases else {
         panic!("another family")
     };
     cases
@@ -139,7 +140,7 @@ fn a_mismatch_names_case_field_and_values() {
         "case 7: `more`: nothing instead of [1]\n0 passed, 1 failed",
     );
     let silent = one_case(&COMPARE.replace(r#","result":"unequal""#, ""));
-    let error = Vectors::read(&silent).unwrap_err().to_string();
+    let error = Vectors::read(&silent, SHIPPED).unwrap_err().to_string();
     assert_eq!(error, "case 7: nothing is tested: it has no call, or no outcome");
     check_verdict(
         &GRID.replace(r#""coords":[1]"#, r#""coords":[0]"#),
@@ -172,7 +173,7 @@ fn what_the_definitions_refuse_is_a_failure_with_the_reason() {
 
 #[track_caller]
 fn check_unreadable(text: &str, message: &str) {
-    let error: VectorError = Vectors::read(text).expect_err("a wrong file");
+    let error: VectorError = Vectors::read(text, SHIPPED).expect_err("a wrong file");
     assert_eq!(error.to_string(), message);
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Cases, Simulated, VectorError, Vectors, Verdict, judge};
 use mpi::datatype::{Datatype, Primitive};
+use shipped::SHIPPED;
 
 const NAMED: &str = include_str!("../../../tests/vectors/datatypes_named.json");
 const RANDOM: &str = include_str!("../../../tests/vectors/datatypes_random.json");
@@ -10,7 +11,7 @@ const NAMED_VARIANCE: &str = include_str!("../../../tests/vectors/datatypes_name
 const RANDOM_VARIANCE: &str = include_str!("../../../tests/vectors/datatypes_random_variance.json");
 
 fn verdict(text: &str) -> Verdict {
-    let vectors = Vectors::read(text).expect("the recorded file is in order");
+    let vectors = Vectors::read(text, SHIPPED).expect("the recorded file is in order");
     judge(&vectors, &Simulated { seed: 1 }, 1)
 }
 
@@ -39,7 +40,7 @@ fn where_libraries_differ_each_case_has_its_answer() {
 /// A field of a case that says something else is seen, in every kind of field.
 #[test]
 fn a_false_answer_is_seen_in_each_field() {
-    let Cases::Datatypes(cases) = Vectors::read(NAMED).expect("in order").cases else {
+    let Cases::Datatypes(cases) = Vectors::read(NAMED, SHIPPED).expect("in order").cases else {
         panic!("another family")
     };
     for (field, value) in &cases[0].expected {
@@ -65,7 +66,7 @@ fn check_refused(tree: &str, message: &str) {
         r#"{{"family":"datatypes","schema":1,"mpi":"M","seed":1,"cases":[
         {{"id":4,"name":"n","type":{tree},"count":1}}]}}"#
     );
-    let error: VectorError = Vectors::read(&text).expect_err("no type");
+    let error: VectorError = Vectors::read(&text, SHIPPED).expect_err("no type");
     assert_eq!(error.to_string(), message);
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Cases, SCHEDULES, Simulated, Vectors, judge};
+use shipped::SHIPPED;
 
 const RECORDED: [(&str, usize); 4] = [
     (include_str!("../../../tests/vectors/rma_misuse_len2.json"), 506),
@@ -13,7 +14,7 @@ const RECORDED: [(&str, usize); 4] = [
 #[test]
 fn the_rules_of_mpich_give_what_mpich_gives() {
     for (text, cases) in RECORDED {
-        let vectors = Vectors::read(text).expect("the recorded file is in order");
+        let vectors = Vectors::read(text, SHIPPED).expect("the recorded file is in order");
         assert_eq!(vectors.library, "MPICH 4.0.2");
         let verdict = judge(&vectors, &Simulated { seed: 1 }, SCHEDULES);
         assert_eq!(verdict.to_string(), format!("{cases} passed, 0 failed"));
@@ -22,7 +23,7 @@ fn the_rules_of_mpich_give_what_mpich_gives() {
 
 /// Ids of the cases of two processes that fail under these rules.
 fn failing(rules: Rules) -> Vec<u64> {
-    let vectors = Vectors::read(RECORDED[3].0).expect("the recorded file is in order");
+    let vectors = Vectors::read(RECORDED[3].0, SHIPPED).expect("the recorded file is in order");
     let Cases::Misuse(cases) = vectors.cases else { panic!("another family") };
     cases.iter().filter_map(|case| case.mismatch(rules)).map(|wrong| wrong.case).collect()
 }
@@ -46,7 +47,7 @@ fn two(calls: &str, returns: &str) -> String {
 
 #[track_caller]
 fn check_verdict(calls: &str, returns: &str, expected: &str) {
-    let vectors = Vectors::read(&two(calls, returns)).expect("a file in order");
+    let vectors = Vectors::read(&two(calls, returns), SHIPPED).expect("a file in order");
     assert_eq!(judge(&vectors, &Simulated { seed: 1 }, 1).to_string(), expected);
 }
 
@@ -91,7 +92,7 @@ fn a_wrong_answer_is_named() {
 
 #[track_caller]
 fn check_unreadable(text: &str, message: &str) {
-    assert_eq!(Vectors::read(text).unwrap_err().to_string(), message);
+    assert_eq!(Vectors::read(text, SHIPPED).unwrap_err().to_string(), message);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn sequences_of_one_and_of_two_processes_know_every_operation() {
     for name in OPERATIONS.into_iter().chain(REQUEST_OPERATIONS) {
         let calls = format!(r#"[["lock_all","{name}","{name}_self","unlock_all"],[]]"#);
         check_verdict(&calls, r#"[["ok","ok","ok","ok"],[]]"#, "1 passed, 0 failed");
-        let vectors = Vectors::read(&one(name)).expect("a file in order");
+        let vectors = Vectors::read(&one(name), SHIPPED).expect("a file in order");
         assert_eq!(judge(&vectors, &Simulated { seed: 1 }, 1).to_string(), "1 passed, 0 failed");
     }
 }

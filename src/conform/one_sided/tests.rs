@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::{Cases, Simulated, Vectors, judge};
+use shipped::SHIPPED;
 
 const RECORDED: &str = include_str!("../../../tests/vectors/rma.json");
 
 fn recorded() -> Vectors {
-    Vectors::read(RECORDED).expect("the recorded file is in order")
+    Vectors::read(RECORDED, SHIPPED).expect("the recorded file is in order")
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn puts(sync: &str, between: &str) -> Result<Vectors, String> {
         "init":[[0],[0]]}},"steps":[{{"sync":"{sync}","ops":[{ops}]}}],
         "fetched":[[null,null,null,null,null]],"final":[[0],[3]]}}]}}"#
     );
-    Vectors::read(&text).map_err(|why| why.to_string())
+    Vectors::read(&text, SHIPPED).map_err(|why| why.to_string())
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn fetches(fetched: &str) -> Result<Vectors, String> {
         {{"sync":"exclusive_rmw","target":0,"disp":0,"add":[1,1]}}],
         "fetched":{fetched},"final":[[7],[7]]}}]}}"#
     );
-    Vectors::read(&text).map_err(|why| why.to_string())
+    Vectors::read(&text, SHIPPED).map_err(|why| why.to_string())
 }
 
 #[test]

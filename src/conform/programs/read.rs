@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Case, Disputed, Scenario, WAYS};
 use crate::error::VectorError;
-use crate::family::Recorded;
+use crate::family::{Head, Recorded, Recording};
+use experiment::shipped::Shipped;
 
 /// The machine; the program's values do not depend on it.
 const MACHINE: &str = "broadwell-edr";
@@ -29,6 +30,16 @@ pub(crate) struct RawDisputed {
     results: BTreeMap<String, RawProgram>,
 }
 
+/// Where the machine of every case is found.
+#[derive(Clone, Copy)]
+pub(crate) struct Machines(Shipped);
+
+impl Head for Machines {
+    fn of(recording: Recording) -> Result<Self, VectorError> {
+        Ok(Self(recording.shipped))
+    }
+}
+
 /// Keys of the workload.
 #[derive(Deserialize)]
 struct RawProgram {
@@ -40,28 +51,33 @@ struct RawProgram {
 
 impl Recorded for RawCase {
     type Case = Case;
-    type Head = ();
+    type Head = Machines;
 
-    fn checked(self, (): &()) -> Result<Case, VectorError> {
-        self.program.case(self.id, self.nodes)
+    fn checked(self, machines: &Machines) -> Result<Case, VectorError> {
+        self.program.case(self.id, self.nodes, *machines)
     }
 }
 
 impl Recorded for RawDisputed {
     type Case = Disputed;
-    type Head = ();
+    type Head = Machines;
 
-    fn checked(self, (): &()) -> Result<Disputed, VectorError> {
+    fn checked(self, machines: &Machines) -> Result<Disputed, VectorError> {
         let Self { id, nodes, results } = self;
         let case = |(library, program): (String, RawProgram)| {
-            program.case(id, nodes).map(|case| (library, case))
+            program.case(id, nodes, *machines).map(|case| (library, case))
         };
         Ok(Disputed { id, results: results.into_iter().map(case).collect::<Result<_, _>>()? })
     }
 }
 
 impl RawProgram {
-    fn case(self, id: u64, nodes: Option<u64>) -> Result<Case, VectorError> {
+    fn case(
+        self,
+        id: u64,
+        nodes: Option<u64>,
+        Machines(shipped): Machines,
+    ) -> Result<Case, VectorError> {
         let wrong = |problem: String| VectorError::Case { case: id, problem };
         if !self.ranks.iter().flatten().any(tests) {
             return Err(VectorError::nothing(id));
@@ -69,7 +85,7 @@ impl RawProgram {
         if nodes.is_some_and(|nodes| nodes != 1) {
             return Err(wrong("`nodes` is 1, or left out".to_owned()));
         }
-        let case = Case { id, scenario: self.scenario(nodes.is_some()) };
+        let case = Case { id, scenario: self.scenario(nodes.is_some()), shipped };
         case.plan(&WAYS[0]).map_err(wrong)?;
         Ok(case)
     }

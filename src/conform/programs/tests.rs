@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::{Cases, Simulated, Vectors, Verdict, judge};
+use shipped::SHIPPED;
 
 const RECORDED: [(&str, &str); 13] = [
     ("between_groups", include_str!("../../../tests/vectors/programs_between_groups.json")),
@@ -34,7 +35,7 @@ const VARIANCE: [&str; 4] = [
 ];
 
 fn verdict(text: &str, schedules: u64) -> Verdict {
-    let vectors = Vectors::read(text).expect("the file is in order");
+    let vectors = Vectors::read(text, SHIPPED).expect("the file is in order");
     judge(&vectors, &Simulated { seed: 1 }, schedules)
 }
 
@@ -127,13 +128,14 @@ fn a_mismatch_names_rank_and_statement() {
 
 #[track_caller]
 fn check_refused(text: &str, message: &str) {
-    assert_eq!(Vectors::read(text).expect_err("a wrong file").to_string(), message);
+    assert_eq!(Vectors::read(text, SHIPPED).expect_err("a wrong file").to_string(), message);
 }
 
 #[test]
 fn files_that_are_no_programs_are_refused() {
     let load = r#"{"op":"load","buf":"b","expect":{"values":[0]}}"#;
-    let Cases::Programs(cases) = Vectors::read(&file(load)).expect("in order").cases else {
+    let Cases::Programs(cases) = Vectors::read(&file(load), SHIPPED).expect("in order").cases
+    else {
         panic!("another family")
     };
     assert_eq!(cases.len(), 1);

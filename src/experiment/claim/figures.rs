@@ -329,7 +329,7 @@ impl Binder<'_> {
         let name = file.text().unwrap_or_default();
         let at = check::join(path, "file");
         let from = library::named_file(self.diagnostics, &self.folder, (file, &at))?;
-        let table = measured::read(self.diagnostics, &from)?;
+        let table = measured::read(self.diagnostics, self.shipped, &from)?;
         let column = table.column_of(y.name).filter(|_| sizes);
         let Some(points) = column.and_then(|column| table.points(column)) else {
             let (found, allowed) = if column.is_some() {

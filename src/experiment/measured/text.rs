@@ -11,6 +11,7 @@ use super::heads::{self, Heads};
 use super::program::{self, Named, Program};
 use super::{Column, Key, Measured, Row};
 use crate::library;
+use crate::shipped::Shipped;
 use form::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
 use form::{codes, json};
 
@@ -20,8 +21,12 @@ const MAX_BYTES: u64 = 16 << 20;
 const NEEDS_HEADS: &str = "a line names the columns of a table";
 
 /// Reads the table at `path`; reports where it is none.
-pub(super) fn read(diagnostics: &mut Diagnostics, path: &Path) -> Option<Measured> {
-    let bytes = library::read(diagnostics, path, MAX_BYTES)?;
+pub(super) fn read(
+    diagnostics: &mut Diagnostics,
+    shipped: Shipped,
+    path: &Path,
+) -> Option<Measured> {
+    let bytes = library::read(diagnostics, shipped, path, MAX_BYTES)?;
     let shown = path.display().to_string();
     if let Some(Trace { name }) = foreign::recognised(path, &bytes) {
         let source = diagnostics.add_source(shown, "");

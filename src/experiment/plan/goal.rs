@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::goal;
 use super::super::library;
+use super::super::shipped::Shipped;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::fields::MAX_MESSAGE;
@@ -20,13 +21,14 @@ const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of 
 pub(super) struct Files {
     /// Where the scenario lies: the files that it names are looked for there.
     pub(super) folder: PathBuf,
+    shipped: Shipped,
     read: Vec<(String, Option<Replayed>)>,
 }
 
 impl Files {
     /// Files beside a scenario in `folder`.
-    pub(super) const fn new(folder: PathBuf) -> Self {
-        Self { folder, read: Vec::new() }
+    pub(super) const fn new(folder: PathBuf, shipped: Shipped) -> Self {
+        Self { folder, shipped, read: Vec::new() }
     }
 }
 
@@ -36,15 +38,20 @@ impl Schedules for Files {
         if let Some((_, read)) = self.read.iter().find(|(name, _)| *name == file) {
             return read.clone();
         }
-        let read = fresh(diagnostics, named, &self.folder);
+        let read = fresh(diagnostics, named, &self.folder, self.shipped);
         self.read.push((file, read.clone()));
         read
     }
 }
 
-fn fresh(diagnostics: &mut Diagnostics, named: &Node, folder: &Path) -> Option<Replayed> {
+fn fresh(
+    diagnostics: &mut Diagnostics,
+    named: &Node,
+    folder: &Path,
+    shipped: Shipped,
+) -> Option<Replayed> {
     let path = library::named_file(diagnostics, folder, (named, "workload.file"))?;
-    let goal::Loaded { schedule, digest } = goal::read(diagnostics, &path)?;
+    let goal::Loaded { schedule, digest } = goal::read(diagnostics, shipped, &path)?;
     if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
         let line = schedule.line(op).map_or(1, |line| line as usize);
         let source = diagnostics.add_lines(path.display().to_string(), line, "");

@@ -109,6 +109,7 @@ impl Simulated {
 mod tests {
     use super::super::{Request, load};
     use super::*;
+    use crate::library::of_this_checkout;
 
     fn plan(sizes: &str, more: &str) -> Plan {
         let text = format!(
@@ -119,8 +120,8 @@ mod tests {
     }
 
     fn read(text: String) -> Plan {
-        let request =
-            Request { scenario: "t.json".to_owned(), text: Some(text), ..Request::default() };
+        let (scenario, library) = ("t.json".to_owned(), of_this_checkout());
+        let request = Request { scenario, library, text: Some(text), ..Request::default() };
         let (plan, said) = load(&request);
         plan.unwrap_or_else(|| panic!("{}", said.human()))
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::super::claim::Claim;
 use super::super::claim::figures::Figure;
+use super::super::shipped::Shipped;
 use super::super::sweep::Sweep;
 use super::sources::Sourced;
 use form::machine::Machine;
@@ -53,6 +54,8 @@ pub struct Plan {
     pub file: Option<PathBuf>,
     /// The files that it was read from, that one first, and those that its runs execute, read or keep.
     pub files: Vec<PathBuf>,
+    /// Files that ship with the program, those that say which claims hang on assumed numbers among them.
+    pub shipped: Shipped,
 }
 
 /// One point of a sweep: everything that a run needs.

@@ -7,7 +7,8 @@ use super::arena::NONE;
 use super::spec::{Framing, Hop, PathId, ResourceSpec, Service};
 use units::{Bandwidth, Bytes, TimeDelta};
 
-/// Payload that a stage must hold before the next stage can begin, where a profile names no other.
+/// Payload that a stage must hold before the next stage can begin.
+/// Default: a machine has it as `link.cut_through`.
 pub const DEFAULT_CUT_THROUGH: u64 = 256;
 
 /// The hops of a path, as a range of the table of hops.
@@ -52,6 +53,7 @@ struct Kind {
 }
 
 /// Sizes whose charges a kind keeps.
+/// Method: a table that two bits of a hash look up.
 const SIZES: usize = 4;
 
 /// Where the charge of a size is kept.

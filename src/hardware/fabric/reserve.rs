@@ -7,18 +7,25 @@
 use units::TimeDelta;
 
 /// One, as a share of a capacity.
+/// Encoding: shares have 32 bits after the point.
 const WHOLE: u64 = 1 << 32;
-/// A load below this is not worth a reserve: booking its time is enough.
+/// The least load that gets a reserve.
+/// Method: below it, booking the time of packets is enough.
 const LEAST: u64 = WHOLE / 16;
-/// A reserve moves only by more than this.
+/// The least change of a reserve.
+/// Method: every change makes the solver run again.
 const STEP: u64 = WHOLE / 32;
-/// Windows are this many MTU times long.
+/// Length of a window in MTU times.
+/// Method: the load is measured window by window.
 const WINDOW: u64 = 16;
-/// The filtered load counts what was so many times, and a window that ends once.
+/// Weight of the filtered load, where a window that ends has the weight 1.
+/// Method: exponential smoothing, by a quarter for each window.
 const PAST: u64 = 3;
-/// Unused reserve is kept for this many MTU times.
+/// MTU times for which unused reserve is kept.
+/// Method: packets come in bursts.
 const BANK: u64 = 64;
-/// At the end of a window, unused reserve above this many MTU times goes back to the flows.
+/// MTU times of unused reserve that are left at the end of a window.
+/// Method: what is above goes back to the flows.
 const GIFT: u64 = 2;
 
 /// The estimate after a window of this load.

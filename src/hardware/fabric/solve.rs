@@ -8,6 +8,7 @@ use super::spec::{EventKind, FabricEvent, ResourceId, SHARE_BITS, Schedule};
 use units::Time;
 
 /// Above this many flows that hang together, rates are solved once per round.
+/// Method: solving takes time in proportion to the flows.
 const LARGE: u32 = 32;
 
 /// Working space and counters of the solver.

@@ -41,7 +41,8 @@ impl Share {
     }
 }
 
-/// A share has so many bits after the point.
+/// Bits of a share after the point.
+/// Encoding: a share has 32 bits in all.
 pub(super) const SHARE_BITS: u32 = 16;
 
 /// How payload becomes raw bytes on a resource: `bytes + packets * overhead`.
@@ -179,8 +180,8 @@ impl Alteration {
     }
 }
 
-/// The rate of a resource that stands still: a flow always has one, and at this one a byte takes a
-/// microsecond.
+/// The rate of a resource that stands still: a byte takes a microsecond.
+/// Method: a flow always has a rate.
 pub const STILL: Bandwidth = Bandwidth::from_bit_per_s(8_000_000);
 
 /// One step of a path.

@@ -6,7 +6,8 @@
 
 use super::arena::NONE;
 
-/// Where more streams meet, each of these stands for several.
+/// Most streams that are told apart.
+/// Method: where more meet, each of these stands for several.
 const MOST: usize = 8;
 
 /// The flows that one resource limits, and that came over the same link.

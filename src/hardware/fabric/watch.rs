@@ -66,6 +66,7 @@ pub struct JourneyName {
 
 impl JourneyName {
     /// How many journeys are kept.
+    /// Method: a table that eight bits of a hash look up.
     pub const PLACES: usize = 1 << 8;
 }
 
@@ -108,8 +109,8 @@ impl Crossing {
     }
 }
 
-/// In how many places a journey is looked for: some hundred journeys are in each other's, and those
-/// that drive each other out are worked out again and again.
+/// Places in which a journey is looked for.
+/// Method: some hundred journeys share them, and those that drive each other out are worked out again and again.
 const TRIES: usize = 8;
 
 /// An earlier journey, with times from its start.

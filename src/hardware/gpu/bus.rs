@@ -21,12 +21,14 @@ use super::work::{BusTraffic, Work};
 use crate::fabric::{Boundary, Fabric, Framing, Hop, PathId, ResourceId, ResourceSpec};
 use units::{Bandwidth, Bytes, PS_PER_S, TimeDelta};
 
-/// Units of the issue resource for each instruction: far above the bytes that one moves.
+/// Units of the issue resource for each instruction.
+/// Method: far above the bytes that one moves, which are the least charge.
 const INSTRUCTION: u64 = 4096;
-/// Kernels that run at the same time and leave SMs idle in their own way; of more, two may slow each
-/// other down.
+/// Kernels at the same time that leave SMs idle in their own way.
+/// Method: of more, two may slow each other down.
 const OWN: u32 = 16;
-/// Bytes at a time for which traffic is charged that is not packets.
+/// Bytes at a time for which traffic that is not packets is charged.
+/// Method: the charge of so many is rounded once.
 const GRAIN: u64 = 1024;
 
 /// The resources of one GPU.

@@ -155,7 +155,9 @@ const fn common_divisor(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
-/// A copy has at most about so many pieces,
+/// Most pieces of a copy, about.
+/// Method: conditions are looked at once for each piece.
 const PIECES: u64 = 512;
-/// and pieces of at least so many bytes.
+/// Least bytes of a piece.
+/// Method: a small copy is not worth several events.
 const PIECE: u64 = 32 << 10;

@@ -10,13 +10,17 @@ use super::shape::Shape;
 use super::warp::{Lanes, WarpCounter};
 use super::work::Work;
 
-/// Threads of a kernel that is counted whole.
+/// Threads of a kernel that is counted whole, at most.
+/// Method: of larger ones, windows are counted and scaled.
 pub const WHOLE: u64 = 1 << 22;
-/// Windows of a kernel that is not.
+/// Windows of a larger one.
+/// Method: equally far apart, from the beginning to the end.
 const WINDOWS: u64 = 16;
 /// Threads of a window, in whole blocks.
+/// Method: every thread of a window is counted.
 const WINDOW: u64 = 1 << 16;
 /// Threads of the lead of a window, in whole blocks.
+/// Method: it fills the cache, and does not count.
 const LEAD: u64 = 1 << 14;
 
 /// The kernel in which the threads of `lanes` run in blocks of this kind, counted by the rule above.

@@ -13,9 +13,11 @@ use super::shape::Shape;
 use crate::fabric::{ConnId, Fabric, Share, Transfer};
 use units::Time;
 
-/// Pieces of a copy that are with the fabric at once, so that it never runs dry.
+/// Pieces of a copy that are with the fabric at once.
+/// Method: while one moves the next one waits, so that the fabric never runs dry.
 const PIECES_AHEAD: u32 = 2;
-/// Engines, at most: one for each direction.
+/// Engines, at most.
+/// Limit: one for each direction of a copy.
 const ENGINES: usize = 3;
 
 /// An operation from its submission to its end.

@@ -72,7 +72,8 @@ pub struct GpuStats {
     pub queue_max: u32,
 }
 
-/// Tokens of transfers that belong to GPUs have this bit.
+/// Bit of the tokens of transfers that belong to GPUs.
+/// Encoding: the highest one.
 pub(super) const GPU_TOKEN: u64 = 1 << 63;
 
 /// Whether a delivery of the fabric is for [`super::Gpus::delivered`]; users of the fabric leave this bit to

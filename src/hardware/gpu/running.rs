@@ -6,7 +6,8 @@ use super::multiprocessors::Placement;
 use super::shape::Shape;
 use crate::fabric::PathId;
 
-/// Groups that the blocks resident on a GPU begin in, so that some flow while others wait for memory.
+/// Groups that the blocks resident on a GPU begin in.
+/// Method: some flow while others wait for memory.
 const GROUPS: u32 = 4;
 
 /// A launched kernel.

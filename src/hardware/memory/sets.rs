@@ -17,8 +17,10 @@
 use units::Bytes;
 
 /// All of a footprint.
+/// Encoding: parts of a footprint have 16 bits after the point.
 pub(super) const WHOLE: u128 = 1 << 16;
-/// Steps of one, where chances are counted.
+/// One, where chances are counted.
+/// Method: the terms of a Poisson sum have 12 bits after the point.
 const FINE: u128 = 1 << 12;
 
 /// One level.

@@ -24,6 +24,7 @@ pub struct Settings {
 
 impl Settings {
     /// Bits of a PSN of `InfiniBand`.
+    /// Source: `InfiniBand` Architecture Specification, volume 1: the base transport header.
     pub const PSN_BITS: u8 = 24;
 
     /// A connection of `InfiniBand` that gives up after `retries`.

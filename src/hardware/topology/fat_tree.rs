@@ -29,7 +29,8 @@ parameters! {
     }
 }
 
-/// Most levels of a fat tree: with two hosts to a switch, all that have a number.
+/// Most levels of a fat tree.
+/// Limit: with two hosts to a switch, all that have a number.
 const MOST_LEVELS: u32 = 32;
 
 /// The numbers of one level, hosts being level 0.

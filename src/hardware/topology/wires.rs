@@ -57,6 +57,7 @@ pub enum TopologyError {
 }
 
 /// Most directed links of a topology.
+/// Limit: the graph is held in memory.
 pub(super) const MOST_LINKS: u32 = 1 << 26;
 
 /// A network of hosts and switches that is being wired.

@@ -100,20 +100,28 @@ pub(super) enum Purpose {
     Numbers,
 }
 
-/// Tags of these begin here; those of agreements of all members lie below.
+/// Bit of the tags of agreements of some members.
+/// Encoding: agreements of all members lie below.
 const GROUPS: i32 = 1 << 26;
+/// Bit of the tags of agreements in which members free endpoints.
+/// Encoding: the bit above that.
 const FREES: i32 = 1 << 27;
+/// Bit of the tags of agreements of two groups.
+/// Encoding: the bit above that; with that one they are the tags of duplicates.
 const TOLD: i32 = 1 << 28;
 const DUPLICATES: i32 = TOLD | FREES;
-/// An agreement has fewer rounds.
+/// Bits of a tag for the rounds of an agreement.
+/// Encoding: an agreement has fewer than 2^5.
 const ROUNDS: i32 = 5;
 /// Above the tag of a group stand the phases of an agreement.
 const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
 
 /// Duplicates of one communicator that are begun only, before their numbers come again.
+/// Encoding: the bits of a tag between those of the rounds and of the kind of agreement.
 pub(super) const MOST_NUMBERED: u32 = 1 << (24 - ROUNDS);
 
-/// Numbers as the words of an agreement carry them.
+/// Words of an agreement that carry a number.
+/// Encoding: 16 bits each.
 const WORDS: usize = 2;
 
 pub(super) fn words(numbers: impl IntoIterator<Item = u32>) -> Vec<u16> {

@@ -31,9 +31,11 @@ use crate::device::{DeviceBuffer, DeviceExchange};
 use calls::packing::Task;
 use mpi::envelope::Rank;
 
-/// Tokens of operations of a GPU have this bit; a token of a window has a higher one.
+/// Bit of the tokens of operations of a GPU.
+/// Encoding: a token of a window has a higher one.
 const DEVICE: u64 = 1 << 62;
-/// Tags of later chunks have this bit: no collective's have.
+/// Bit of the tags of later chunks.
+/// Encoding: no collective's tag has it.
 const CHUNK_TAG: i32 = 1 << 30;
 
 /// A call with buffers in GPU memory that a thread is inside.

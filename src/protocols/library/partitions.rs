@@ -35,9 +35,11 @@ use crate::partitioned::{Grouping, OfPartitions, PartitionPacket, Partitioned, S
 use crate::wire::Packet;
 use mpi::envelope::{Context, Rank};
 
-/// Tags of their messages have this bit, the number of the operation and that of the message.
+/// Bit of the tags of their messages.
+/// Encoding: below it stand the number of the operation and that of the message.
 const TAG: i32 = 1 << 30;
 /// The most operations of one process.
+/// Limit: a tag has 14 bits for the number.
 const MOST: u16 = 1 << 12;
 
 /// Whether a message of the library's own with this tag is one of a partitioned operation.

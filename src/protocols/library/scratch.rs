@@ -10,8 +10,10 @@
 use super::{Space, Thread};
 
 /// The most collectives of one process under way at once.
+/// Limit: scratch memory has numbers of 16 bits.
 pub(super) const MOST_BEGUN: u16 = 1 << 10;
 /// The most requests of several messages of one process at once.
+/// Limit: as above.
 pub(super) const MOST_JOINT: u16 = 1 << 12;
 
 /// The space of a thread's collective.

@@ -25,7 +25,8 @@ use super::{Action, Key, LibraryAction, Reply, Thread, Token};
 use crate::contract::Emit;
 use crate::rendezvous::scheme::Calls;
 
-/// The token of the polls between chunks; those of tests are numbers of threads.
+/// The token of the polls between chunks.
+/// Encoding: tokens of tests are numbers of threads, and lie below.
 const BETWEEN_CHUNKS: Token = Token(1 << 40);
 
 /// Whether a pass is one between chunks.

@@ -21,7 +21,8 @@ use crate::wire::ControlMessage;
 
 pub use super::rget::Sender;
 
-/// One whole, in millionths.
+/// One whole.
+/// Encoding: shares are in millionths.
 const WHOLE: u64 = 1_000_000;
 
 /// Bytes that the HCA moves of a message: the first ones. The parts are cut where a page ends: no page

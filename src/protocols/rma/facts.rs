@@ -164,7 +164,8 @@ impl Facts<'_> {
     }
 }
 
-/// Memory that is shared has a name of its own for monitors.
+/// Bit of the names that shared memory has for monitors.
+/// Encoding: the highest one.
 const SHARED: u32 = 1 << 31;
 
 const fn told_memory(place: Place) -> u32 {

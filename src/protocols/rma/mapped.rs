@@ -17,7 +17,8 @@ use crate::wire::LibraryAction;
 use mpi::rma::synchronisation::LockKind;
 use mpi::rma::ticket_lock::{Number, TicketLock};
 
-/// Slots of tokens that name threads; operations have the lowest ones.
+/// The first slot of tokens that names a thread.
+/// Encoding: operations have the lowest slots.
 const THREADS: u32 = 0xFFFF_0000;
 
 /// The thread that a slot names; `None` where it names an operation.

@@ -2,10 +2,11 @@
 
 use crate::contract::Token;
 
-/// Tokens of the HCA's completions have this bit.
+/// Bit of the tokens of the HCA's completions.
+/// Encoding: the highest one.
 const RMA: u64 = 1 << 63;
-/// A token names its window by the bits below that one. Numbers only grow: the ranks of a window
-/// agree on one that none of them has used.
+/// Most windows. Numbers only grow: the ranks of a window agree on one that none of them has used.
+/// Limit: a token names its window by the bits below that one.
 pub(super) const MOST_WINDOWS: u32 = 1 << 15;
 
 pub(super) fn token(window: u32, slot: u32, part: u32) -> Token {

@@ -7,8 +7,8 @@ use super::call::LockKind;
 use calls::space::{Region, Space};
 use mpi::rma::update::Effect;
 
-/// Bytes that describe a derived type of the target's, behind the header: kind, count, block
-/// length, stride and extent, 8 each.
+/// Bytes that describe a derived type of the target's, behind the header.
+/// Encoding: kind, count, block length, stride and extent, 8 each.
 pub const DERIVED_BYTES: u64 = 40;
 
 /// Communicator or window that an exchange of words belongs to.

@@ -18,12 +18,20 @@ use calls::packing::{Code, Memory, Task};
 use hardware::gpu::{Instructions, Kind, Lane, Lanes, Space};
 use mpi::datatype::{Encoding, NodeKind, Observer};
 
-/// Where the memories begin: apart, and aligned as an allocation is.
+/// Where the elements begin.
+/// Encoding: memories lie apart, and are aligned as an allocation is.
 const DATA: u64 = 1 << 40;
+/// Where the packed data begin.
+/// Encoding: as above.
 const PACKED: u64 = 2 << 40;
+/// Where the fixed part of the description begins.
+/// Encoding: as above.
 const FIXED: u64 = 3 << 40;
+/// Where its lookaside begins.
+/// Encoding: as above.
 const LOOKASIDE: u64 = 4 << 40;
 /// Bytes of a field of a node.
+/// Encoding: that of a description (`mpi::datatype`).
 const FIELD: u32 = 8;
 
 /// The threads of one kernel.

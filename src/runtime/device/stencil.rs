@@ -13,12 +13,17 @@
 use hardware::gpu::{Block, Instructions, Kind, Lane, Lanes, Space};
 use protocols::device::Stencil;
 
-/// Where the two arrays begin: apart, and aligned as an allocation is.
+/// Where the array that is read begins.
+/// Encoding: arrays lie apart, and are aligned as an allocation is.
 const OLD: u64 = 1 << 40;
+/// Where the array that is written begins.
+/// Encoding: as above.
 const NEW: u64 = 2 << 40;
 /// Operations of a point.
+/// Source: the kernel of SHOC.
 const OPERATIONS: u32 = 11;
 /// Points that are read from shared memory for it.
+/// Source: the kernel of SHOC.
 const POINTS: u32 = 9;
 
 /// The threads of one stencil.

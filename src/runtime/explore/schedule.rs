@@ -80,7 +80,8 @@ where
     })
 }
 
-/// A fault of the environment comes in one of so many steps in which it may.
+/// Steps for each one in which a fault comes, of those in which it may.
+/// Method: faults stay rare.
 const FAULTS: usize = 16;
 
 /// An index, each equally likely, where `below` draws numbers below its argument.
@@ -117,7 +118,8 @@ pub struct Pct {
     lowest: u64,
 }
 
-/// First priorities are at least this: demotions count down from it.
+/// The least first priority.
+/// Encoding: demotions count down from it.
 const HIGH: u64 = 1 << 63;
 
 impl Pct {

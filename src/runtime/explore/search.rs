@@ -96,8 +96,8 @@ impl Rule {
     }
 }
 
-/// The most steps from one state that is kept to the next: steps that are followed alone could
-/// follow each other for ever.
+/// The most steps from one state that is kept to the next.
+/// Method: steps that are followed alone could follow each other for ever.
 const MOST_ALONE: usize = 64;
 
 /// Visits every state that can be reached from `start`.
@@ -156,6 +156,7 @@ where
 }
 
 /// The most states that are kept to be made others.
+/// Method: their memory is used again.
 const MOST_SPARE: usize = 64;
 
 /// Stands for the index of a step that was followed alone.

@@ -53,6 +53,7 @@ impl fmt::Display for Failure {
 }
 
 /// The states that are searched from where a run was cut off, before it is called a livelock.
+/// Method: where there are more, the run is not called one.
 const BEYOND: Scope =
     Scope { states: 200_000, memory: usize::MAX, rule: super::Rule::Nothing, stop: None };
 

@@ -12,7 +12,8 @@ use super::wild::Wild;
 
 /// No operation, no channel.
 pub(super) const NONE: u32 = u32::MAX;
-/// In a channel: this is a message, not a receive.
+/// Bit of a message in a channel, which a receive does not have.
+/// Encoding: operations have numbers of 30 bits.
 const MESSAGE: u32 = 1 << 31;
 
 /// State of an operation during a replay.

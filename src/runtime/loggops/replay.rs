@@ -9,9 +9,11 @@ use super::stuck::{self, Stuck};
 
 /// An element is an operation; the bits say what of it.
 const OP: u32 = MOST_OPS - 1;
-/// Its message, not itself.
+/// Bit of an operation's message.
+/// Encoding: operations have numbers of 30 bits.
 const ARRIVES: u32 = 1 << 30;
-/// It leads a line.
+/// Bit of what leads a line.
+/// Encoding: operations have numbers of 30 bits.
 const LEADS: u32 = 1 << 31;
 
 /// Result of a replay.

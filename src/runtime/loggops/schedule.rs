@@ -8,9 +8,11 @@ use std::ops::Range;
 
 /// The source or the tag of a receive that takes any.
 pub const ANY: u32 = u32::MAX;
-/// The most operations of a schedule: an index leaves two bits of a word to others.
+/// The most operations of a schedule.
+/// Limit: an index leaves two bits of a word to others.
 pub const MOST_OPS: u32 = 1 << 30;
-/// In the list of dependants: this one waits for the start only.
+/// Bit of a dependant that waits for the start only.
+/// Encoding: operations have numbers of 30 bits.
 const ON_START: u32 = 1 << 31;
 
 /// Kind of an operation, in the order in which those that become executable together start.

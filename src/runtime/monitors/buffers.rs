@@ -149,7 +149,8 @@ impl Loan {
     }
 }
 
-/// Buffers of smaller numbers are found by index.
+/// Buffers with numbers below this are found by index.
+/// Method: a list is faster than a map, and numbers have gaps.
 const SMALL: u32 = 1 << 12;
 
 impl Ledger {

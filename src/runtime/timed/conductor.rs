@@ -61,10 +61,11 @@ pub struct Timed<M: Machine, P: Program<M>> {
     pub(super) usage: MemoryWatch,
 }
 
-/// From so many processes on, each with one thread, memory is read ahead: the state of fewer lies in
-/// the caches of the host.
+/// Processes, each with one thread, from which on memory is read ahead.
+/// Method: the state of fewer lies in the caches of the host.
 const MANY: usize = 512;
-/// Most lists that threads run ahead in one event: a program without end must not stop the clock.
+/// Most lists that threads run ahead in one event.
+/// Method: a program without end must not stop the clock.
 const LISTS_AHEAD: u32 = 1024;
 
 impl<M: Machine, P: Program<M>> Timed<M, P>

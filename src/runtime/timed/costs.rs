@@ -33,6 +33,7 @@ pub(super) struct Costs {
 }
 
 /// How many answers of [`Costs::pack`] are kept.
+/// Method: copies repeat.
 const PACKED: usize = 32;
 
 impl Costs {

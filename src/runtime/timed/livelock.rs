@@ -25,18 +25,26 @@ use crate::fingerprint::Fingerprint;
 use std::hash::Hash;
 use units::Time;
 
-/// Calls in a row without a new state: more by far than those beside the last answer that is under way.
+/// Calls in a row without a new state.
+/// Method: more by far than those beside the last answer that is under way.
 const RETRIES: usize = 10_000;
 /// The same for each thread of a large job.
+/// Method: each of them may have an answer under way.
 const BY_THREAD: usize = 1_000;
-/// States of a program that are remembered, more than a scan over all ranks has.
+/// States of a program that are remembered.
+/// Method: more than a scan over all ranks has.
 const REMEMBERED: usize = 1 << 14;
-/// A transfer of more bytes may take longer than all these calls.
+/// Bytes of a transfer that may take longer than all these calls, at least.
+/// Method: while it is under way, calls in vain show nothing.
 pub(super) const LONG: u64 = 64 << 10;
-/// Events of a window, at least, and for each thread: enough for all states that a loop comes back to.
+/// Events of a window, at least.
+/// Method: enough for all states that a loop comes back to.
 const WINDOW: u64 = 1 << 14;
+/// Events of a window for each thread.
+/// Method: as above.
 const WINDOW_EACH: u64 = 256;
-/// A watch that saw something new lets so many windows pass, at most.
+/// Most windows that a watch lets pass after it saw something new.
+/// Method: watching costs time.
 const ASLEEP: u64 = 64;
 
 /// When a run is watched, and which programs retry meanwhile.

@@ -10,13 +10,17 @@ use crate::memory_use::MemoryUse;
 use engine::LimitReached;
 use units::Bytes;
 
-/// Events between two looks, at least: where bytes exist, an event can take many of them.
+/// Events between two looks, at least.
+/// Method: an event takes little memory where bytes do not exist.
 const PHANTOM: u64 = 4096;
+/// The same where bytes exist.
+/// Method: an event can take many of them.
 const REAL: u64 = 64;
 /// Events for each place that a look has to visit.
+/// Method: a look takes time for each place.
 const EACH: u64 = 16;
-/// So many parts of the limit are stored without a look, at least: a run that holds nearly what it may
-/// is not looked at without end.
+/// Parts of the limit of which one is stored without a look, at least.
+/// Method: a run that holds nearly what it may is not looked at without end.
 const PARTS: u64 = 16;
 
 /// Watch over the memory use of a run, where it has a limit.

@@ -112,8 +112,8 @@ impl Remembered for Monitors {
     }
 }
 
-/// As many values make half of a table: what nobody asks for while the younger half is filled is
-/// forgotten.
+/// Values of half a table.
+/// Method: a value that no step asks for while the younger half is filled is forgotten.
 pub(super) const MOST: usize = 1 << 15;
 
 impl<T: Kept> Table<T> {

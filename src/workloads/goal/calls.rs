@@ -21,7 +21,8 @@ use protocols::contract::{Handle, Machine, Next, Program};
 use runtime::loggops::schedule::{ANY, Kind, Op, Schedule, Until};
 use runtime::monitors::Violation;
 
-/// The longest computation, in ns: 200 days, as for any field of a scenario.
+/// The longest computation, in ns: 200 days.
+/// Limit: as for any field of a scenario.
 pub const LONGEST_CALC: u64 = 200 * 24 * 3600 * 1_000_000_000;
 
 /// Why an operation cannot be done by a machine.

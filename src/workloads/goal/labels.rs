@@ -3,8 +3,11 @@
 use runtime::loggops::schedule::Builder;
 
 const EMPTY: u32 = u32::MAX;
-/// Slots at the start; a table that grew beyond `KEPT` is given back after its rank.
+/// Slots at the start.
+/// Method: most ranks have few operations.
 const SLOTS: usize = 64;
+/// Most slots of a table that is kept for the next rank.
+/// Method: memory of a larger one is given back.
 const KEPT: usize = 4096;
 
 /// Operations by their labels: open addressing, at most half full.

@@ -11,8 +11,10 @@ use super::line::{Line, Token, What};
 use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
 
 /// The longest line, in bytes.
+/// Limit: a line is held in memory, and a longer one is an error.
 pub const LONGEST_LINE: usize = 1 << 16;
-/// Reading ends after so many wrong lines.
+/// Wrong lines after which reading ends.
+/// Limit: more would hide the first ones.
 pub const MOST_ERRORS: usize = 100;
 
 /// What is wrong in a text.
@@ -395,7 +397,8 @@ impl Reader {
     }
 }
 
-/// Circles of more operations are told in part.
+/// Most operations of a circle that a message names.
+/// Limit: it counts the others.
 const MOST_OF_A_CIRCLE: usize = 10;
 
 fn round(schedule: &Schedule, circle: &[u32]) -> ReadError {
@@ -567,6 +570,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The longest text of a file in a message.
+/// Limit: a longer one is cut.
 const LONGEST_SHOWN: usize = 40;
 
 fn shortened(text: &str) -> String {

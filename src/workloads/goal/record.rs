@@ -17,9 +17,11 @@ use protocols::contract::{Handle, Next, Program, Space};
 use protocols::library::Library;
 use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
 
-/// Marks the tags of collectives until those of the program are known.
+/// Bit of the tags of collectives until those of the program are known.
+/// Encoding: the highest one.
 const OF_COLLECTIVE: u32 = 1 << 31;
-/// The most steps of one rank: a program without an end is no schedule.
+/// The most steps of one rank.
+/// Limit: a program without an end is no schedule.
 const MOST_STEPS: u32 = 10_000_000;
 
 /// What cannot be written.

@@ -34,9 +34,11 @@ use runtime::memory::Memories;
 use runtime::monitors::Violation;
 use units::Bytes;
 
-/// Primitives of a message: a thread for each.
+/// Most primitives of a message.
+/// Limit: a thread for each.
 const MOST_PRIMITIVES: u64 = 1 << 32;
-/// Chunks of a message.
+/// Most chunks of a message.
+/// Limit: tags have 16 bits for the number of a chunk.
 const MOST_CHUNKS: u64 = 1 << 15;
 
 static BLOCK: Shape = bytes(8, 1 << 30);

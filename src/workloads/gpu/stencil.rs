@@ -39,9 +39,11 @@ use runtime::memory::Memories;
 use runtime::monitors::Violation;
 use units::TimeDelta;
 
-/// Operations of a point, as SHOC counts them.
+/// Operations of a point.
+/// Source: as SHOC counts them.
 const FLOPS: u64 = 11;
 /// Rows are padded to multiples of so many points.
+/// Source: assumed, as the head of this file says.
 const PAD: u64 = 16;
 
 static TILE: Shape = Shape::Count { min: 1, max: 1_024 };

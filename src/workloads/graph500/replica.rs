@@ -33,6 +33,7 @@ pub struct Costs {
 }
 
 /// The collectives of a level, in their order.
+/// Source: `run_bfs` of the reference code.
 pub const CALLS: usize = 3;
 
 /// The collectives of a level: whether anything is new, the bitmaps, their summaries.

@@ -19,9 +19,13 @@ use protocols::rma::call::{At, Operation, RmaCall};
 const TAG: i32 = 1;
 const ONE: Region = buffer(0, 1);
 const ZERO: Region = buffer(1, 1);
-/// The bytes before the own one, and those behind it.
+/// The bytes before the own one.
+/// Encoding: number of a buffer.
 const BEFORE: u32 = 2;
+/// The bytes behind it.
+/// Encoding: number of a buffer.
 const BEHIND: u32 = 3;
+/// Encoding: number of a buffer.
 const MESSAGE: Buffer = Buffer { id: 4, bytes: 0 };
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -36,9 +36,13 @@ const TAG: i32 = 1;
 const ME: Region = buffer(0, WORD);
 const PREVIOUS: Region = buffer(1, WORD);
 /// The expected and the new value of the tail.
+/// Encoding: number of a buffer.
 const OPERANDS: Region = buffer(2, 2 * WORD);
+/// Encoding: number of a buffer.
 const FOUND: Region = buffer(3, WORD);
+/// Encoding: number of a buffer.
 const SUCCESSOR: Region = buffer(4, WORD);
+/// Encoding: number of a buffer.
 const MESSAGE: Buffer = Buffer { id: 5, bytes: 0 };
 
 /// The first step of the release.

@@ -13,6 +13,8 @@ use protocols::rma::call::{At, LockKind, Operation, RmaCall, Win};
 /// The rank that the mutex lives on.
 pub(super) const HOST: u32 = 0;
 pub(super) const WINDOW: Win = Win(0);
+/// Bytes of a rank in the window.
+/// Encoding: a number of 32 bits.
 pub(super) const WORD: u64 = 4;
 /// The one lock of the job, for its monitor.
 pub(super) const LOCK: LockId = LockId(0);

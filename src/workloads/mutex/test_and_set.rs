@@ -12,8 +12,10 @@ use protocols::rma::call::At;
 
 const OWNER: At = At::contiguous(0, WORD);
 /// No rank, and then this rank.
+/// Encoding: number of a buffer.
 const OPERANDS: Region = buffer(0, 2 * WORD);
 const FOUND: Region = buffer(1, WORD);
+/// Encoding: number of a buffer.
 const EMPTY: Region = buffer(2, WORD);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

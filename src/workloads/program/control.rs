@@ -20,9 +20,11 @@ use crate::seat::Seat;
 /// `MPI_COMM_WORLD`, the numbers of `MPI_PROC_NULL` and `MPI_ROOT`, and the number of a value that a call does not return.
 pub(crate) const NAMES: [&str; 7] =
     ["rank", "size", "proc_null", "undefined", "thread", "threads", "mpi_root"];
-/// The number that stands for `MPI_PROC_NULL`: no rank minus a few.
+/// The number that stands for `MPI_PROC_NULL`.
+/// Encoding: no rank minus a few.
 pub(crate) const PROC_NULL: i64 = -32_767;
 /// The number that stands for `MPI_ROOT`.
+/// Encoding: the number below that one.
 const MPI_ROOT: i64 = -32_768;
 
 /// A step that only changes variables, or where the program goes on.

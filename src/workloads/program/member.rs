@@ -29,9 +29,11 @@ pub enum World {
 }
 
 /// The first number of a communicator that a program makes.
+/// Encoding: those of every job are lower.
 pub(crate) const FIRST: u16 = 8;
 
-/// Numbers of buffers that a thread has for itself: those of its program, and as many with a name.
+/// Numbers of buffers that a thread has for itself.
+/// Encoding: those of its program, and 2^16 with a name.
 const BUFFERS: u32 = Buffer::OWN + (1 << 16);
 
 /// The most threads of a process that may have a program each.

@@ -26,6 +26,7 @@ use protocols::rma::call::RmaCall;
 use runtime::monitors::Violation;
 
 /// Steps without a call that may follow each other.
+/// Limit: a loop without a call could be without an end.
 const MOST_SILENT: u32 = 10_000_000;
 
 /// The checked program of one rank: how far it is, what is open, and what its calls returned.

@@ -28,6 +28,7 @@ enum Birth {
 }
 
 /// Number of the communicator that has the ranks in reverse order.
+/// Encoding: every job has it under this number.
 const REVERSED: usize = 2;
 
 /// A leader that makes an intercommunicator.

@@ -29,10 +29,11 @@ pub(super) struct Arrays {
     pub(super) begun: u32,
 }
 
-/// The number of the first buffer of a place of an array: plain statements have lower ones, and buffers with a name
-/// higher ones.
+/// The number of the first buffer of a place of an array.
+/// Encoding: plain statements have lower ones, and buffers with a name higher ones.
 pub(super) const FIRST_BUFFER: u32 = 1 << 20;
 /// The buffers of an operation.
+/// Encoding: each has so many numbers.
 pub(super) const BUFFERS: u32 = 2;
 
 impl Arrays {

@@ -7,7 +7,8 @@ use crate::program::Extras;
 use crate::program::control::NAMES;
 use form::expression::{Type, Variables};
 
-/// Variables of a program, two of each loop among them: slots have 16-bit numbers.
+/// Variables of a program, two of each loop among them.
+/// Limit: slots have 16-bit numbers.
 pub(super) const MOST_VARIABLES: usize = 65_535;
 
 /// The variables of one rank's program; the slot of each is its place here.

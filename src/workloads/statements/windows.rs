@@ -18,7 +18,8 @@ use protocols::rma::call::{Flavor, Win};
 pub(super) const MAKING: [&str; 5] =
     ["win_create", "win_allocate", "win_allocate_shared", "win_create_dynamic", "win_free"];
 
-/// Memory with a name is numbered from here, and memory without one from 0, by each rank for itself.
+/// First number of memory with a name.
+/// Encoding: memory without one is numbered from 0, by each rank for itself.
 const FIRST_NAMED: u32 = 1 << 16;
 
 /// Names of the memory of windows, the same in all ranks.

@@ -111,7 +111,8 @@ pub(crate) struct Search {
     present: Vec<u64>,
 }
 
-/// The first steps are taken without a search: most intervals are short.
+/// Steps from the first one on that are taken without a search.
+/// Method: most intervals are short.
 const UNSEARCHED: u32 = 4;
 
 impl Search {

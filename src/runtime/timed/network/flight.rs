@@ -110,6 +110,7 @@ pub(crate) struct Content<P> {
 /// Kinds of fabric tokens: a flight, or a thread's copy.
 pub(crate) const TRANSFER: u64 = 0;
 pub(crate) const COPY: u64 = 1;
+/// Encoding: a kind stands above the 32 bits of a number.
 pub(crate) const RELIABLE: u64 = 2;
 
 pub(crate) const fn token(kind: u64, id: u32) -> u64 {

@@ -23,8 +23,10 @@ use protocols::contract::{Awaited, Process, Thread};
 use units::{Time, TimeDelta};
 
 /// How many of the longest waits are kept.
+/// Method: reports show the longest ones alone.
 const WAITS: usize = 10;
-/// Units that are kept where the log is not asked for: a chunk of them is cleared now and then.
+/// Units that are kept where the log is not asked for.
+/// Method: a chunk of them is cleared now and then.
 const NO_LOG: usize = 1 << 17;
 
 /// Record of the causes of a run.

@@ -7,6 +7,7 @@ use form::shape::{Field, Shape, Variant, default, joined, optional, required, va
 use form::typed::{self, Entry};
 
 /// Values of one statement.
+/// Limit: a longer list is refused.
 const MOST_VALUES: usize = 4_096;
 
 static LIST: Shape = Shape::List { of: &ENTRY, min: 0, max: 10_000 };

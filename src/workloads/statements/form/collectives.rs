@@ -7,6 +7,7 @@ use form::fields::{COMM_FIELD, REQ, SIZE, bytes};
 use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
 
 /// The most elements of a vector, or of a block.
+/// Limit: of 8 B each they make the largest message.
 pub(crate) const MOST_ELEMENTS: u64 = 1 << 28;
 
 /// The words of the algorithms of a kind.
@@ -76,6 +77,7 @@ pub(crate) static TYPE: Shape = Shape::Word(&[
 ]);
 static SEGMENT: Shape = bytes(1, 1 << 30);
 /// The most rules of an operation.
+/// Limit: a longer list is refused.
 const MOST_RULES: usize = 1024;
 static RANKS: Shape = Shape::Count { min: 1, max: u32::MAX as u64 };
 static OUTSTANDING: Shape = Shape::Count { min: 1, max: 1_000_000 };

@@ -1,5 +1,5 @@
 //! Lists the machine models, scenarios, baselines and sensitivities that ship with the program, so that
-//! they are embedded.
+//! they are compiled in.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
         ("MODELS", "models"),
         ("SCENARIOS", "scenarios"),
         ("BASELINES", "traces/baselines/main"),
-        ("SENSITIVITY", "traces/sensitivity"),
+        ("SENSITIVITIES", "traces/sensitivity"),
     ];
     for (name, folder) in folders {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
         collect(&root.join(folder), &mut files)?;
         files.sort();
         writeln!(code, "/// Name and text of each file under `{folder}/`.").expect("in memory");
-        writeln!(code, "pub static {name}: &[(&str, &str)] = &[").expect("in memory");
+        writeln!(code, "pub(super) const {name}: &[(&str, &str)] = &[").expect("in memory");
         for file in files {
             let short = file.strip_prefix(root.join(folder)).expect("below the folder");
             let short = short.with_extension("").to_string_lossy().replace('\\', "/");
@@ -31,7 +31,7 @@ fn main() -> io::Result<()> {
         }
         writeln!(code, "];").expect("in memory");
     }
-    fs::write(out.join("embedded.rs"), code)
+    fs::write(out.join("files.rs"), code)
 }
 
 /// Every JSON file below `folder`; none where it does not exist.
