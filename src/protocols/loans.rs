@@ -163,15 +163,16 @@ impl<P: Copy> Loans<P> {
     }
 
     /// Records the uses that a call ends, and the information that its reply will give.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a call ends no use but its own, few do more")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a call ends no use but its own, few do more"
+    )]
     fn follows(&mut self, call: &Call) {
         self.asks = Asks::Nothing;
         match call {
             Call::Typed(typed) => self.follows(&typed.call),
-            Call::Isend { request, mode, .. } => {
-                if *mode != SendMode::Synchronous {
-                    self.quiet.insert(*request);
-                }
+            Call::Isend { request, mode, .. } if *mode != SendMode::Synchronous => {
+                self.quiet.insert(*request);
             }
             Call::Start { request, operation } => {
                 if matches!(&**operation, Call::Partitioned(of) if of.side == Side::Sends) {
@@ -191,15 +192,11 @@ impl<P: Copy> Loans<P> {
             | Call::CreateEndpoints { .. }
             | Call::Device(_)
             | Call::DetachBuffer => self.hears(),
-            Call::Exchange(of) => {
-                if of.request.is_none() {
-                    self.hears();
-                }
-            }
-            Call::Communicators(of) => {
-                if !matches!(of, CommCall::Free { .. } | CommCall::Idup { .. }) {
-                    self.hears();
-                }
+            Call::Exchange(of) if of.request.is_none() => self.hears(),
+            Call::Communicators(of)
+                if !matches!(of, CommCall::Free { .. } | CommCall::Idup { .. }) =>
+            {
+                self.hears();
             }
             Call::Rma(of) => self.synchronises(of),
             Call::Wait { request }
@@ -213,10 +210,10 @@ impl<P: Copy> Loans<P> {
             | Call::TestAll { requests }
             | Call::Ask { requests, .. } => self.asks = Asks::Ends(requests.clone()),
             Call::Iprobe { .. } | Call::Improbe { .. } => self.asks = Asks::News,
-            Call::OfPartitions { does: OfPartitions::Arrived, request, first, thread, .. } => {
-                if thread.is_none() || *thread == self.thread {
-                    self.asks = Asks::Arrived(*request, *first);
-                }
+            Call::OfPartitions { does: OfPartitions::Arrived, request, first, thread, .. }
+                if thread.is_none() || *thread == self.thread =>
+            {
+                self.asks = Asks::Arrived(*request, *first);
             }
             Call::Finalize => self.ends(),
             _ => {}
