@@ -9,7 +9,7 @@ const FUNCTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/exec/abi/functions.txt"));
 
 /// A family as CONTRIBUTING calls it, and the words that name one of its members in the sources.
-const MEMBERS: [(&str, &[&str]); 10] = [
+const MEMBERS: [(&str, &[&str]); 11] = [
     ("workload", &["minighost", "MiniGhostForm"]),
     ("rendezvous protocol", &["rput_immediate", "RPutImmediate"]),
     ("algorithm of a collective", &["allgather_ring", "AllgatherRing"]),
