@@ -70,6 +70,7 @@ pub enum Requests {
 
 impl Requests {
     /// How many requests the set holds.
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Self::Range { count, .. } => *count as usize,
@@ -87,6 +88,7 @@ impl Requests {
     /// # Panics
     ///
     /// When `index` is not below [`Self::len`].
+    #[inline]
     pub fn at(&self, index: usize) -> Handle {
         match self {
             Self::Range { first, count } => {
