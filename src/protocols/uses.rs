@@ -169,6 +169,10 @@ pub fn lends_also(call: &Call) -> Option<Lent> {
 
 #[inline(never)]
 fn lends_also_rarely(call: &Call) -> Option<Lent> {
+    // What is only prepared lends nothing yet.
+    if let Call::Prepare(_) = call {
+        return None;
+    }
     if let Call::Start { operation, .. } = call {
         return lends_also(operation);
     }

@@ -260,7 +260,7 @@ fn exposures_fences_and_own_requests_follow_each_other() {
 #[test]
 fn fences_that_one_rank_calls_alone_are_told_when_the_window_is_freed() {
     let body = r#"{ "op": "if", "condition": "= rank == 0", "then": [ { "op": "win_fence", "win": "w" } ] }"#;
-    let words = ["C4 (the ranks of a window call the same fences on it)"];
+    let words = ["C4: the ranks of a window call the same fences on it"];
     fails("alone", &scenario(2, &within(body)), &words);
     let two_groups = r#"{ "op": "comm_split", "new": "c", "color": "= rank % 2", "key": 0 },
 { "op": "win_allocate", "new": "w", "size": "8 B", "unit": 8, "comm": "c" },
