@@ -8,6 +8,7 @@ use mpisim::engine::Keep;
 use mpisim::experiment::plan::{Plan, Request, load};
 use mpisim::experiment::run::job;
 use mpisim::runtime::timed::Ending;
+use mpisim::shipped;
 
 const HOP: u64 = 100_000;
 const LINK: u64 = 80;
@@ -68,8 +69,12 @@ fn read(
         "workload": {{ "kind": "program", "ranks": [ {} ] }}, "faults": [ {faults} ] }}"#,
         programs.join(", ")
     );
-    let request =
-        Request { scenario: "torus.json".to_owned(), text: Some(text), ..Request::default() };
+    let request = Request {
+        scenario: "torus.json".to_owned(),
+        text: Some(text),
+        library: shipped::library(),
+        ..Request::default()
+    };
     let (plan, diagnostics) = load(&request);
     plan.ok_or_else(|| diagnostics.human())
 }
