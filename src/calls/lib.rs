@@ -1,5 +1,5 @@
 //! Words of MPI's calls that all who make, carry out or watch a call share: communicators, threads, memory, typed
-//! buffers and how they are packed; and what the fields of a call are ([`rows`]). No machine, and no state of a library.
+//! buffers and how they are packed; and what the fields of a call are ([`mod@rows`]). No machine, and no state of a library.
 
 pub mod arguments;
 pub mod identity;

@@ -26,7 +26,7 @@ pub enum Need {
     Default(&'static str),
 }
 
-/// The keys of a kind of topology, as [`parameters!`] makes them.
+/// The keys of a kind of topology, as `parameters!` makes them.
 pub trait Parameters: Sized {
     /// The topology, in a sentence.
     const ABOUT: &'static str;
