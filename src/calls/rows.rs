@@ -1,4 +1,4 @@
-//! A call is one row: its fields, and what each of them is to those who ask questions of calls.
+//! A call is one row: its fields, and the role of each, such as communicator, request, buffer or tag.
 //!
 //! ```text
 //!   rows! { enum Call { Isend { request: Handle as Opens, to: Peer as To, .. }, .. } }
