@@ -61,7 +61,7 @@ pub(super) enum Command {
     Sweep {
         /// Which step
         #[command(subcommand)]
-        step: Step,
+        step: SweepCommand,
     },
     /// Compare results with their baselines; exit 1 if anything moved
     #[command(after_help = "Example: mpisim check scenarios/endpoints --baseline main")]
@@ -382,7 +382,7 @@ pub(super) struct NewArguments {
 
 /// A step of a sweep that several processes share.
 #[derive(Clone, Debug, Subcommand)]
-pub(super) enum Step {
+pub(super) enum SweepCommand {
     /// Write what every worker needs to know
     #[command(
         after_help = "Example: mpisim sweep plan scenarios/a.json --out scratch/a --chunk 10"

@@ -47,7 +47,7 @@ mod validate;
 
 use std::process::ExitCode;
 
-use args::{Command, Document, RunArguments, Step, Where};
+use args::{Command, Document, RunArguments, SweepCommand, Where};
 use sweep::Engine;
 use terminal::{Failure, Outcome, Problem, Terminal, print};
 
@@ -82,9 +82,13 @@ pub fn main() -> ExitCode {
 fn dispatch(terminal: Terminal, command: Command) -> Outcome {
     match command {
         Command::Run(arguments) => run(terminal, &arguments),
-        Command::Sweep { step: Step::Plan(arguments) } => sweep::plan(terminal, &arguments),
-        Command::Sweep { step: Step::Point(arguments) } => sweep::point(terminal, &arguments),
-        Command::Sweep { step: Step::Gather(arguments) } => sweep::gather(terminal, &arguments),
+        Command::Sweep { step: SweepCommand::Plan(arguments) } => sweep::plan(terminal, &arguments),
+        Command::Sweep { step: SweepCommand::Point(arguments) } => {
+            sweep::point(terminal, &arguments)
+        }
+        Command::Sweep { step: SweepCommand::Gather(arguments) } => {
+            sweep::gather(terminal, &arguments)
+        }
         Command::Exec(arguments) => exec::exec(terminal, &arguments),
         Command::Cc { show, folder, arguments } => mpi_library::cc((show, folder), &arguments),
         Command::New(arguments) => fresh::new(terminal, &arguments),

@@ -21,7 +21,7 @@ use calls::space::Region;
 
 /// Where in the steps a phase is.
 #[derive(Clone, Copy)]
-enum Step {
+enum Part {
     Collect,
     Leaders,
     Distribute,
@@ -52,11 +52,11 @@ pub(super) fn round(
     round: &mut Round,
 ) -> bool {
     let step = match (call.kind, at.phase) {
-        (Kind::Bcast, 0) => Step::Leaders,
-        (Kind::Bcast, _) => Step::Distribute,
-        (_, 0) => Step::Collect,
-        (_, 1) => Step::Leaders,
-        _ => Step::Distribute,
+        (Kind::Bcast, 0) => Part::Leaders,
+        (Kind::Bcast, _) => Part::Distribute,
+        (_, 0) => Part::Collect,
+        (_, 1) => Part::Leaders,
+        _ => Part::Distribute,
     };
     let root = call.kind.has_root().then_some(flat.root);
     let unit = units.unit_of[flat.rank as usize];
@@ -67,7 +67,7 @@ pub(super) fn round(
         u32::try_from(place).expect("no more members than ranks")
     };
     let first = round.moves.len();
-    if let Step::Leaders = step {
+    if let Part::Leaders = step {
         if flat.rank != leader {
             return false;
         }
@@ -92,13 +92,13 @@ pub(super) fn round(
         ..*flat
     };
     let more = match (step, call.kind) {
-        (Step::Collect | Step::Distribute, Kind::Barrier) if at.round > 0 => false,
-        (Step::Collect | Step::Distribute, Kind::Barrier) => {
-            barrier_linear::tell(&inside, matches!(step, Step::Collect), round);
+        (Part::Collect | Part::Distribute, Kind::Barrier) if at.round > 0 => false,
+        (Part::Collect | Part::Distribute, Kind::Barrier) => {
+            barrier_linear::tell(&inside, matches!(step, Part::Collect), round);
             true
         }
-        (Step::Collect, _) => Algorithm::ReduceBinomial.round(&inside, at.round, round),
-        (Step::Leaders | Step::Distribute, _) => {
+        (Part::Collect, _) => Algorithm::ReduceBinomial.round(&inside, at.round, round),
+        (Part::Leaders | Part::Distribute, _) => {
             let inside = Task { output: flat.output.part(0, partial(call, flat).len), ..inside };
             Algorithm::BcastBinomial.round(&inside, at.round, round)
         }

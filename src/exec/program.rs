@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::functions::{ERR_OTHER, Function};
 use super::job::{Failure, Inside, Job, JobMemory, Member};
-use super::mpi::{Asked, Fault, Step};
+use super::mpi::{Asked, Fault, NextStep};
 use super::ranks::Request;
 use super::watch::note_once;
 use super::{vain, wire};
@@ -167,11 +167,11 @@ impl RealProgram {
     }
 
     /// Carries out a step of the call; the next operation of the rank, `None` where the process goes on.
-    fn stepped(&self, member: &mut Member, step: Step) -> Result<Option<Next<Call>>, Fault> {
+    fn stepped(&self, member: &mut Member, step: NextStep) -> Result<Option<Next<Call>>, Fault> {
         let inside = member.inside.as_mut().expect("the process is in a call");
         Ok(match step {
-            Step::Returns(word) => returns(member, word)?,
-            Step::Calls(call, then) => {
+            NextStep::Returns(word) => returns(member, word)?,
+            NextStep::Calls(call, then) => {
                 inside.then = Some(then);
                 let (state, from) = (&member.state, (inside.function, inside.request.caller));
                 let is_root = state.is_root(&call);
@@ -181,17 +181,17 @@ impl RealProgram {
                 member.state.calls_library();
                 Some(Next::Call(call))
             }
-            Step::CallsBack { function, words, back } => {
+            NextStep::CallsBack { function, words, back } => {
                 let inside = member.inside.take().expect("the process is in a call");
                 member.outer.push((inside, back));
                 member.place.process.call_back(function, words)?;
                 None
             }
-            Step::Clock => {
+            NextStep::Clock => {
                 member.reads_clock = true;
                 Some(Next::Compute(CLOCK))
             }
-            Step::Aborts(status) => {
+            NextStep::Aborts(status) => {
                 self.job.aborted(member, self.rank, status);
                 Some(over(member))
             }

@@ -9,7 +9,7 @@
 
 use super::compute::polls;
 use super::functions::Function;
-use super::mpi::Step;
+use super::mpi::NextStep;
 use calls::rows::{Field, Fields as _};
 use protocols::call::{Call, Peer};
 
@@ -25,16 +25,16 @@ pub struct Vain {
 
 impl Vain {
     /// A rank calls a function, which leads to a step. Answers whether it is time for a note.
-    pub fn calls(&mut self, rank: u32, function: Function, step: &Step) -> bool {
+    pub fn calls(&mut self, rank: u32, function: Function, step: &NextStep) -> bool {
         if rank != self.rank {
             *self = Self { rank, calls: 0 };
         }
         let is_in_vain = match step {
-            Step::Returns(_) if waits(function) => true,
-            Step::Calls(call, _) if has_no_partner(call) => true,
+            NextStep::Returns(_) if waits(function) => true,
+            NextStep::Calls(call, _) if has_no_partner(call) => true,
             // It says what the library has, and looks at no message.
-            Step::Returns(_) | Step::Clock => return false,
-            Step::Calls(..) | Step::CallsBack { .. } | Step::Aborts(_) => false,
+            NextStep::Returns(_) | NextStep::Clock => return false,
+            NextStep::Calls(..) | NextStep::CallsBack { .. } | NextStep::Aborts(_) => false,
         };
         self.calls = if is_in_vain { self.calls.saturating_add(1) } else { 0 };
         self.calls == MANY
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_rank_that_only_tests_what_is_not_active_is_spoken_of_once() {
         let mut vain = Vain::default();
-        let mut test = |rank, function| vain.calls(rank, function, &Step::Returns(0));
+        let mut test = |rank, function| vain.calls(rank, function, &NextStep::Returns(0));
         let said = (0..3 * MANY).filter(|_| test(1, Function::Test)).count();
         assert_eq!(said, 1);
         assert!(!test(0, Function::Test), "another rank goes on");
@@ -98,7 +98,7 @@ mod tests {
     fn bytes_that_move_are_no_calls_in_vain() {
         let mut vain = Vain::default();
         for call in 0..2 * MANY {
-            assert!(!vain.calls(0, Function::Test, &Step::Returns(0)), "call {call}");
+            assert!(!vain.calls(0, Function::Test, &NextStep::Returns(0)), "call {call}");
             if call % 1000 == 0 {
                 vain.ends();
             }

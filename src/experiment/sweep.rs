@@ -8,7 +8,7 @@ use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::{Member, Node, Number, Value};
 use form::shape::check::{self, check};
-use form::shape::path::{self, Step, Target};
+use form::shape::path::{self, Segment, Target};
 use form::shape::{NOTE, Shape};
 use hardware::profile::Kind;
 use units::{Dimension, parse_quantity};
@@ -508,7 +508,7 @@ fn make_node(target: Target, steps: u64, span: Span) -> Node {
 fn conflicts(
     diagnostics: &mut Diagnostics,
     earlier: &[Axis],
-    set: &mut BTreeMap<Vec<Step>, usize>,
+    set: &mut BTreeMap<Vec<Segment>, usize>,
     axis: &Axis,
 ) {
     let Some(steps) = path::steps(&axis.path) else { return };

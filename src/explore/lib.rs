@@ -21,7 +21,7 @@ pub mod token;
 
 pub use options::{MOST_OPS, MayFail, Options, Size, Strategy};
 pub use planted::Planted;
-pub use report::{Explored, Failed, Replayed, Step, Stopped};
+pub use report::{Explored, Failed, Replayed, Stopped, StoryStep};
 pub use strategy::smallest;
 pub use subject::{Start, Subject};
 pub use token::{Token, TokenError};

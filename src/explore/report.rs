@@ -46,7 +46,7 @@ pub struct Explored {
 
 /// One step of a story.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Step {
+pub struct StoryStep {
     /// The event.
     pub words: String,
     /// Line of the scenario, or number of the call.
@@ -61,7 +61,7 @@ pub struct Failed {
     /// The failure at the end, with the waits of all ranks.
     pub explanation: String,
     /// The way to it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StoryStep>,
     /// How many steps lead to where the failure can no longer be avoided, where that is known.
     pub point_of_no_return: Option<usize>,
     /// The steps that must be taken as they are; all ranks take the others in turn. `None` where
@@ -83,7 +83,7 @@ pub struct Replayed {
     /// The failure at the end.
     pub explanation: String,
     /// The way.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StoryStep>,
     /// Fingerprint of the state at the end.
     pub end: u128,
 }

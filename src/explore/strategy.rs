@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Explored, Failed, Step, Stopped};
+use super::report::{Explored, Failed, Stopped, StoryStep};
 use super::subject::{Start, Subject};
 use super::{MayFail, Options, Size, Strategy};
 use protocols::contract::{Machine, Program};
@@ -239,8 +239,9 @@ where
     }
 }
 
-pub(super) fn steps<M: Machine, P: Program<M>>(story: &Story<M, P>) -> Vec<Step> {
-    let step = |told: &explore::Told| Step { words: told.words.clone(), position: told.position };
+pub(super) fn steps<M: Machine, P: Program<M>>(story: &Story<M, P>) -> Vec<StoryStep> {
+    let step =
+        |told: &explore::Told| StoryStep { words: told.words.clone(), position: told.position };
     story.steps.iter().map(step).collect()
 }
 

@@ -112,13 +112,13 @@ const LONGEST: usize = 1_000;
 /// An expression, ready to be evaluated.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Expression {
-    steps: Arc<[(Step, Range<u16>)]>,
+    steps: Arc<[(Instruction, Range<u16>)]>,
     of: Type,
 }
 
-/// One step of an evaluation on a stack of values.
+/// An instruction of an evaluation on a stack of values.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Step {
+enum Instruction {
     Push(i64),
     Load(u16),
     Negate,
@@ -197,7 +197,7 @@ impl Expression {
 
     /// The expression that is this number.
     pub fn constant(value: i64) -> Self {
-        Self { steps: [(Step::Push(value), 0..0)].into(), of: Type::Integer }
+        Self { steps: [(Instruction::Push(value), 0..0)].into(), of: Type::Integer }
     }
 
     /// The type of its value.
@@ -222,34 +222,34 @@ impl Expression {
             let failed =
                 |reason| Failure { at: usize::from(place.start)..usize::from(place.end), reason };
             match *step {
-                Step::Push(value) => {
+                Instruction::Push(value) => {
                     stack[top] = value;
                     top += 1;
                 }
-                Step::Load(slot) => {
+                Instruction::Load(slot) => {
                     stack[top] = values[usize::from(slot)];
                     top += 1;
                 }
-                Step::Negate => {
+                Instruction::Negate => {
                     let negated = stack[top - 1].checked_neg();
                     stack[top - 1] = negated.ok_or_else(|| failed(Reason::Overflow))?;
                 }
-                Step::Absolute => {
+                Instruction::Absolute => {
                     let absolute = stack[top - 1].checked_abs();
                     stack[top - 1] = absolute.ok_or_else(|| failed(Reason::Overflow))?;
                 }
-                Step::Not => stack[top - 1] = 1 - stack[top - 1],
-                Step::Binary(binary) => {
+                Instruction::Not => stack[top - 1] = 1 - stack[top - 1],
+                Instruction::Binary(binary) => {
                     top -= 1;
                     stack[top - 1] = binary.of(stack[top - 1], stack[top]).map_err(failed)?;
                 }
-                Step::Unless(to) => {
+                Instruction::Unless(to) => {
                     top -= 1;
                     if stack[top] == 0 {
                         at = usize::from(to);
                     }
                 }
-                Step::Jump(to) => at = usize::from(to),
+                Instruction::Jump(to) => at = usize::from(to),
             }
         }
         Ok(stack[0])

@@ -56,7 +56,7 @@ impl std::fmt::Display for Via {
 
 /// A fixed stretch of the library's code; the machine profile prices it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Step {
+pub enum CodePath {
     /// Entering the library for a send: argument checks, request set-up, header.
     Send,
     /// Entering the library for a receive.
@@ -201,7 +201,7 @@ pub enum Toward {
 #[repr(u8)]
 pub enum Action<P, R> {
     /// This core runs a fixed stretch of library code.
-    Work(Step),
+    Work(CodePath),
     /// This core walks a matching queue.
     Walk {
         /// Which one: their entries differ in size.
@@ -375,7 +375,7 @@ pub enum Action<P, R> {
     /// This core ends a request, or gives a buffer back before: monitors hear of it after the code.
     Complete {
         /// The library code that ends the request; `None` costs nothing.
-        code: Option<Step>,
+        code: Option<CodePath>,
         /// The buffer that belongs to the program again; `None` where there is none.
         buffer: Option<Region>,
         /// Operation that has ended with it, reported before: a send or a receive; `None` where that is neither.

@@ -11,7 +11,7 @@
 //! Inside a node a message is one cell, whatever its size, and there is always one. Noticeable with
 //! eager messages that are larger than a cell, and in bursts of more than there are cells.
 
-use super::contract::{Action, Emit, Region, Space, Step, Thread};
+use super::contract::{Action, CodePath, Emit, Region, Space, Thread};
 use super::wire::{LibraryAction, MessageHeader, Packet, Wire};
 
 /// Sends `header` with the payload in `buffer`, copied through the staging buffer of `thread`.
@@ -64,7 +64,7 @@ pub(super) fn buffer_unexpected(
 
 /// Tells a synchronous sender that its message was matched.
 pub(super) fn acknowledge(wire: Wire, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
-    out.emit(|| Action::Work(Step::Control));
+    out.emit(|| Action::Work(CodePath::Control));
     let packet = Packet::Matched { sender: header.sender };
     out.emit(|| Action::Send {
         to: wire.route,

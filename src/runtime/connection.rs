@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::faults::Allowed;
-use hardware::reliable::{Answer, Psn, Receiver, Sender, Settings, Step};
+use hardware::reliable::{Answer, Output, Psn, Receiver, Sender, Settings};
 
 /// One of the two directions.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -199,24 +199,24 @@ impl<C: Clone> Connection<C> {
     }
 
     /// Does what the sender wants.
-    fn take(&mut self, steps: Vec<Step>) {
+    fn take(&mut self, steps: Vec<Output>) {
         for step in steps {
             match step {
-                Step::Transmit(packet) => {
+                Output::Transmit(packet) => {
                     let place =
                         usize::try_from(packet - self.acknowledged).expect("a place in a list");
                     let cargo = self.kept[place].clone();
                     self.there.push_back((self.settings.psn(packet), cargo));
                 }
-                Step::Arm => self.armed = true,
-                Step::Disarm => self.armed = false,
-                Step::Acknowledged(packets) => {
+                Output::Arm => self.armed = true,
+                Output::Disarm => self.armed = false,
+                Output::Acknowledged(packets) => {
                     while self.acknowledged < packets {
                         self.kept.pop_front();
                         self.acknowledged += 1;
                     }
                 }
-                Step::Failed(_) => {
+                Output::Failed(_) => {
                     // An error completion: what is on the wires matters to nobody any more.
                     self.there.clear();
                     self.back.clear();

@@ -66,7 +66,7 @@ pub enum Asked {
 
 /// A step of the host's program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Step {
+pub enum HostStep {
     /// Asks for an operation and goes on.
     Ask {
         /// In which stream.
@@ -92,7 +92,7 @@ pub struct Setup {
     /// Threads of a block of a packing kernel.
     pub threads_per_block: u32,
     /// Program of each core of the host.
-    pub programs: Vec<Vec<Step>>,
+    pub programs: Vec<Vec<HostStep>>,
     /// Whether operations of different cores never overlap on the GPU.
     pub take_turns: bool,
     /// The bytes of what part 0 packs, where they are to move.
@@ -230,10 +230,10 @@ impl Agenda for Calendar<'_> {
 
 impl Core {
     /// Whether something that a step waits for is under way.
-    fn is_open(&self, step: Step) -> bool {
+    fn is_open(&self, step: HostStep) -> bool {
         let waited = |part: u32| match step {
-            Step::WaitFor(own) => part == own,
-            Step::Wait | Step::Ask { .. } => true,
+            HostStep::WaitFor(own) => part == own,
+            HostStep::Wait | HostStep::Ask { .. } => true,
         };
         self.under_way.iter().any(|(&part, &count)| count > 0 && waited(part))
     }
@@ -339,12 +339,12 @@ impl Running {
         let own = &mut self.cores[core as usize];
         let Some(&step) = self.setup.programs[core as usize].get(own.next) else { return };
         match step {
-            Step::Wait | Step::WaitFor(_) if own.is_open(step) => own.waits = true,
-            Step::Wait | Step::WaitFor(_) => {
+            HostStep::Wait | HostStep::WaitFor(_) if own.is_open(step) => own.waits = true,
+            HostStep::Wait | HostStep::WaitFor(_) => {
                 own.next += 1;
                 self.go_on(now, core);
             }
-            Step::Ask { part, asked, .. } => {
+            HostStep::Ask { part, asked, .. } => {
                 self.marks.entry(marks_of(part)[0]).or_insert(now);
                 let step = u32::try_from(own.next).expect("fewer than 2^32 steps");
                 let place = Place { core, step };
@@ -365,13 +365,13 @@ impl Running {
         }
     }
 
-    fn step(&self, place: Place) -> Step {
+    fn step(&self, place: Place) -> HostStep {
         self.setup.programs[place.core as usize][place.step as usize]
     }
 
     /// The operation of a step waits in its stream: its latency counts from here.
     fn begin(&mut self, now: Time, place: Place) {
-        let Step::Ask { stream, asked, .. } = self.step(place) else {
+        let HostStep::Ask { stream, asked, .. } = self.step(place) else {
             unreachable!("only operations are asked for");
         };
         let operation = self.operation(asked);
@@ -382,7 +382,7 @@ impl Running {
     }
 
     fn ended(&mut self, now: Time, place: Place) {
-        let Step::Ask { asked, part, .. } = self.step(place) else {
+        let HostStep::Ask { asked, part, .. } = self.step(place) else {
             unreachable!("only operations end");
         };
         self.marks.insert(marks_of(part)[1], now);

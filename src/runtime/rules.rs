@@ -248,7 +248,7 @@ pub fn touches_window<P, R>(action: &Action<P, R>) -> bool {
 mod tests {
     use super::*;
     use mpi::rma::ticket_lock::TicketLock;
-    use protocols::contract::{Change, Route, Space, Step, Token, Via};
+    use protocols::contract::{Change, CodePath, Route, Space, Token, Via};
     use units::Bytes;
 
     type Act = Action<(), ()>;
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn lists_that_keep_the_rules_pass() {
-        let work = Action::Work(Step::Send);
+        let work = Action::Work(CodePath::Send);
         let lists: [&[Act]; 4] = [
             &[],
             &[work.clone(), copy(4), send(), done()],

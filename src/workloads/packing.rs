@@ -3,7 +3,7 @@
 //! Source: `gpu-pack` Sec. 4.2 (Figs. 4 and 5), 4.4 (Table 2) and 5.2 (Table 4).
 
 use calls::packing::{Layout, Method, Refusal, Task};
-use runtime::device::{Asked, Step};
+use runtime::device::{Asked, HostStep};
 use units::TimeDelta;
 
 /// One packing.
@@ -67,22 +67,22 @@ impl Packing {
     /// # Errors
     ///
     /// [`Refusal`] where the method is not made for the layout.
-    pub fn programs(&self) -> Result<Vec<Vec<Step>>, Refusal> {
+    pub fn programs(&self) -> Result<Vec<Vec<HostStep>>, Refusal> {
         let pack = self.pack(PACK)?;
         let Some(beside @ Beside { what, order }) = self.beside else {
-            return Ok(vec![[pack, vec![Step::Wait]].concat()]);
+            return Ok(vec![[pack, vec![HostStep::Wait]].concat()]);
         };
         if let Other::Packing(_) = what {
             let other = self.pack(OTHER)?;
             return Ok(match order {
-                Order::Serial => vec![[other, vec![Step::Wait], pack].concat()],
+                Order::Serial => vec![[other, vec![HostStep::Wait], pack].concat()],
                 Order::OtherFirst => vec![other, pack],
                 Order::PackFirst => vec![pack, other],
             });
         }
         let other = beside.steps();
         let together = match order {
-            Order::Serial => [other, vec![Step::Wait], pack].concat(),
+            Order::Serial => [other, vec![HostStep::Wait], pack].concat(),
             Order::OtherFirst => [other, pack].concat(),
             Order::PackFirst => [pack, other].concat(),
         };
@@ -90,11 +90,11 @@ impl Packing {
     }
 
     /// The packing, as this part.
-    fn pack(&self, part: u32) -> Result<Vec<Step>, Refusal> {
+    fn pack(&self, part: u32) -> Result<Vec<HostStep>, Refusal> {
         let calls = self.method.calls(&self.layout, self.task)?;
         let waits = self.method.waits_for_each();
         let steps = calls.into_iter().enumerate().flat_map(|(index, call)| {
-            let before = (waits && index > 0).then_some(Step::WaitFor(part));
+            let before = (waits && index > 0).then_some(HostStep::WaitFor(part));
             before.into_iter().chain([ask(part, Asked::Pack(call))])
         });
         Ok(steps.collect())
@@ -124,20 +124,21 @@ form::words! {
 }
 
 /// Asks for something in the stream of its part.
-const fn ask(part: u32, asked: Asked) -> Step {
-    Step::Ask { stream: part, asked, part }
+const fn ask(part: u32, asked: Asked) -> HostStep {
+    HostStep::Ask { stream: part, asked, part }
 }
 
 impl Beside {
     /// What is asked for, where it is no packing.
-    fn steps(self) -> Vec<Step> {
+    fn steps(self) -> Vec<HostStep> {
         match self.what {
             Other::Kernel(time) => vec![ask(OTHER, Asked::Compute { time, stores: 0 })],
             Other::Writing(time, stores) => vec![ask(OTHER, Asked::Compute { time, stores })],
             Other::ToDevice(bytes) => vec![ask(OTHER, Asked::CopyIn(bytes))],
             Other::ToHost(bytes) => vec![ask(OTHER, Asked::CopyOut(bytes))],
             Other::Exchange(bytes) => {
-                let back = Step::Ask { stream: BACK, asked: Asked::CopyOut(bytes), part: OTHER };
+                let back =
+                    HostStep::Ask { stream: BACK, asked: Asked::CopyOut(bytes), part: OTHER };
                 vec![ask(OTHER, Asked::CopyIn(bytes)), back]
             }
             Other::Packing(_) => Vec::new(),

@@ -172,7 +172,7 @@ pub enum Heard {
 
 /// Next step of the caller.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Step<R> {
+pub enum Advice<R> {
     /// Make a check and walk over the pending list.
     Check,
     /// Ask MPI's test about this request.
@@ -195,25 +195,27 @@ pub fn step<R: Copy>(
     call: Call,
     request: &Request<R>,
     heard: Heard,
-) -> Result<Step<R>, RequestError> {
+) -> Result<Advice<R>, RequestError> {
     let ask = |mpi| match call {
-        Call::Test => Step::MpiTest(mpi),
-        Call::Wait => Step::MpiWait(mpi),
+        Call::Test => Advice::MpiTest(mpi),
+        Call::Wait => Advice::MpiWait(mpi),
     };
     let unheard = Err(RequestError::Unheard { heard, found: request.kind() });
     Ok(match (heard, request.state) {
-        (Heard::Called, State::Pending) => Step::Check,
+        (Heard::Called, State::Pending) => Advice::Check,
         // A receive that became type 3 in the check is tested in the same call.
         (Heard::Called, State::Send { mpi })
         | (Heard::Called | Heard::Checked, State::Matched { mpi }) => ask(mpi),
         (Heard::Checked, State::Pending) => match call {
-            Call::Test => Step::Return { flag: false },
-            Call::Wait => Step::Check,
+            Call::Test => Advice::Return { flag: false },
+            Call::Wait => Advice::Check,
         },
         (Heard::Tested { flag }, State::Send { .. } | State::Matched { .. }) => {
-            Step::Return { flag }
+            Advice::Return { flag }
         }
-        (Heard::Waited, State::Send { .. } | State::Matched { .. }) => Step::Return { flag: true },
+        (Heard::Waited, State::Send { .. } | State::Matched { .. }) => {
+            Advice::Return { flag: true }
+        }
         (Heard::Checked, State::Send { .. })
         | (Heard::Tested { .. } | Heard::Waited, State::Pending) => return unheard,
     })

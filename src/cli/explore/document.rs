@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::outcome::Report;
-use ::explore::{Failed, Replayed, Size, Step, Strategy, Token};
+use ::explore::{Failed, Replayed, Size, StoryStep, Strategy, Token};
 use runtime::faults::Allowed;
 
 /// The version of the documents.
@@ -73,7 +73,7 @@ fn failure(failed: &Failed, token: &Token) -> Value {
     })
 }
 
-fn steps(steps: &[Step]) -> Vec<Value> {
+fn steps(steps: &[StoryStep]) -> Vec<Value> {
     steps.iter().map(|step| json!({ "words": step.words, "position": step.position })).collect()
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::outcome::{Report, Verdict};
 use ::explore::registry::Entry;
-use ::explore::{Explored, Failed, MayFail, Replayed, Size, Step, Stopped, Strategy, Token};
+use ::explore::{Explored, Failed, MayFail, Replayed, Size, Stopped, StoryStep, Strategy, Token};
 use runtime::faults::Allowed;
 
 /// Advice about an exploration that was cut off: options that were not given yet.
@@ -148,7 +148,7 @@ fn failure(failed: &Failed) -> String {
     text
 }
 
-fn way(steps: &[Step], point: Option<usize>) -> String {
+fn way(steps: &[StoryStep], point: Option<usize>) -> String {
     let mut text = String::new();
     if point == Some(0) {
         text += "  from the start there is no good end\n";

@@ -17,7 +17,7 @@ pub struct Case {
     pub(super) unit: u64,
     /// By rank, what its part of the window holds at first.
     pub(super) init: Vec<Vec<u8>>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Round>,
     /// By step and operation, what was fetched.
     pub(super) fetched: Vec<Vec<Option<Vec<u8>>>>,
     /// By rank, what its part of the window holds at the end.
@@ -26,7 +26,7 @@ pub struct Case {
 
 /// Epochs that end before those of the next step begin.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum Round {
     Epochs {
         sync: Sync,
         ops: Vec<Op>,
@@ -39,7 +39,7 @@ pub(super) enum Step {
     },
 }
 
-impl Step {
+impl Round {
     pub(super) fn ops(&self) -> &[Op] {
         match self {
             Self::Epochs { ops, .. } => ops,
@@ -134,6 +134,6 @@ impl Case {
     }
 
     pub(super) fn ops(&self) -> impl Iterator<Item = &Op> {
-        self.steps.iter().flat_map(Step::ops)
+        self.steps.iter().flat_map(Round::ops)
     }
 }

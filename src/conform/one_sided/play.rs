@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::case::{Case, Does, Kind, Op, Step, Sync};
+use super::case::{Case, Does, Kind, Op, Round, Sync};
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator};
 use mpi::rma::synchronisation::{LockKind, RankSet};
@@ -88,8 +88,8 @@ impl Writer<'_> {
         self.barrier();
         for step in &self.case.steps {
             match step {
-                Step::Epochs { sync, ops } => self.epochs(*sync, ops),
-                Step::Increments { target, disp, add } => {
+                Round::Epochs { sync, ops } => self.epochs(*sync, ops),
+                Round::Increments { target, disp, add } => {
                     self.increment(*target, *disp, &add[self.rank as usize]);
                 }
             }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use super::case::{Case, Does, Kind, Op, Step, Sync};
+use super::case::{Case, Does, Kind, Op, Round, Sync};
 use crate::error::VectorError;
 use crate::family::Recorded;
 use mpi::operator::{Datatype, Operator};
@@ -184,7 +184,7 @@ impl RawCase {
         let (init, finals) = (each("init", &window.init)?, each("final", &self.finals)?);
         let mut number = 0;
         let steps = self.steps.iter().map(|step| step.checked(&self, &mut number));
-        let steps = steps.collect::<Result<Vec<Step>, Problem>>()?;
+        let steps = steps.collect::<Result<Vec<Round>, Problem>>()?;
         let fetched = self.fetched(&steps)?;
         let flavor = match window.flavour {
             RawFlavour::Create => Flavor::Create,
@@ -196,7 +196,7 @@ impl RawCase {
     }
 
     /// What the operations of each step fetched: nothing is left out that one of them fetches.
-    fn fetched(&self, steps: &[Step]) -> Result<Vec<Vec<Option<Vec<u8>>>>, Problem> {
+    fn fetched(&self, steps: &[Round]) -> Result<Vec<Vec<Option<Vec<u8>>>>, Problem> {
         if self.fetched.len() != steps.len() {
             return Err("`fetched` needs one entry for each step".to_owned());
         }
@@ -208,15 +208,15 @@ impl RawCase {
     fn fetched_in(
         &self,
         at: usize,
-        step: &Step,
+        step: &Round,
         lists: Option<&[Option<Vec<Number>>]>,
     ) -> Result<Vec<Option<Vec<u8>>>, Problem> {
         let ops = match (step, lists) {
-            (Step::Increments { .. }, None) => return Ok(Vec::new()),
-            (Step::Increments { .. }, Some(_)) => {
+            (Round::Increments { .. }, None) => return Ok(Vec::new()),
+            (Round::Increments { .. }, Some(_)) => {
                 return Err(format!("`fetched[{at}]` is null for `exclusive_rmw`"));
             }
-            (Step::Epochs { ops, .. }, _) => ops,
+            (Round::Epochs { ops, .. }, _) => ops,
         };
         let lists = lists.filter(|lists| lists.len() == ops.len());
         let lists = lists.ok_or_else(|| {
@@ -247,7 +247,7 @@ impl RawCase {
 }
 
 impl RawStep {
-    fn checked(&self, case: &RawCase, number: &mut u32) -> Result<Step, Problem> {
+    fn checked(&self, case: &RawCase, number: &mut u32) -> Result<Round, Problem> {
         let sync = match self.sync {
             RawSync::Fence => Sync::Fence,
             RawSync::Pscw => Sync::Pscw,
@@ -264,10 +264,10 @@ impl RawStep {
         });
         let ops = ops.collect::<Result<Vec<Op>, Problem>>()?;
         flushes_are_done(sync, &ops)?;
-        Ok(Step::Epochs { sync, ops })
+        Ok(Round::Epochs { sync, ops })
     }
 
-    fn increments(&self, case: &RawCase) -> Result<Step, Problem> {
+    fn increments(&self, case: &RawCase) -> Result<Round, Problem> {
         let target = case.rank(self.target.ok_or("`exclusive_rmw` needs `target`")?)?;
         let disp = self.disp.ok_or("`exclusive_rmw` needs `disp`")?;
         let add = self.add.as_ref().ok_or("`exclusive_rmw` needs `add`")?;
@@ -276,7 +276,7 @@ impl RawStep {
         }
         let element = case.window.element;
         let add = add.iter().map(|one| element.bytes(std::slice::from_ref(one)));
-        Ok(Step::Increments { target, disp, add: add.collect::<Result<_, _>>()? })
+        Ok(Round::Increments { target, disp, add: add.collect::<Result<_, _>>()? })
     }
 }
 

@@ -41,4 +41,4 @@ mod table;
 
 pub use asked::Asked;
 pub use fault::Fault;
-pub use rank_state::{Answer, Back, RankState, Step, Then};
+pub use rank_state::{Answer, Back, NextStep, RankState, Then};

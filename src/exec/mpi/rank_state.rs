@@ -32,10 +32,10 @@ pub type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer 
 /// Continuation with the result of a function of the program.
 pub type Back = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
 /// Result of a call, or of a reply: the next step, or a fault.
-pub type Answer = Result<Step, Fault>;
+pub type Answer = Result<NextStep, Fault>;
 
 /// The next step of a call.
-pub enum Step {
+pub enum NextStep {
     /// The function returns this word.
     Returns(u64),
     /// The library is called, and its reply goes on.
@@ -55,7 +55,7 @@ pub enum Step {
     Aborts(i32),
 }
 
-impl Step {
+impl NextStep {
     /// The library is called.
     pub(super) fn calls(
         call: Call,
@@ -85,7 +85,7 @@ impl Step {
     }
 }
 
-impl Debug for Step {
+impl Debug for NextStep {
     fn fmt(&self, to: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Returns(word) => write!(to, "returns {word}"),
@@ -104,7 +104,7 @@ impl Debug for Step {
 /// None.
 #[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
 pub(super) const fn done() -> Answer {
-    Ok(Step::Returns(0))
+    Ok(NextStep::Returns(0))
 }
 
 /// State of MPI on one rank.
@@ -316,9 +316,9 @@ impl RankState {
         let function = Function::ALL.get(request.function as usize).copied();
         let function = function.ok_or_else(|| place.process.nonsense())?;
         match (self.serve)(self, &mut Asked::new(function, *request, place))? {
-            Step::Returns(word) => Ok(word),
-            Step::Aborts(status) => Err(Fault::Aborts(status)),
-            Step::Calls(..) | Step::CallsBack { .. } | Step::Clock => {
+            NextStep::Returns(word) => Ok(word),
+            NextStep::Aborts(status) => Err(Fault::Aborts(status)),
+            NextStep::Calls(..) | NextStep::CallsBack { .. } | NextStep::Clock => {
                 Err(place.process.not_in_callback(function.name()).into())
             }
         }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Binary, DEPTH, LONGEST, Step, Type, Variables, Wrong, with_unit};
+use super::{Binary, DEPTH, Instruction, LONGEST, Type, Variables, Wrong, with_unit};
 
-type Steps = Vec<(Step, Range<u16>)>;
+type Steps = Vec<(Instruction, Range<u16>)>;
 
 /// Reads a whole text.
 pub(super) fn parse(text: &str, variables: &dyn Variables) -> Result<(Steps, Type), Wrong> {
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         taken.map(|_| ()).ok_or_else(|| self.unexpected(&format!("`{sign}`")))
     }
 
-    fn push(&mut self, step: Step, at: &Range<usize>) {
+    fn push(&mut self, step: Instruction, at: &Range<usize>) {
         let short = |place| u16::try_from(place).expect("a text has at most 1,000 bytes");
         self.steps.push((step, short(at.start)..short(at.end)));
     }
@@ -162,7 +162,9 @@ impl<'a> Parser<'a> {
     /// Lets the jump at step `jump` go to the next step.
     fn land(&mut self, jump: u16) {
         let here = self.here();
-        if let Step::Unless(to) | Step::Jump(to) = &mut self.steps[usize::from(jump)].0 {
+        if let Instruction::Unless(to) | Instruction::Jump(to) =
+            &mut self.steps[usize::from(jump)].0
+        {
             *to = here;
         }
     }
@@ -200,10 +202,10 @@ impl<'a> Parser<'a> {
         let mut of = self.either()?;
         if let Some(sign) = self.text_of_question(of, from)? {
             let unless = self.here();
-            self.push(Step::Unless(0), &sign);
+            self.push(Instruction::Unless(0), &sign);
             of = self.ternary()?;
             let jump = self.here();
-            self.push(Step::Jump(0), &sign);
+            self.push(Instruction::Jump(0), &sign);
             self.land(unless);
             self.needs(":")?;
             let second = self.next.1.start;
@@ -231,10 +233,10 @@ impl<'a> Parser<'a> {
             self.expect(of, Type::Truth, from)?;
             let (_, sign) = self.advance()?;
             let unless = self.here();
-            self.push(Step::Unless(0), &sign);
-            self.push(Step::Push(1), &sign);
+            self.push(Instruction::Unless(0), &sign);
+            self.push(Instruction::Push(1), &sign);
             let jump = self.here();
-            self.push(Step::Jump(0), &sign);
+            self.push(Instruction::Jump(0), &sign);
             self.land(unless);
             let second = self.next.1.start;
             let other = self.both()?;
@@ -252,14 +254,14 @@ impl<'a> Parser<'a> {
             self.expect(of, Type::Truth, from)?;
             let (_, sign) = self.advance()?;
             let unless = self.here();
-            self.push(Step::Unless(0), &sign);
+            self.push(Instruction::Unless(0), &sign);
             let second = self.next.1.start;
             let other = self.binary(0)?;
             self.expect(other, Type::Truth, second)?;
             let jump = self.here();
-            self.push(Step::Jump(0), &sign);
+            self.push(Instruction::Jump(0), &sign);
             self.land(unless);
-            self.push(Step::Push(0), &sign);
+            self.push(Instruction::Push(0), &sign);
             self.land(jump);
         }
         Ok(of)
@@ -279,7 +281,7 @@ impl<'a> Parser<'a> {
             let second = self.next.1.start;
             let other = self.binary(level + 1)?;
             of = self.result(*binary, (of, from..at.start), (other, second), &at)?;
-            self.push(Step::Binary(*binary), &at);
+            self.push(Instruction::Binary(*binary), &at);
             if level == 0 {
                 return Ok(of);
             }
@@ -323,8 +325,8 @@ impl<'a> Parser<'a> {
 
     fn unary(&mut self) -> Result<Type, Wrong> {
         let (step, needed) = match self.next.0 {
-            Token::Sign("-") => (Step::Negate, None),
-            Token::Sign("!") => (Step::Not, Some(Type::Truth)),
+            Token::Sign("-") => (Instruction::Negate, None),
+            Token::Sign("!") => (Instruction::Not, Some(Type::Truth)),
             Token::Literal(..) | Token::Name(_) | Token::Sign(_) | Token::End => {
                 return self.primary();
             }
@@ -347,7 +349,7 @@ impl<'a> Parser<'a> {
         match self.next.0.clone() {
             Token::Literal(value, of) => {
                 let (_, at) = self.advance()?;
-                self.push(Step::Push(value), &at);
+                self.push(Instruction::Push(value), &at);
                 Ok(of)
             }
             Token::Name(name) => {
@@ -369,7 +371,7 @@ impl<'a> Parser<'a> {
 
     fn variable(&mut self, name: &str, at: &Range<usize>) -> Result<Type, Wrong> {
         if let "true" | "false" = name {
-            self.push(Step::Push(i64::from(name == "true")), at);
+            self.push(Instruction::Push(i64::from(name == "true")), at);
             return Ok(Type::Truth);
         }
         let Some((slot, of)) = self.variables.find(name) else {
@@ -378,7 +380,7 @@ impl<'a> Parser<'a> {
             let allowed = format!("known here are {}", names.join(", "));
             return Err(Wrong { at: at.clone(), found: format!("the name `{name}`"), allowed });
         };
-        self.push(Step::Load(u16::try_from(slot).expect("programs have few variables")), at);
+        self.push(Instruction::Load(u16::try_from(slot).expect("programs have few variables")), at);
         Ok(of)
     }
 
@@ -404,12 +406,12 @@ impl<'a> Parser<'a> {
             let second = self.next.1.start;
             let other = self.ternary()?;
             of = self.result(binary, (of, from..comma), (other, second), at)?;
-            self.push(Step::Binary(binary), at);
+            self.push(Instruction::Binary(binary), at);
         } else {
             if of == Type::Truth {
                 self.expect(of, Type::Integer, from)?;
             }
-            self.push(Step::Absolute, at);
+            self.push(Instruction::Absolute, at);
         }
         self.needs(")")?;
         Ok(of)
@@ -422,9 +424,11 @@ impl<'a> Parser<'a> {
         let mut deepest = 0;
         for (step, _) in &self.steps {
             match step {
-                Step::Push(_) | Step::Load(_) => depth += 1,
-                Step::Binary(_) | Step::Unless(_) | Step::Jump(_) => depth -= 1,
-                Step::Negate | Step::Not | Step::Absolute => {}
+                Instruction::Push(_) | Instruction::Load(_) => depth += 1,
+                Instruction::Binary(_) | Instruction::Unless(_) | Instruction::Jump(_) => {
+                    depth -= 1;
+                }
+                Instruction::Negate | Instruction::Not | Instruction::Absolute => {}
             }
             deepest = deepest.max(depth);
         }

@@ -18,9 +18,9 @@ pub const MAX_VALUES: usize = 500_000;
 /// Reading cannot go on; the reason has been reported.
 pub(super) struct Stop;
 
-/// One step of a path into the document.
+/// A segment of a path into the document.
 #[derive(Clone, Debug)]
-enum Step {
+enum Segment {
     Key(String),
     Index(usize),
 }
@@ -30,7 +30,7 @@ pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     source: SourceId,
     pub(super) at: usize,
-    steps: Vec<Step>,
+    steps: Vec<Segment>,
     values: usize,
     found: Vec<Diagnostic>,
     /// The field that was being read when the text ended, if it ended too early.
@@ -89,10 +89,10 @@ impl<'a> Parser<'a> {
         let mut out = String::new();
         for step in &self.steps {
             match step {
-                Step::Index(index) => {
+                Segment::Index(index) => {
                     let _ = write!(out, "[{index}]");
                 }
-                Step::Key(key) => {
+                Segment::Key(key) => {
                     if !out.is_empty() {
                         out.push('.');
                     }
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
             self.blanks();
             self.colon(open)?;
             self.blanks();
-            self.steps.push(Step::Key(key.clone()));
+            self.steps.push(Segment::Key(key.clone()));
             if self.at >= self.text.len() {
                 return Err(self.unclosed(open, "object"));
             }
@@ -374,7 +374,7 @@ impl<'a> Parser<'a> {
                 }
                 Some(_) => {}
             }
-            self.steps.push(Step::Index(elements.len()));
+            self.steps.push(Segment::Index(elements.len()));
             elements.push(self.value(depth + 1)?);
             self.steps.pop();
             self.separator(open, b']', "list")?;

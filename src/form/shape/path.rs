@@ -26,9 +26,9 @@ pub struct UnknownPath {
     pub nearest: Option<String>,
 }
 
-/// One step of a path.
+/// A segment of a path: a key or an index.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Step {
+pub enum Segment {
     /// A key of an object.
     Key(String),
     /// A place in a list, from 0.
@@ -36,17 +36,17 @@ pub enum Step {
 }
 
 /// Takes `a.b[2].c` apart; `None` where it is not of this form.
-pub fn steps(path: &str) -> Option<Vec<Step>> {
+pub fn steps(path: &str) -> Option<Vec<Segment>> {
     let mut out = Vec::new();
     for part in path.split('.') {
         let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
         if key.is_empty() {
             return None;
         }
-        out.push(Step::Key(key.to_owned()));
+        out.push(Segment::Key(key.to_owned()));
         while !rest.is_empty() {
             let (index, after) = rest.strip_prefix('[')?.split_once(']')?;
-            out.push(Step::Index(index.parse().ok()?));
+            out.push(Segment::Index(index.parse().ok()?));
             rest = after;
         }
     }
@@ -66,7 +66,7 @@ pub fn find_any(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unk
             nearest: None,
         });
     };
-    let Step::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
+    let Segment::Key(first) = &steps[0] else { unreachable!("a path begins with a key") };
     let shape = field_shape(fields.iter(), first, "", path)
         .map_err(|error| elsewhere(fields, tree, path, error))?;
     descend(shape, tree.get(first), first.clone(), &steps[1..])
@@ -94,7 +94,7 @@ pub fn find(fields: &[Field], tree: &Node, path: &str) -> Result<Target, Unknown
 /// The path of a field beside the one at `path` that takes this word, where that one does not.
 pub fn taken_beside(fields: &[Field], tree: &Node, path: &str, word: &str) -> Option<String> {
     let steps = steps(path)?;
-    let [Step::Key(first), inner @ .., Step::Key(last)] = &steps[..] else { return None };
+    let [Segment::Key(first), inner @ .., Segment::Key(last)] = &steps[..] else { return None };
     let shape = fields.iter().find(|field| field.key == first)?.shape;
     let parent = descend(shape, tree.get(first), first.clone(), inner).ok()?;
     let Target::Field(Shape::Object(beside)) = parent else { return None };
@@ -162,7 +162,7 @@ fn descend(
     shape: &'static Shape,
     node: Option<&Node>,
     prefix: String,
-    rest: &[Step],
+    rest: &[Segment],
 ) -> Result<Target, UnknownPath> {
     let Some((step, further)) = rest.split_first() else { return Ok(Target::Field(shape)) };
     // What lies inside is that of a field which takes no expression.
@@ -175,8 +175,8 @@ fn descend(
     }
     if let Shape::Either(shapes) = shape {
         let inner = shapes.iter().find(|shape| match step {
-            Step::Key(_) => !shape.is_single() && !matches!(shape, Shape::List { .. }),
-            Step::Index(_) => matches!(shape, Shape::List { .. }),
+            Segment::Key(_) => !shape.is_single() && !matches!(shape, Shape::List { .. }),
+            Segment::Index(_) => matches!(shape, Shape::List { .. }),
         });
         return match inner {
             Some(inner) => match node.filter(|node| is_another(node, inner, shapes)) {
@@ -187,12 +187,12 @@ fn descend(
         };
     }
     match (step, shape) {
-        (Step::Key(key), Shape::Object(fields)) => {
+        (Segment::Key(key), Shape::Object(fields)) => {
             let whole = whole(&prefix, rest);
             let shape = field_shape(fields.iter(), key, &prefix, &whole)?;
             descend(shape, node.and_then(|node| node.get(key)), format!("{prefix}.{key}"), further)
         }
-        (Step::Key(key), Shape::Tagged { tag, variants }) => {
+        (Segment::Key(key), Shape::Tagged { tag, variants }) => {
             let whole = whole(&prefix, rest);
             if key == tag {
                 return Ok(Target::Field(&Shape::Name));
@@ -205,7 +205,7 @@ fn descend(
             let shape = field_shape(fields, key, &prefix, &whole)?;
             descend(shape, node.and_then(|node| node.get(key)), format!("{prefix}.{key}"), further)
         }
-        (Step::Index(index), Shape::List { of, .. }) => {
+        (Segment::Index(index), Shape::List { of, .. }) => {
             let elements = node.and_then(Node::elements).unwrap_or(&[]);
             let Some(element) = elements.get(*index) else {
                 return Err(UnknownPath {
@@ -233,18 +233,18 @@ fn without_fields(prefix: &str, node: &Node) -> UnknownPath {
     }
 }
 
-fn step_text(step: &Step) -> String {
+fn step_text(step: &Segment) -> String {
     match step {
-        Step::Key(key) => key.clone(),
-        Step::Index(index) => format!("[{index}]"),
+        Segment::Key(key) => key.clone(),
+        Segment::Index(index) => format!("[{index}]"),
     }
 }
 
 /// The path again, from its prefix and the steps that are left.
-fn whole(prefix: &str, rest: &[Step]) -> String {
+fn whole(prefix: &str, rest: &[Segment]) -> String {
     let mut out = prefix.to_owned();
     for step in rest {
-        if let Step::Key(_) = step {
+        if let Segment::Key(_) = step {
             out.push('.');
         }
         out.push_str(&step_text(step));
@@ -253,7 +253,7 @@ fn whole(prefix: &str, rest: &[Step]) -> String {
 }
 
 /// The model parameter that `rest` names below `machine`.
-fn parameter(prefix: &str, rest: &[Step]) -> Result<Target, UnknownPath> {
+fn parameter(prefix: &str, rest: &[Segment]) -> Result<Target, UnknownPath> {
     let path: Vec<String> = rest.iter().map(step_text).collect();
     let path = path.join(".");
     if path == "extends" {
@@ -345,7 +345,7 @@ fn flag(text: &str) -> Value {
 /// When the path was not found in this tree.
 pub fn set(tree: &mut Node, path: &str, value: Node) {
     let steps = steps(path).expect("the path was found in the tables");
-    if let [Step::Key(first), _, ..] = &steps[..]
+    if let [Segment::Key(first), _, ..] = &steps[..]
         && first == MACHINE
         && let Some(machine) = tree.get_mut(MACHINE)
     {
@@ -357,7 +357,7 @@ pub fn set(tree: &mut Node, path: &str, value: Node) {
 /// Makes `machine` the one that `tree` is about; what `tree` changes of the one it had is changed of it.
 pub fn set_machine(tree: &mut Node, machine: Node) {
     let Some(old) = tree.get_mut(MACHINE) else {
-        set_steps(tree, &[Step::Key(MACHINE.to_owned())], machine);
+        set_steps(tree, &[Segment::Key(MACHINE.to_owned())], machine);
         return;
     };
     let old = std::mem::replace(old, machine);
@@ -399,13 +399,13 @@ fn extend_named(machine: &mut Node) {
     }
 }
 
-fn set_steps(node: &mut Node, steps: &[Step], value: Node) {
+fn set_steps(node: &mut Node, steps: &[Segment], value: Node) {
     let Some((step, rest)) = steps.split_first() else {
         *node = value;
         return;
     };
     let below = match step {
-        Step::Index(index) => match &mut node.value {
+        Segment::Index(index) => match &mut node.value {
             Value::List(elements) => elements.get_mut(*index),
             Value::Null
             | Value::Bool(_)
@@ -415,7 +415,7 @@ fn set_steps(node: &mut Node, steps: &[Step], value: Node) {
             | Value::Word(_)
             | Value::Invalid => None,
         },
-        Step::Key(key) => member(node, key, &value),
+        Segment::Key(key) => member(node, key, &value),
     };
     if let Some(below) = below {
         set_steps(below, rest, value);
@@ -443,8 +443,8 @@ pub fn at<'a>(tree: &'a Node, path: &str) -> Option<&'a Node> {
     let mut node = tree;
     for step in steps(path)? {
         node = match step {
-            Step::Key(key) => node.get(&key)?,
-            Step::Index(index) => node.elements()?.get(index)?,
+            Segment::Key(key) => node.get(&key)?,
+            Segment::Index(index) => node.elements()?.get(index)?,
         };
     }
     Some(node)

@@ -34,7 +34,7 @@ mod flaw;
 #[cfg(feature = "mutants")]
 pub use flaw::Flaw;
 pub use receiver::{Receiver, Verdict};
-pub use sender::{Sender, Step};
+pub use sender::{Output, Sender};
 pub use settings::{Answer, Psn, Settings};
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{Answer, Psn, Settings};
 
 /// A step that the sender asks for or reports.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Step {
+pub enum Output {
     /// Packet number `0` of the connection goes to the wire.
     Transmit(u64),
     /// The transport timer starts anew.
@@ -62,13 +62,13 @@ impl Sender {
     }
 
     /// So many more packets are to be sent.
-    pub fn post(&mut self, packets: u64, out: &mut Vec<Step>) {
+    pub fn post(&mut self, packets: u64, out: &mut Vec<Output>) {
         self.posted += packets;
         self.fill_window(out);
     }
 
     /// The receiver, or an echo of it, has spoken.
-    pub fn hear(&mut self, answer: Answer, out: &mut Vec<Step>) {
+    pub fn hear(&mut self, answer: Answer, out: &mut Vec<Output>) {
         if self.failed {
             return;
         }
@@ -91,7 +91,7 @@ impl Sender {
     }
 
     /// The transport timer has run out.
-    pub fn time_out(&mut self, out: &mut Vec<Step>) {
+    pub fn time_out(&mut self, out: &mut Vec<Output>) {
         if !self.failed && self.acknowledged < self.sent {
             self.go_back(out);
         }
@@ -103,23 +103,23 @@ impl Sender {
         (packet < self.sent).then_some(packet)
     }
 
-    fn progress(&mut self, acknowledged: u64, out: &mut Vec<Step>) {
+    fn progress(&mut self, acknowledged: u64, out: &mut Vec<Output>) {
         self.acknowledged = acknowledged;
         self.tries = 0;
-        out.push(Step::Acknowledged(acknowledged));
+        out.push(Output::Acknowledged(acknowledged));
         self.fill_window(out);
         if self.acknowledged == self.sent {
-            out.push(Step::Disarm);
+            out.push(Output::Disarm);
             return;
         }
         #[cfg(feature = "mutants")]
         if self.settings.has(super::Flaw::TimerStopped) {
-            return out.push(Step::Disarm);
+            return out.push(Output::Disarm);
         }
-        out.push(Step::Arm);
+        out.push(Output::Arm);
     }
 
-    fn fill_window(&mut self, out: &mut Vec<Step>) {
+    fn fill_window(&mut self, out: &mut Vec<Output>) {
         if self.failed {
             return;
         }
@@ -128,34 +128,34 @@ impl Sender {
         #[cfg(feature = "mutants")]
         let window = if self.settings.has(super::Flaw::WideWindow) { window * 2 } else { window };
         while self.sent < self.posted && self.sent - self.acknowledged < window {
-            out.push(Step::Transmit(self.sent));
+            out.push(Output::Transmit(self.sent));
             self.sent += 1;
         }
         if idle && self.acknowledged < self.sent {
-            out.push(Step::Arm);
+            out.push(Output::Arm);
         }
     }
 
     /// Sends everything again that is not acknowledged, or gives up.
-    fn go_back(&mut self, out: &mut Vec<Step>) {
+    fn go_back(&mut self, out: &mut Vec<Output>) {
         if self.tries == self.settings.retries {
             self.failed = true;
-            out.push(Step::Disarm);
-            out.push(Step::Failed(self.acknowledged));
+            out.push(Output::Disarm);
+            out.push(Output::Failed(self.acknowledged));
             return;
         }
         self.tries += 1;
         #[cfg(feature = "mutants")]
         if self.settings.has(super::Flaw::OneAgain) {
-            out.push(Step::Transmit(self.acknowledged));
-            return out.push(Step::Arm);
+            out.push(Output::Transmit(self.acknowledged));
+            return out.push(Output::Arm);
         }
         #[cfg(feature = "mutants")]
         if self.settings.has(super::Flaw::NextAgain) {
-            out.extend((self.acknowledged + 1..self.sent).map(Step::Transmit));
-            return out.push(Step::Arm);
+            out.extend((self.acknowledged + 1..self.sent).map(Output::Transmit));
+            return out.push(Output::Arm);
         }
-        out.extend((self.acknowledged..self.sent).map(Step::Transmit));
-        out.push(Step::Arm);
+        out.extend((self.acknowledged..self.sent).map(Output::Transmit));
+        out.push(Output::Arm);
     }
 }

@@ -9,7 +9,7 @@ fn sent(packets: u64) -> Sender {
 }
 
 #[track_caller]
-fn check(mut act: impl FnMut(&mut Vec<Step>), expected: &[Step]) {
+fn check(mut act: impl FnMut(&mut Vec<Output>), expected: &[Output]) {
     let mut out = Vec::new();
     act(&mut out);
     assert_eq!(out, expected);
@@ -17,7 +17,7 @@ fn check(mut act: impl FnMut(&mut Vec<Step>), expected: &[Step]) {
 
 #[test]
 fn a_window_is_sent_and_the_rest_waits_for_acks() {
-    use Step::{Acknowledged, Arm, Disarm, Transmit};
+    use Output::{Acknowledged, Arm, Disarm, Transmit};
     let mut sender = Sender::new(SMALL);
     let four = [Transmit(0), Transmit(1), Transmit(2), Transmit(3), Arm];
     check(|out| sender.post(6, out), &four);
@@ -30,7 +30,7 @@ fn a_window_is_sent_and_the_rest_waits_for_acks() {
 
 #[test]
 fn a_nak_acknowledges_what_is_before_it_and_goes_back() {
-    use Step::{Acknowledged, Arm, Transmit};
+    use Output::{Acknowledged, Arm, Transmit};
     let mut sender = sent(3);
     let back = [Acknowledged(1), Arm, Transmit(1), Transmit(2), Arm];
     check(|out| sender.hear(Answer::Nak(Psn(1)), out), &back);
@@ -38,7 +38,7 @@ fn a_nak_acknowledges_what_is_before_it_and_goes_back() {
 
 #[test]
 fn tries_without_progress_end_in_an_error_and_progress_forgives() {
-    use Step::{Arm, Disarm, Failed, Transmit};
+    use Output::{Arm, Disarm, Failed, Transmit};
     let mut sender = sent(2);
     let again = [Transmit(0), Transmit(1), Arm];
     check(|out| sender.time_out(out), &again);
@@ -70,7 +70,7 @@ fn numbers_wrap_around() {
     let mut out = Vec::new();
     for packet in 0..50 {
         sender.post(1, &mut out);
-        assert_eq!(out[0], Step::Transmit(packet));
+        assert_eq!(out[0], Output::Transmit(packet));
         let verdict = receiver.receive(SMALL.psn(packet));
         assert!(verdict.taken);
         sender.hear(verdict.answer.unwrap(), &mut out);

@@ -9,7 +9,7 @@ use super::{
     Key, Library, LibraryAction, MessageHeader, Packet, ProtocolError, Region, Reply, Route,
     Thread, Token,
 };
-use crate::contract::{ASKED, Action, Emit, Step};
+use crate::contract::{ASKED, Action, CodePath, Emit};
 use crate::rendezvous::role;
 
 impl Library {
@@ -24,7 +24,7 @@ impl Library {
     ) -> Result<(), ProtocolError> {
         let wake = match packet {
             Packet::Eager(header) => {
-                out.emit(|| Action::Work(Step::Arrival));
+                out.emit(|| Action::Work(CodePath::Arrival));
                 let arrived = self.messages.eager_arrives(thread, from, &header, landing, out)?;
                 let Arrived::Taken(wake) = arrived else {
                     self.answer_probes(&header, out);
@@ -33,7 +33,7 @@ impl Library {
                 wake
             }
             Packet::Rts { header, scheme, remote } => {
-                out.emit(|| Action::Work(Step::Handshake));
+                out.emit(|| Action::Work(CodePath::Handshake));
                 let arrived =
                     self.messages.rts_arrives(thread, from, &header, scheme, remote, out)?;
                 let Arrived::Taken(wake) = arrived else {
@@ -43,11 +43,11 @@ impl Library {
                 wake
             }
             Packet::Matched { sender } => {
-                out.emit(|| Action::Work(Step::Control));
+                out.emit(|| Action::Work(CodePath::Control));
                 self.messages.matched_arrives(sender, out)?
             }
             Packet::Rtr(rtr) => {
-                out.emit(|| Action::Work(Step::Handshake));
+                out.emit(|| Action::Work(CodePath::Handshake));
                 self.messages.rtr_arrives(from.peer, rtr);
                 None
             }
@@ -58,7 +58,7 @@ impl Library {
                 return self.window_moved(thread, completed, out);
             }
             Packet::Partition(packet) => {
-                out.emit(|| Action::Work(Step::Control));
+                out.emit(|| Action::Work(CodePath::Control));
                 let partitioned = self.partitioned.get_or_insert_default();
                 partitioned.packet(&mut self.messages, thread, *packet, out)?
             }

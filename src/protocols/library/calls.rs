@@ -17,7 +17,7 @@ use super::{agreements, one_sided};
 use crate::call::{
     Asked, Buffer, Call, Comm, CommCall, Exchange, LocalReduction, OfRequest, Peer, TypedCall,
 };
-use crate::contract::{Emit, Step, Token};
+use crate::contract::{CodePath, Emit, Token};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::partitioned::OfPartitions;
@@ -37,7 +37,7 @@ fn reduce_local(
     LocalReduction { from, into, reduction }: LocalReduction,
     out: &mut Vec<LibraryAction>,
 ) {
-    out.emit(|| Action::Work(Step::Query));
+    out.emit(|| Action::Work(CodePath::Query));
     out.emit(|| Action::Combine { from, into, reduction, side: Side::Before });
     for buffer in [from, into] {
         out.emit(|| Action::Complete { code: None, buffer: Some(buffer), fact: None });
@@ -84,7 +84,7 @@ impl Library {
                 self.wait_one(thread, inner, out)
             }
             Call::Wait { request } => {
-                out.emit(|| Action::Work(Step::Query));
+                out.emit(|| Action::Work(CodePath::Query));
                 self.flush_for(thread, Key::User(request), out)?;
                 self.wait_one(thread, Key::User(request), out)
             }
@@ -170,7 +170,7 @@ impl Library {
                 Ok(())
             }
             Call::Cancel { request } => {
-                out.emit(|| Action::Work(Step::Query));
+                out.emit(|| Action::Work(CodePath::Query));
                 let wake = self.messages.cancel(request, out)?;
                 self.wake(wake, out)?;
                 push_return(thread, Reply::Done, out);
@@ -272,7 +272,7 @@ impl Library {
         (first, last): (u16, u16),
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         if does == OfPartitions::Arrived {
             if self.arrived(request, first)? {
                 push_return(thread, Reply::Flag(true), out);
@@ -321,7 +321,7 @@ impl Library {
             push_return(thread, Reply::Numbers(members), out);
             return Ok(());
         }
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         let Self { messages, threads, background, .. } = self;
         let gives =
             |comm| threads.give(comm) || background.as_ref().is_some_and(|these| these.give(comm));
@@ -502,7 +502,7 @@ impl Library {
         flag: bool,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         let Some(selection) = self.messages.select(thread, source, tag, comm)? else {
             push_return(thread, Reply::Probed(Some(NOTHING)), out);
             return Ok(());

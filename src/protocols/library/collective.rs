@@ -10,7 +10,7 @@
 //! only how far it is: the moves of its round are asked for again when they are complete.
 //!
 //! An inner message costs less code than one of the program: its arguments are known to be right,
-//! so that starting one is a [`Step::Control`] for a send and nothing beyond the queue walk for a
+//! so that starting one is a [`CodePath::Control`] for a send and nothing beyond the queue walk for a
 //! receive. Those that begin now and end later (`MPI_Iallreduce`) are in `background.rs`.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::{
     Thread,
 };
 use crate::call::{Comm, Status};
-use crate::contract::{Emit, Step};
+use crate::contract::{CodePath, Emit};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use calls::packing::Task;
@@ -406,7 +406,7 @@ fn enters(
     inside: impl Fn(Comm, Rank) -> Option<&'static str>,
     out: &mut Vec<LibraryAction>,
 ) -> Result<(GroupId, Rank, u32), ProtocolError> {
-    out.emit(|| Action::Work(Step::Query));
+    out.emit(|| Action::Work(CodePath::Query));
     let (site, comm) = (messages.site(), call.comm);
     let member = messages.member(thread, comm)?;
     let Member { context, rank, size, .. } = member;

@@ -26,7 +26,7 @@ use super::{
     Thread, Token,
 };
 use crate::call::{Peer, Status};
-use crate::contract::{Emit, Step};
+use crate::contract::{CodePath, Emit};
 use crate::device::{DeviceBuffer, DeviceExchange};
 use calls::packing::Task;
 use mpi::envelope::Rank;
@@ -167,7 +167,7 @@ impl Exchanging {
         }
         let (mut outgoing, mut incoming) = (None, None);
         if let Some((Peer::Rank(to), tag, buffer)) = &call.send {
-            out.emit(|| Action::Work(Step::Send));
+            out.emit(|| Action::Work(CodePath::Send));
             let packing = Packing::new(Task::Pack, Arc::clone(buffer));
             let message = messages.next_message();
             let number = number(message);
@@ -175,7 +175,7 @@ impl Exchanging {
         }
         let mut selection = None;
         if let Some((source, tag, buffer)) = &call.receive {
-            out.emit(|| Action::Work(Step::Receive));
+            out.emit(|| Action::Work(CodePath::Receive));
             selection = messages.select(thread, *source, *tag, call.comm)?;
             let packing = Packing::new(Task::Unpack, Arc::clone(buffer));
             incoming = selection.map(|_| Incoming { packing, arrived: 0, status: None });

@@ -28,7 +28,7 @@ use super::{
     Thread,
 };
 use crate::call::{Peer, Status};
-use crate::contract::{Emit as _, Step};
+use crate::contract::{CodePath, Emit as _};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use crate::partitioned::{Grouping, OfPartitions, PartitionPacket, Partitioned, Side};
@@ -185,7 +185,7 @@ impl PartitionedOperations {
         let Some(slot) = u16::try_from(free).ok().filter(|slot| *slot < MOST) else {
             return refuse("4,096 partitioned operations of a process are the most");
         };
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         let communicators = messages.communicators();
         let member = communicators.process(messages.site(), thread, operation.comm)?;
         let (context, rank) = (member.internal, member.rank);
@@ -245,8 +245,8 @@ impl PartitionedOperations {
         let prepared = self.prepared[usize::from(slot)].as_mut().expect("it was found");
         let (key, function) = (Key::User(request), prepared.operation.function());
         let step = match prepared.operation.side {
-            Side::Sends => Step::Send,
-            Side::Receives => Step::Receive,
+            Side::Sends => CodePath::Send,
+            Side::Receives => CodePath::Receive,
         };
         out.emit(|| Action::Work(step));
         if !prepared.operation.moves() {
@@ -611,7 +611,7 @@ fn tell(
     let site = messages.site();
     let (_, route) = messages.communicators().inner_way(site, thread, operation.comm, peer)?;
     let wire = site.wire(route, thread);
-    out.emit(|| Action::Work(Step::Control));
+    out.emit(|| Action::Work(CodePath::Control));
     out.emit(|| Action::Send {
         to: route,
         via: wire.via,

@@ -8,7 +8,7 @@ use super::{
     Token,
 };
 use crate::call::Requests;
-use crate::contract::{Emit, Step};
+use crate::contract::{CodePath, Emit};
 
 impl Library {
     /// Returns at once if `key` is complete, else waits for it.
@@ -34,7 +34,7 @@ impl Library {
         statuses: bool,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         let mut remaining = 0;
         for i in 0..requests.len() {
             let key = Key::User(requests.at(i));
@@ -56,7 +56,7 @@ impl Library {
         (requests, some): (Requests, bool),
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         for i in 0..requests.len() {
             self.flush_for(thread, Key::User(requests.at(i)), out)?;
         }
@@ -115,7 +115,7 @@ impl Library {
         pending: Pending,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Query));
+        out.emit(|| Action::Work(CodePath::Query));
         if let Pending::Test { request, .. } = &pending {
             self.flush_for(thread, Key::User(*request), out)?;
         }

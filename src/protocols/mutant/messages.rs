@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Mutant;
 use crate::call::Call;
 use crate::contract::{
-    Action, Change, Counter, Input, Lane, Region, Route, Step, Token, Toward, Via,
+    Action, Change, CodePath, Counter, Input, Lane, Region, Route, Token, Toward, Via,
 };
 use crate::library::Library;
 use crate::rendezvous::{Protocol, Scheme};
@@ -194,7 +194,10 @@ fn say_fin_behind_writes(library: &Library, list: &mut Vec<LibraryAction>) {
 /// A control packet, with the code that makes it.
 fn control(library: &Library, to: Route, packet: Packet) -> [LibraryAction; 2] {
     let header = library.job().control;
-    [Action::Work(Step::Control), Action::Send { to, via: Via::Hca, header, packet, payload: None }]
+    [
+        Action::Work(CodePath::Control),
+        Action::Send { to, via: Via::Hca, header, packet, payload: None },
+    ]
 }
 
 impl Messages {

@@ -5,7 +5,9 @@
 
 use std::fmt::Debug;
 
-use crate::contract::{Action, Change, Counter, Emit, Process, ProtocolError, Region, Step, Via};
+use crate::contract::{
+    Action, Change, CodePath, Counter, Emit, Process, ProtocolError, Region, Via,
+};
 use crate::selection::protocol::Protocol;
 use crate::selection::scheme::Cooperation;
 use crate::wire::{ControlMessage, Key, LibraryAction, Packet, Wire};
@@ -14,8 +16,8 @@ use mpi::observation::{MessageId, Mover, Observation};
 /// Cost of a packet between two roles for the core that builds or handles it: packets of the handshake have no payload,
 /// a cell of a transfer through shared memory has one.
 #[must_use]
-pub const fn step(payload: bool) -> Step {
-    if payload { Step::Control } else { Step::Handshake }
+pub const fn step(payload: bool) -> CodePath {
+    if payload { CodePath::Control } else { CodePath::Handshake }
 }
 
 /// Event that a role handles.

@@ -42,7 +42,7 @@ use self::setup::{Creating, Members};
 pub(crate) use self::token::is_ours;
 use self::token::named_by;
 use self::window::{Base, Target, Wants, Window};
-use super::contract::{ASKED, Handle, Process, Region, Route, Step, Thread, Token, Wait};
+use super::contract::{ASKED, CodePath, Handle, Process, Region, Route, Thread, Token, Wait};
 pub use super::windows::{call, packet, settings};
 use mpi::envelope::Rank;
 use mpi::observation::WindowFact;
@@ -88,7 +88,7 @@ impl Rma {
         members: impl FnOnce() -> Result<Members, String>,
         port: &mut Port<'_>,
     ) -> Result<Called, String> {
-        port.work(Step::Query);
+        port.work(CodePath::Query);
         if let RmaCall::Create { win, flavor, memory, bytes, unit, .. } = *call {
             if self.handles.contains_key(&win) {
                 return Err(format!("window {} exists already", win.0));
@@ -228,7 +228,7 @@ impl Rma {
     ) -> Result<(), String> {
         match packet {
             RmaPacket::Words { scope, words } => {
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 let early = self.early.entry((*scope, from.peer)).or_default();
                 early.push_back(Arc::clone(words));
                 Ok(())

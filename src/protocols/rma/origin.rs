@@ -21,7 +21,7 @@ use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::settings::{Issue, MappedLocks, Settings};
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
-use crate::contract::{ASKED, Region, Step, Thread};
+use crate::contract::{ASKED, CodePath, Region, Thread};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::rma::ticket_lock::{Number, TicketLock};
@@ -135,7 +135,7 @@ impl Window {
                 if target != self.rank {
                     return port.tell(self, target, Body::Lock(kind), None);
                 }
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 if self.manager.ask(kind, Asker::Own).is_some() {
                     self.granted(target, port);
                 }

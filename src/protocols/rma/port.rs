@@ -7,7 +7,7 @@ use super::packet::{Body, DERIVED_BYTES, RmaPacket, Scope};
 use super::settings::Settings;
 use super::token::token;
 use super::window::{Queued, Window};
-use crate::contract::{Action, Handle, Process, Region, Route, Space, Step, Thread};
+use crate::contract::{Action, CodePath, Handle, Process, Region, Route, Space, Thread};
 use crate::job::Job;
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
@@ -82,7 +82,7 @@ impl<'a> Port<'a> {
         }
     }
 
-    pub(super) fn work(&mut self, step: Step) {
+    pub(super) fn work(&mut self, step: CodePath) {
         self.out.push(Action::Work(step));
     }
 
@@ -111,7 +111,7 @@ impl<'a> Port<'a> {
 
     /// Says something about a window to one of its ranks.
     pub(super) fn tell(&mut self, window: &Window, to: u32, body: Body, payload: Option<Region>) {
-        self.work(Step::Control);
+        self.work(CodePath::Control);
         let route = self.route(window, to);
         self.answer(window, route, body, payload);
     }
@@ -133,7 +133,7 @@ impl<'a> Port<'a> {
 
     /// Words of an exchange, 8 bytes each behind a control header.
     pub(super) fn words(&mut self, to: Process, scope: Scope, words: Arc<[u64]>) {
-        self.work(Step::Control);
+        self.work(CodePath::Control);
         let header = self.job.control.as_u64() + 8 * words.len() as u64;
         let to = if self.job.vcis.are_several() {
             let vci = match scope {
@@ -175,7 +175,7 @@ impl<'a> Port<'a> {
         }
         for (part, (remote, start)) in (0..).zip(queued.place.runs()) {
             let token = token(window.id, slot, part);
-            self.work(Step::Control);
+            self.work(CodePath::Control);
             self.out.push(match queued.does {
                 Operation::Put { origin } => {
                     let from = origin.part(start, remote.len);

@@ -10,7 +10,7 @@ use super::facts::Facts;
 use super::packet::{Body, Closes, Does, Place};
 use super::port::Port;
 use super::window::{Asker, Queued, Window};
-use crate::contract::{Action, Region, Route, Space, Step};
+use crate::contract::{Action, CodePath, Region, Route, Space};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::rma::update::Effect;
@@ -29,41 +29,41 @@ impl Window {
         let sender = sender.ok_or_else(|| "the sender is no rank of the window".to_owned())?;
         match body {
             Body::Lock(kind) => {
-                port.work(Step::Target);
+                port.work(CodePath::Target);
                 self.lock_asked(kind, Asker::Other(from), port);
                 Ok(())
             }
             Body::Granted => {
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 self.granted(sender, port);
                 Ok(())
             }
             Body::Operate { locks: None, .. } => {
-                port.work(Step::Target);
+                port.work(CodePath::Target);
                 self.operation(from, body, landing, port)
             }
             Body::Operate { locks: Some(kind), .. } => {
-                port.work(Step::Target);
+                port.work(CodePath::Target);
                 self.lock_asked(kind, Asker::Merged { from, body, landing }, port);
                 Ok(())
             }
             Body::Reply { answer, closes } => {
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 self.replied(answer, closes, landing, port).ok_or_else(|| missing("bytes come"))?;
                 port.out.extend(landing.map(|landing| Action::Repost { landing, from }));
                 Ok(())
             }
             Body::Close(closes) => {
-                port.work(Step::Target);
+                port.work(CodePath::Target);
                 self.closed(from, closes, false, port);
                 Ok(())
             }
             Body::Done => {
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 self.answered(sender).ok_or_else(|| missing("a flush is done"))
             }
             Body::Post => {
-                port.work(Step::Control);
+                port.work(CodePath::Control);
                 *self.posts.entry(sender).or_default() += 1;
                 Ok(())
             }

@@ -21,8 +21,8 @@ use hardware::lines::Use;
 use mpi::observation::Observation;
 use mpi::rma::update::Effect;
 use protocols::contract::{
-    ASKED, Action, ActionOf, Change, Counter, Machine, Process, Program, ProtocolError, Region,
-    Route, Space, Step, Thread, Token, Toward, Via,
+    ASKED, Action, ActionOf, Change, CodePath, Counter, Machine, Process, Program, ProtocolError,
+    Region, Route, Space, Thread, Token, Toward, Via,
 };
 use protocols::device::DeviceWork;
 use units::{Bytes, Time, TimeDelta};
@@ -299,7 +299,7 @@ where
 
     /// This core runs a stretch of library code.
     #[inline]
-    fn run_code(&mut self, thread: u32, step: Step, cursor: Time) -> Time {
+    fn run_code(&mut self, thread: u32, step: CodePath, cursor: Time) -> Time {
         self.charge(thread, Part::Library, cursor, self.cx.costs.step(step))
     }
 

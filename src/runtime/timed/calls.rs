@@ -11,7 +11,7 @@ use super::conductor::Timed;
 use super::cores::actor::{After, Entering, State};
 use super::event::{Event, Phase};
 use super::livelock::{Found, LONG};
-use super::locks::{Beside, Grant, Search, Step};
+use super::locks::{Beside, Grant, LockEvent, Search};
 use super::network::flight::{Arrived, Content};
 use super::setup::Planted;
 use crate::account::Part;
@@ -656,16 +656,16 @@ where
         }
     }
 
-    fn lock_step(&mut self, lock: u32, step: Step, at: Time) {
+    fn lock_step(&mut self, lock: u32, step: LockEvent, at: Time) {
         match step {
-            Step::SliceEnds => self.end_slice(lock, at),
-            Step::Coming(thread) => {
+            LockEvent::SliceEnds => self.end_slice(lock, at),
+            LockEvent::Coming(thread) => {
                 self.locks.reaches(lock, thread);
                 let what = self.cores.of(thread).entering.as_ref().expect("it waits");
                 let guard = self.guard_of(thread, what).expect("it waits for a lock");
                 self.grant(Grant { lock, guard, thread, lead: TimeDelta::ZERO }, at);
             }
-            Step::Yield(thread) => {
+            LockEvent::Yield(thread) => {
                 self.locks.end_yield(lock);
                 let yielded = self.cx.costs.profile.os.syscall;
                 self.cores.of_mut(thread).account.add(Part::Wait, yielded);

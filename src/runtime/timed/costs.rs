@@ -12,7 +12,7 @@ use hardware::memory::{Memory, Side};
 use hardware::profile::Profile;
 use hardware::registration::{Found, RegistrationCache};
 use mpi::datatype::Rows;
-use protocols::contract::{Process, Queue, Region, Space, Step};
+use protocols::contract::{CodePath, Process, Queue, Region, Space};
 use units::{Bytes, Rate, TimeDelta};
 
 /// Prices of everything that a core does by itself.
@@ -46,18 +46,18 @@ impl Costs {
         Self { profile, memory, wqe_period, pinned, copied, entries, packed }
     }
 
-    pub(super) const fn step(&self, step: Step) -> TimeDelta {
+    pub(super) const fn step(&self, step: CodePath) -> TimeDelta {
         let mpi = &self.profile.mpi;
         match step {
-            Step::Send => mpi.step_send,
-            Step::Receive => mpi.step_receive,
-            Step::Arrival => mpi.step_arrival,
-            Step::Completion => mpi.step_completion,
-            Step::Query => mpi.step_query,
-            Step::Handshake => mpi.step_handshake,
-            Step::Control => mpi.step_control,
-            Step::Lookup => mpi.step_lookup,
-            Step::Target => mpi.rma_target_handler,
+            CodePath::Send => mpi.step_send,
+            CodePath::Receive => mpi.step_receive,
+            CodePath::Arrival => mpi.step_arrival,
+            CodePath::Completion => mpi.step_completion,
+            CodePath::Query => mpi.step_query,
+            CodePath::Handshake => mpi.step_handshake,
+            CodePath::Control => mpi.step_control,
+            CodePath::Lookup => mpi.step_lookup,
+            CodePath::Target => mpi.rma_target_handler,
         }
     }
 

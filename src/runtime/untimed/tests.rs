@@ -6,7 +6,7 @@ use crate::explore::{self, Budget, Survey};
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::{
-    Action, Guard, Input, Next, ProtocolError, Route, Space, Step, Token, Wait, WaitSet,
+    Action, CodePath, Guard, Input, Next, ProtocolError, Route, Space, Token, Wait, WaitSet,
 };
 use protocols::uses::{Lent, UseAs};
 use units::Bytes;
@@ -219,7 +219,7 @@ impl Toy {
             out.push(fin());
         }
         out.push(Action::Release);
-        out.push(Action::Work(Step::Completion));
+        out.push(Action::Work(CodePath::Completion));
         out.push(Action::Copy { from: cell(message), to: buffer });
         if self.planted == Planted::SendAfterRelease {
             out.push(fin());

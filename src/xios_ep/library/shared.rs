@@ -16,7 +16,7 @@ use collectives::Work;
 use mpi::matching::Search;
 use mpi::operator::Reduction;
 use protocols::call::{Call, Comm};
-use protocols::contract::{Action, Handle, Process, ProtocolError, Queue, Step, Thread};
+use protocols::contract::{Action, CodePath, Handle, Process, ProtocolError, Queue, Thread};
 
 /// How the lock of the library behaves.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -331,7 +331,7 @@ impl Shared {
         };
         counts.drained += 1;
         self.moved.0[index(thread)] += 1;
-        out.push(Action::Work(Step::Arrival));
+        out.push(Action::Work(CodePath::Arrival));
         let own = self.local(comm)?;
         let filed = own.relocate(at, probed);
         let part = &own.part;

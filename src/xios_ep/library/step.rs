@@ -193,20 +193,20 @@ impl Endpoint {
         };
         let step = request::step(call, &open.request, heard);
         match step.expect("MPI speaks of requests that it has only") {
-            request::Step::Check => {
+            request::Advice::Check => {
                 let seat = open.seat;
                 self.check(seat, None)
             }
-            request::Step::MpiWait(mpi) if self.waiting == Waiting::AsWritten => {
+            request::Advice::MpiWait(mpi) if self.waiting == Waiting::AsWritten => {
                 self.stage = Stage::Wait(request);
                 Step::mpi(Call::Wait { request: mpi })
             }
-            request::Step::MpiTest(mpi) | request::Step::MpiWait(mpi) => {
+            request::Advice::MpiTest(mpi) | request::Advice::MpiWait(mpi) => {
                 self.stage = Stage::Test(request);
                 Step::mpi(Call::Test { request: mpi })
             }
             // Where MPI has the request, its own word comes with an outcome: see `tested`.
-            request::Step::Return { .. } => {
+            request::Advice::Return { .. } => {
                 #[cfg(feature = "mutants")]
                 if heard == Heard::Checked
                     && let Some(step) = self.ends_pending(request)

@@ -8,23 +8,23 @@ fn request(state: State<u32>) -> Request<u32> {
 
 /// All steps of a call; `finds` says in which check the message is found, `flag` what MPI's test
 /// says.
-fn steps(call: Call, state: State<u32>, finds: Option<usize>, flag: bool) -> Vec<Step<u32>> {
+fn steps(call: Call, state: State<u32>, finds: Option<usize>, flag: bool) -> Vec<Advice<u32>> {
     let (mut request, mut heard) = (request(state), Heard::Called);
     let (mut made, mut checks) = (Vec::new(), 0);
     loop {
         let next = step(call, &request, heard).unwrap();
         made.push(next);
         heard = match next {
-            Step::Check => {
+            Advice::Check => {
                 checks += 1;
                 if Some(checks) == finds {
                     request.matched(9, Rank(4), 7).unwrap();
                 }
                 Heard::Checked
             }
-            Step::MpiTest(_) => Heard::Tested { flag },
-            Step::MpiWait(_) => Heard::Waited,
-            Step::Return { .. } => return made,
+            Advice::MpiTest(_) => Heard::Tested { flag },
+            Advice::MpiWait(_) => Heard::Waited,
+            Advice::Return { .. } => return made,
         };
         assert!(made.len() < 20, "the call ends");
     }
@@ -59,7 +59,7 @@ fn a_request_holds_what_the_document_lists() {
 fn test_on_types_1_and_3_is_mpi_s_test() {
     for (state, mpi) in [(STATES[0], 5), (STATES[2], 6)] {
         for flag in [false, true] {
-            let expected = [Step::MpiTest(mpi), Step::Return { flag }];
+            let expected = [Advice::MpiTest(mpi), Advice::Return { flag }];
             assert_eq!(steps(Call::Test, state, None, flag), expected);
         }
     }
@@ -68,7 +68,7 @@ fn test_on_types_1_and_3_is_mpi_s_test() {
 // claim: xep-test2
 #[test]
 fn test_on_type_2_checks_once_and_else_says_false() {
-    let missed = [Step::Check, Step::Return { flag: false }];
+    let missed = [Advice::Check, Advice::Return { flag: false }];
     assert_eq!(steps(Call::Test, State::Pending, None, true), missed);
     assert_eq!(steps(Call::Test, State::Pending, Some(2), true), missed, "one round only");
 }
@@ -77,7 +77,7 @@ fn test_on_type_2_checks_once_and_else_says_false() {
 #[test]
 fn a_receive_that_is_matched_in_a_test_is_tested_in_that_call() {
     for flag in [false, true] {
-        let expected = [Step::Check, Step::MpiTest(9), Step::Return { flag }];
+        let expected = [Advice::Check, Advice::MpiTest(9), Advice::Return { flag }];
         assert_eq!(steps(Call::Test, State::Pending, Some(1), flag), expected);
     }
 }
@@ -87,7 +87,7 @@ fn a_receive_that_is_matched_in_a_test_is_tested_in_that_call() {
 #[test]
 fn wait_on_types_1_and_3_is_mpi_s_wait() {
     for (state, mpi) in [(STATES[0], 5), (STATES[2], 6)] {
-        let expected = [Step::MpiWait(mpi), Step::Return { flag: true }];
+        let expected = [Advice::MpiWait(mpi), Advice::Return { flag: true }];
         assert_eq!(steps(Call::Wait, state, None, false), expected);
     }
 }
@@ -98,12 +98,12 @@ fn wait_on_type_2_checks_until_the_message_is_found() {
     for rounds in 1..10 {
         let made = steps(Call::Wait, State::Pending, Some(rounds), false);
         let (checks, rest) = made.split_at(rounds);
-        assert!(checks.iter().all(|step| *step == Step::Check));
-        assert_eq!(rest, [Step::MpiWait(9), Step::Return { flag: true }]);
+        assert!(checks.iter().all(|step| *step == Advice::Check));
+        assert_eq!(rest, [Advice::MpiWait(9), Advice::Return { flag: true }]);
     }
     // Without a message it goes on for ever.
     let pending = request(State::Pending);
-    assert_eq!(step(Call::Wait, &pending, Heard::Checked), Ok(Step::Check));
+    assert_eq!(step(Call::Wait, &pending, Heard::Checked), Ok(Advice::Check));
 }
 
 /// Every pair of type and news: a request of type 2 never completes, and no type but 2 changes.
@@ -121,10 +121,10 @@ fn only_type_2_changes_and_only_types_1_and_3_complete() {
             let request = request(state);
             let next = step(call, &request, heard);
             if request.kind() == Type::Pending {
-                assert_ne!(next, Ok(Step::Return { flag: true }), "{heard:?}");
-                assert!(!matches!(next, Ok(Step::MpiTest(_) | Step::MpiWait(_))));
+                assert_ne!(next, Ok(Advice::Return { flag: true }), "{heard:?}");
+                assert!(!matches!(next, Ok(Advice::MpiTest(_) | Advice::MpiWait(_))));
             } else {
-                assert_ne!(next, Ok(Step::Check), "{heard:?}");
+                assert_ne!(next, Ok(Advice::Check), "{heard:?}");
             }
         }
     }

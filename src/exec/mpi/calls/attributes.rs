@@ -9,7 +9,7 @@ use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::{Key, Kind, Object, no_key};
 use crate::mpi::objects::comms::Comms;
 use crate::mpi::objects::errors::Errors;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use crate::place::Place;
 use ::mpi::envelope::TAG_UB;
 
@@ -222,7 +222,7 @@ fn run_delete(
         return then(state, asked);
     }
     let words = [object.1, word(number), value, key.extra, 0, 0];
-    Ok(Step::calls_back(state, key.delete, words, move |state, asked, result| {
+    Ok(NextStep::calls_back(state, key.delete, words, move |state, asked, result| {
         refused(result, "the delete function of an attribute")?;
         then(state, asked)
     }))
@@ -262,7 +262,7 @@ fn copy_rest(
                 let room = asked.place.process.allocate(16)?;
                 asked.place.process.put(room, &[0; 16]);
                 let words = [old, word(number), key.extra, value, room, room + 8];
-                return Ok(Step::calls_back(
+                return Ok(NextStep::calls_back(
                     state,
                     function,
                     words,

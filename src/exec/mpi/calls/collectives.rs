@@ -15,7 +15,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held};
 use crate::mpi::families::Collectives;
 use crate::mpi::fault::Fault;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::envelope::Rank;
 use blocks::{Many, Part};
 use calls::arguments::{Comm, Outcome};
@@ -184,7 +184,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectiv
     let call = Arc::new(call);
     let requests = &mut state.requests;
     match when {
-        When::Complete => Ok(Step::calls(Call::Collective(call), move |_, asked, _| {
+        When::Complete => Ok(NextStep::calls(Call::Collective(call), move |_, asked, _| {
             for held in held {
                 held.end(asked.place, Outcome::Sent)?;
             }

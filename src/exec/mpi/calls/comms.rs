@@ -10,7 +10,7 @@ use crate::mpi::families::Comms as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::comms::Communicator;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::communicator::Comparison;
 use ::mpi::envelope::Rank;
 use ::mpi::group::Group;
@@ -146,8 +146,8 @@ pub(super) fn makes(
 ) -> Answer {
     let number = state.comms.free()?;
     let settle: Settle = Box::new(settle);
-    Ok(Step::calls(Call::Communicators(call(number)), move |_, _, _| {
-        Ok(Step::calls(Call::Members { comm: number }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::Communicators(call(number)), move |_, _, _| {
+        Ok(NextStep::calls(Call::Members { comm: number }, move |state, asked, reply| {
             let Reply::Numbers(members) = reply else { return done() };
             if members.is_empty() {
                 // Of an intercommunicator the other side may have none of this colour.
@@ -349,15 +349,15 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Comm>
 fn release(state: &RankState) -> Answer {
     let idle = state.comms.idle(|handle| state.requests.are_over(handle));
     let Some((handle, comm)) = idle else { return done() };
-    Ok(Step::calls(Call::Communicators(CommCall::Free { comm }), move |state, _, _| {
+    Ok(NextStep::calls(Call::Communicators(CommCall::Free { comm }), move |state, _, _| {
         state.comms.remove(handle);
         release(state)
     }))
 }
 
 /// A call that gives this rank no communicator.
-pub(super) fn none_made(call: CommCall, to: To<handle::Comm>) -> Step {
-    Step::calls(Call::Communicators(call), move |_, asked, _| {
+pub(super) fn none_made(call: CommCall, to: To<handle::Comm>) -> NextStep {
+    NextStep::calls(Call::Communicators(call), move |_, asked, _| {
         asked.put_handle(to, mpi5::COMM_NULL);
         done()
     })

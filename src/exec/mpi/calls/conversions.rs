@@ -2,14 +2,14 @@
 
 use crate::mpi::asked::Asked;
 use crate::mpi::families::Conversions as F;
-use crate::mpi::rank_state::{Answer, RankState, Step};
+use crate::mpi::rank_state::{Answer, NextStep, RankState};
 
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
 #[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
 pub(super) fn call(_: &mut RankState, _: &mut Asked<'_>, call: F) -> Answer {
-    Ok(Step::Returns(match call {
+    Ok(NextStep::Returns(match call {
         F::Comm_toint(of) => to_int(of.comm.0),
         F::Errhandler_toint(of) => to_int(of.errhandler.0),
         F::File_toint(of) => to_int(of.file.0),

@@ -7,7 +7,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::families::Environment as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
-use crate::mpi::rank_state::{Answer, RankState, Stage, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, Stage, done};
 use crate::watch::note_once;
 use protocols::call::Call;
 
@@ -35,9 +35,9 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             asked.put_int(of.abi_minor, mpi5::ABI_SUBVERSION);
             done()
         }
-        F::Wtime => Ok(Step::Clock),
-        F::Wtick => Ok(Step::Returns(1e-12_f64.to_bits())),
-        F::Abort(of) => Ok(Step::Aborts(of.errorcode)),
+        F::Wtime => Ok(NextStep::Clock),
+        F::Wtick => Ok(NextStep::Returns(1e-12_f64.to_bits())),
+        F::Abort(of) => Ok(NextStep::Aborts(of.errorcode)),
         F::Pcontrol(_) => done(),
         F::Get_processor_name(of) => {
             asked.put_text((of.name, of.resultlen), &format!("node{}", state.node), 256);
@@ -52,8 +52,8 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             asked.put_long(of.address, of.location.0.cast_signed());
             done()
         }
-        F::Aint_add(of) => Ok(Step::Returns(of.base.wrapping_add(of.disp).cast_unsigned())),
-        F::Aint_diff(of) => Ok(Step::Returns(of.addr1.wrapping_sub(of.addr2).cast_unsigned())),
+        F::Aint_add(of) => Ok(NextStep::Returns(of.base.wrapping_add(of.disp).cast_unsigned())),
+        F::Aint_diff(of) => Ok(NextStep::Returns(of.addr1.wrapping_sub(of.addr2).cast_unsigned())),
         F::Alloc_mem(of) => alloc_mem(asked, of),
         F::Free_mem(of) => {
             asked.place.process.free(of.base.0);
@@ -104,7 +104,7 @@ fn finalize(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
     // MPI_COMM_SELF comes first: its delete functions may still use MPI.
     let [first, second] = [mpi5::COMM_SELF, mpi5::COMM_WORLD].map(|comm| (Kind::Comm, comm));
     let library = |_: &mut RankState, _: &mut Asked<'_>| {
-        Ok(Step::calls(Call::Finalize, |state, _, _| {
+        Ok(NextStep::calls(Call::Finalize, |state, _, _| {
             state.stage = Stage::After;
             done()
         }))

@@ -5,7 +5,7 @@ use crate::mpi::args::{Callback, To, handle};
 use crate::mpi::asked::Asked;
 use crate::mpi::families::Errors as F;
 use crate::mpi::fault::Fault;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use crate::watch::note_once;
 
 /// Applies the error handler of its object to an error; other answers pass.
@@ -27,7 +27,7 @@ fn raise(state: &mut RankState, asked: &mut Asked<'_>, class: i32, why: String) 
     if let Some(function) = function {
         call_handler(state, asked, function, object, class)?;
     }
-    Ok(Step::Returns(i64::from(class).cast_unsigned()))
+    Ok(NextStep::Returns(i64::from(class).cast_unsigned()))
 }
 
 /// Notes the first refusal of an unsupported operation, which a program may take for an error of its own and go on

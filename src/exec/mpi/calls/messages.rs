@@ -10,7 +10,7 @@ use crate::mpi::data::{Data, Held, Sent};
 use crate::mpi::families::Messages as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::Requests;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use crate::mpi::status;
 use ::mpi::envelope::Rank;
 use calls::arguments::{Comm, Outcome, Peer, SendMode};
@@ -156,7 +156,7 @@ fn send(
     }
     if matches!(when, When::Complete) {
         let call = data.carried(asked.place, |buffer| Call::Send { to, tag, comm, buffer, mode });
-        return Ok(Step::waits(call));
+        return Ok(NextStep::waits(call));
     }
     let request = state.requests.open(of.comm.0);
     let isend = |buffer| Call::Isend { request, to, tag, comm, buffer, mode };
@@ -193,7 +193,7 @@ fn recv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Recv) -> Answer 
     let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
     let data = state.types.data(of.buf)?;
     let call = data.carried(asked.place, |buffer| Call::Recv { source, tag, comm, buffer });
-    Ok(Step::calls(call, |_, asked, reply| {
+    Ok(NextStep::calls(call, |_, asked, reply| {
         let args::Recv { status, .. } = asked.arguments();
         received(asked, status, &reply)
     }))
@@ -215,10 +215,10 @@ fn opens(
     request: Handle,
     when: When,
     call: Call,
-) -> Step {
+) -> NextStep {
     let requests = &mut state.requests;
     match when {
-        When::Complete => Step::waits(call),
+        When::Complete => NextStep::waits(call),
         When::Begun(to) => requests::begins(requests, asked, to, request, call, Vec::new()),
         When::Prepared(to) => requests::prepares(requests, asked, to, request, call, Vec::new()),
     }
@@ -269,7 +269,7 @@ fn exchanges(
     replaces: bool,
     held: [Option<Held>; 2],
     when: Exchanged,
-) -> Step {
+) -> NextStep {
     let held: Vec<_> = held.into_iter().flatten().map(Held::of_message).collect();
     match when {
         Exchanged::Begun(to) => {
@@ -280,7 +280,7 @@ fn exchanges(
         }
         Exchanged::Complete(status) => {
             let exchange = Exchange { send, receive, request: None, replaces };
-            Step::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
+            NextStep::calls(Call::Exchange(Arc::new(exchange)), move |_, asked, reply| {
                 if let Reply::Outcome(outcome) = reply {
                     for held in held {
                         held.end(asked.place, outcome)?;
@@ -294,7 +294,7 @@ fn exchanges(
 
 fn probe(state: &mut RankState, of: args::Probe) -> Answer {
     let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
-    Ok(Step::calls(Call::Probe { source, tag, comm }, |_, asked, reply| {
+    Ok(NextStep::calls(Call::Probe { source, tag, comm }, |_, asked, reply| {
         let args::Probe { status, .. } = asked.arguments();
         found(asked, &reply, status);
         done()
@@ -303,7 +303,7 @@ fn probe(state: &mut RankState, of: args::Probe) -> Answer {
 
 fn iprobe(state: &mut RankState, of: args::Iprobe) -> Answer {
     let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
-    Ok(Step::calls(Call::Iprobe { source, tag, comm }, |_, asked, reply| {
+    Ok(NextStep::calls(Call::Iprobe { source, tag, comm }, |_, asked, reply| {
         let args::Iprobe { flag, status, .. } = asked.arguments();
         let is_there = found(asked, &reply, status);
         asked.put_flag(flag, is_there);
@@ -314,7 +314,7 @@ fn iprobe(state: &mut RankState, of: args::Iprobe) -> Answer {
 fn mprobe(state: &mut RankState, of: args::Mprobe) -> Answer {
     let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
     let message = state.requests.open_message(of.comm.0);
-    Ok(Step::calls(Call::Mprobe { message, source, tag, comm }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::Mprobe { message, source, tag, comm }, move |state, asked, reply| {
         found(asked, &reply, of.status);
         matched(state, asked, of.message, message, &reply);
         done()
@@ -324,7 +324,7 @@ fn mprobe(state: &mut RankState, of: args::Mprobe) -> Answer {
 fn improbe(state: &mut RankState, of: args::Improbe) -> Answer {
     let (comm, source, tag) = from(state, of.comm, of.source, of.tag)?;
     let message = state.requests.open_message(of.comm.0);
-    Ok(Step::calls(Call::Improbe { message, source, tag, comm }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::Improbe { message, source, tag, comm }, move |state, asked, reply| {
         let is_there = found(asked, &reply, of.status);
         asked.put_flag(of.flag, is_there);
         if is_there {
@@ -374,7 +374,7 @@ fn mrecv(state: &mut RankState, asked: &mut Asked<'_>, of: args::Mrecv) -> Answe
         return done();
     };
     let call = data.carried(asked.place, |buffer| Call::Mrecv { message, buffer });
-    Ok(Step::calls(call, move |state, asked, reply| {
+    Ok(NextStep::calls(call, move |state, asked, reply| {
         state.requests.close_message(message);
         received(asked, of.status, &reply)
     }))
@@ -405,14 +405,14 @@ fn attach(state: &mut RankState, of: args::Buffer_attach) -> Answer {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a buffer of {size} bytes")));
     };
     state.attached = Some((address, size));
-    Ok(Step::waits(Call::AttachBuffer { bytes }))
+    Ok(NextStep::waits(Call::AttachBuffer { bytes }))
 }
 
 fn detach(state: &mut RankState, of: args::Buffer_detach) -> Answer {
     let Some((address, size)) = state.attached.take() else {
         return Err(Fault::new(mpi5::ERR_BUFFER, "no buffer is attached"));
     };
-    Ok(Step::calls(Call::DetachBuffer, move |_, asked, _| {
+    Ok(NextStep::calls(Call::DetachBuffer, move |_, asked, _| {
         asked.put_word(of.buffer_addr, address);
         asked.put_count(of.size, Some(size));
         done()

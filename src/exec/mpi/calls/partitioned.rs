@@ -6,7 +6,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Sent};
 use crate::mpi::families::Partitioned as F;
 use crate::mpi::fault::Fault;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use protocols::call::{Call, OfPartitions, Partitioned, Reply};
 use protocols::contract::Handle;
 use protocols::partitioned::Side;
@@ -107,7 +107,7 @@ fn ready(
         return ready(state, handle, ranges, does);
     }
     let call = Call::OfPartitions { does, request, first, last, thread: None };
-    Ok(Step::calls(call, move |state, _, _| ready(state, handle, ranges, does)))
+    Ok(NextStep::calls(call, move |state, _, _| ready(state, handle, ranges, does)))
 }
 
 fn arrived(state: &mut RankState, asked: &mut Asked<'_>, of: args::Parrived) -> Answer {
@@ -118,7 +118,7 @@ fn arrived(state: &mut RankState, asked: &mut Asked<'_>, of: args::Parrived) -> 
     let first = partition(of.partition, partitions)?;
     let does = OfPartitions::Arrived;
     let call = Call::OfPartitions { does, request, first, last: first, thread: None };
-    Ok(Step::calls(call, |_, asked, reply| {
+    Ok(NextStep::calls(call, |_, asked, reply| {
         let args::Parrived { flag, .. } = asked.arguments();
         asked.put_flag(flag, matches!(reply, Reply::Flag(true)));
         done()

@@ -12,7 +12,7 @@ use crate::mpi::data::Held;
 use crate::mpi::families::Requests as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::requests::{Open, Requests};
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use crate::mpi::status;
 use active::{Active, active, array, place, request};
 use calls::arguments::{Outcome, Peer, SendMode};
@@ -28,11 +28,11 @@ pub(super) fn begins(
     request: Handle,
     call: Call,
     held: Vec<Held>,
-) -> Step {
+) -> NextStep {
     requests.of_mut(request).held = held;
     requests.make(request, asked);
     asked.put_handle(to, Requests::handle(request));
-    Step::calls(call, move |state, asked, _| {
+    NextStep::calls(call, move |state, asked, _| {
         state.requests.has_begun(asked.place, request);
         done()
     })
@@ -46,7 +46,7 @@ pub(super) fn prepares(
     request: Handle,
     call: Call,
     held: Vec<Held>,
-) -> Step {
+) -> NextStep {
     let call = Arc::new(call);
     requests.make(request, asked);
     let open = requests.of_mut(request);
@@ -54,7 +54,7 @@ pub(super) fn prepares(
     open.prepared = Some(Arc::clone(&call));
     open.is_active = false;
     asked.put_handle(to, Requests::handle(request));
-    Step::waits(Call::Prepare(call))
+    NextStep::waits(Call::Prepare(call))
 }
 
 pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
@@ -102,7 +102,7 @@ fn wait(state: &mut RankState, asked: &mut Asked<'_>, of: args::Wait) -> Answer 
         status::put(asked, status, None);
         return done();
     };
-    Ok(Step::calls(Call::Wait { request }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::Wait { request }, move |state, asked, reply| {
         let Reply::Outcome(outcome) = reply else { return done() };
         one_over(state, asked, variable, request, status, outcome)
     }))
@@ -116,7 +116,7 @@ fn test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Test) -> Answer 
         asked.put_flag(flag, true);
         return done();
     };
-    Ok(Step::calls(Call::Test { request }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::Test { request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         asked.put_flag(flag, outcome.is_some());
         match outcome {
@@ -138,7 +138,7 @@ fn get_status(
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         asked.put_flag(flag, outcome.is_some());
         if let Some(outcome) = outcome {
@@ -159,7 +159,7 @@ fn wait_all(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitall) -> 
         return all_over(state, asked, &active, &[], statuses);
     }
     let call = Call::WaitAll { requests: active.set(), statuses: true };
-    Ok(Step::calls(call, move |state, asked, reply| {
+    Ok(NextStep::calls(call, move |state, asked, reply| {
         let Reply::All(outcomes) = reply else { return done() };
         all_over(state, asked, &active, &outcomes, statuses)
     }))
@@ -172,7 +172,7 @@ fn test_all(state: &mut RankState, asked: &mut Asked<'_>, of: args::Testall) -> 
         asked.put_flag(of.flag, true);
         return all_over(state, asked, &active, &[], statuses);
     }
-    Ok(Step::calls(Call::TestAll { requests: active.set() }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::TestAll { requests: active.set() }, move |state, asked, reply| {
         let Reply::AllTested(outcomes) = reply else { return done() };
         asked.put_flag(of.flag, outcomes.is_some());
         match outcomes {
@@ -219,7 +219,7 @@ fn wait_any(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitany) -> 
         asked.put_int(indx, mpi5::UNDEFINED);
         return done();
     }
-    Ok(Step::calls(Call::WaitAny { requests: active.set() }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::WaitAny { requests: active.set() }, move |state, asked, reply| {
         let Reply::Any { index, outcome } = reply else { return done() };
         let (at, request) = active.entries[index as usize];
         asked.put_int(indx, place(at));
@@ -237,7 +237,7 @@ fn test_any(state: &mut RankState, asked: &mut Asked<'_>, of: args::Testany) -> 
         return done();
     }
     let call = Call::Ask { asks: Asks::TestAny, requests: active.set() };
-    Ok(Step::calls(call, move |state, asked, reply| {
+    Ok(NextStep::calls(call, move |state, asked, reply| {
         let Reply::AnyTested(found) = reply else { return done() };
         asked.put_flag(flag, found.is_some());
         let Some((index, outcome)) = found else {
@@ -258,7 +258,7 @@ fn some(state: &mut RankState, asked: &mut Asked<'_>, of: args::Waitsome, asks: 
         return done();
     }
     let call = Call::Ask { asks, requests: active.set() };
-    Ok(Step::calls(call, move |state, asked, reply| {
+    Ok(NextStep::calls(call, move |state, asked, reply| {
         let Reply::Some(ended) = reply else { return done() };
         asked.put_int(outcount, place(ended.len()));
         let of_one = |(index, outcome): &(u32, Outcome)| {
@@ -308,7 +308,7 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Reque
     if is_idle {
         return done();
     }
-    Ok(Step::waits(Call::OfRequest { does: OfRequest::Free, request }))
+    Ok(NextStep::waits(Call::OfRequest { does: OfRequest::Free, request }))
 }
 
 fn cancel(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Request>) -> Answer {
@@ -319,7 +319,7 @@ fn cancel(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Req
     if state.requests.of(request).sent.is_some() {
         return Err(Fault::not_carried("the simulator does not carry the cancelling of a send"));
     }
-    Ok(Step::waits(Call::Cancel { request }))
+    Ok(NextStep::waits(Call::Cancel { request }))
 }
 
 /// Whether it begins a send in buffered mode.
@@ -359,7 +359,7 @@ fn start(
     if let Some(sent) = &mut open.sent {
         sent.begin(asked.place)?;
     }
-    Ok(Step::calls(Call::Start { request, operation }, move |state, asked, _| {
+    Ok(NextStep::calls(Call::Start { request, operation }, move |state, asked, _| {
         state.requests.has_begun(asked.place, request);
         start(state, asked, To::new(variable.address.wrapping_add(8)), others)
     }))

@@ -4,7 +4,7 @@ use crate::functions as mpi5;
 use crate::mpi::args;
 use crate::mpi::asked::Asked;
 use crate::mpi::families::Tools as F;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 
 /// Answers calls; their errors are returned, and call no handler.
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others name what is not there")]
@@ -69,6 +69,6 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
 /// All sessions of performance variables are alike, since none has any.
 const SESSION: u64 = 1 << 12;
 
-fn returns(code: i32) -> Step {
-    Step::Returns(i64::from(code).cast_unsigned())
+fn returns(code: i32) -> NextStep {
+    NextStep::Returns(i64::from(code).cast_unsigned())
 }

@@ -16,7 +16,7 @@ use crate::mpi::asked::Asked;
 use crate::mpi::families::Topologies as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::topologies::{Near, Topology};
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
 use ::mpi::topology::Neighbours;
@@ -161,13 +161,13 @@ fn create_distributed(
         .collect();
     let length = u32::try_from(own.len()).expect("an int counts the edges");
     let call = CommCall::Numbers { comm: number, own: [length].into() };
-    Ok(Step::calls(Call::Communicators(call), move |_, _, reply| {
+    Ok(NextStep::calls(Call::Communicators(call), move |_, _, reply| {
         let Reply::Numbers(lengths) = reply else { return done() };
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let mut padded = own;
         padded.resize(longest as usize, 0);
         let call = CommCall::Numbers { comm: number, own: padded.into() };
-        Ok(Step::calls(Call::Communicators(call), move |state, _, reply| {
+        Ok(NextStep::calls(Call::Communicators(call), move |state, _, reply| {
             let Reply::Numbers(edges) = reply else { return done() };
             let me = state.rank;
             let rank = state.comm(of.comm_old)?.group.rank(me).map_or(0, |rank| rank.0);

@@ -17,7 +17,7 @@ use crate::mpi::families::Windows as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::windows::Window;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::envelope::Rank;
 use ::mpi::rma::synchronisation::RankSet;
 use calls::arguments::Outcome;
@@ -128,7 +128,9 @@ fn makes(
         attached: BTreeSet::new(),
         held: Vec::new(),
     };
-    Ok(Step::calls(Call::Rma(Arc::new(call)), move |state, asked, _| settle(state, asked, window)))
+    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
+        settle(state, asked, window)
+    }))
 }
 
 /// A window is there.
@@ -258,7 +260,7 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Win>)
     let win = state.win(handle)?.number;
     let library = move |_: &mut RankState, _: &mut Asked<'_>| {
         let call = Call::Rma(Arc::new(RmaCall::Free { win }));
-        Ok(Step::calls(call, move |state, asked, _| freed(state, asked, variable, handle)))
+        Ok(NextStep::calls(call, move |state, asked, _| freed(state, asked, variable, handle)))
     };
     attributes::delete_all(state, asked, (Kind::Win, handle.0), Box::new(library))
 }
@@ -301,7 +303,7 @@ fn attach(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_attach) ->
     };
     let memory = asked.place.buffer(base, bytes).id;
     let call = RmaCall::Attach { win, memory, bytes };
-    Ok(Step::calls(Call::Rma(Arc::new(call)), move |state, _, _| {
+    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, _, _| {
         state.windows.exposed.attach(me, base, bytes, memory);
         state.win(handle)?.attached.insert(base);
         done()
@@ -318,7 +320,7 @@ fn detach(state: &mut RankState, of: args::Win_detach) -> Answer {
         return Err(nothing());
     }
     let memory = state.windows.exposed.detach(me, base).ok_or_else(nothing)?;
-    Ok(Step::waits(Call::Rma(Arc::new(RmaCall::Detach { win, memory }))))
+    Ok(NextStep::waits(Call::Rma(Arc::new(RmaCall::Detach { win, memory }))))
 }
 
 /// The operations that are complete at the origin when a synchronisation is over: what is held for them goes where it
@@ -339,7 +341,7 @@ fn synchronises(
     call: impl FnOnce(Win) -> RmaCall,
 ) -> Answer {
     let call = call(state.win(handle)?.number);
-    Ok(Step::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
+    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
         let window = state.win(handle)?;
         match completes {
             Completes::Nothing => {}
@@ -374,7 +376,7 @@ fn post_or_start(
 
 fn test(state: &mut RankState, of: args::Win_test) -> Answer {
     let win = state.win(of.win)?.number;
-    Ok(Step::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, asked, reply| {
+    Ok(NextStep::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, asked, reply| {
         let args::Win_test { flag, .. } = asked.arguments();
         asked.put_flag(flag, matches!(reply, Reply::Flag(true)));
         done()
@@ -422,9 +424,9 @@ fn query(
     win: Win,
     target: u32,
     then: impl FnOnce(&mut RankState, &mut Asked<'_>, (Region, u64)) -> Answer + Send + 'static,
-) -> Step {
+) -> NextStep {
     let call = Call::Rma(Arc::new(RmaCall::Query { win, target }));
-    Step::calls(call, move |state, asked, reply| {
+    NextStep::calls(call, move |state, asked, reply| {
         let Reply::Part(part, unit) = reply else {
             unreachable!("a query is answered with a part")
         };
@@ -433,7 +435,13 @@ fn query(
 }
 
 /// The first part that has memory, from rank `from` on.
-fn first_part(of: args::Win_shared_query, win: Win, from: u32, size: u32, address: u64) -> Step {
+fn first_part(
+    of: args::Win_shared_query,
+    win: Win,
+    from: u32,
+    size: u32,
+    address: u64,
+) -> NextStep {
     query(win, from, move |_, asked, (part, unit)| {
         if part.len == 0 && from + 1 < size {
             return Ok(first_part(of, win, from + 1, size, address));

@@ -60,7 +60,7 @@ impl Observer for () {
 }
 
 /// One step down.
-struct Step {
+struct Descent {
     read: i64,
     write: u64,
     /// The id among those of the child.
@@ -126,7 +126,7 @@ impl Encoding {
         (id % self.primitives, origin, element * self.size)
     }
 
-    fn step<O: Observer>(&self, at: usize, id: u64, observer: &mut O) -> Step {
+    fn step<O: Observer>(&self, at: usize, id: u64, observer: &mut O) -> Descent {
         let node = &self.fixed[at..];
         let kind = bits::kind(node[field::BITS]);
         let offset = u32::try_from(at * WORD).expect("the fixed part is below its limit");
@@ -143,7 +143,7 @@ impl Encoding {
         } else {
             Below::Node(at + kind.words())
         };
-        Step { read, write: number * size, id, below }
+        Descent { read, write: number * size, id, below }
     }
 
     /// Where the child with this number lies in its node.
@@ -207,7 +207,7 @@ impl Encoding {
         block
     }
 
-    fn step_into_struct<O: Observer>(&self, node: &[u64], id: u64, observer: &mut O) -> Step {
+    fn step_into_struct<O: Observer>(&self, node: &[u64], id: u64, observer: &mut O) -> Descent {
         let members = index(node[field::COUNT]);
         let blocklengths =
             Lists { words: &self.lookaside, at: index(node[field::LOOKASIDE]) / WORD };
@@ -237,7 +237,7 @@ impl Encoding {
             (id / each, id % each, size, Below::Node(bits::node(place)))
         };
         let read = displacement.wrapping_add(number.cast_signed().wrapping_mul(extent));
-        Step { read, write: before + number * size, id, below }
+        Descent { read, write: before + number * size, id, below }
     }
 
     /// Packs the primitives with these ids, in their order; others are left out.

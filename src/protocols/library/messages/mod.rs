@@ -34,7 +34,7 @@ use super::{
     ReceiveId, Region, SharedJob, Thread,
 };
 use crate::call::{Call, Comm};
-use crate::contract::{Emit, Process, Step};
+use crate::contract::{CodePath, Emit, Process};
 use crate::job::Queues;
 use crate::rma::call::Win;
 use mpi::endpoints::EndpointGroup;
@@ -214,7 +214,7 @@ impl Messages {
         let Self { communicators, site, .. } = self;
         let Some(acting) = communicators.acting_mut() else { return };
         if acting.enter(site, thread, call, caller) {
-            out.emit(|| Action::Work(Step::Lookup));
+            out.emit(|| Action::Work(CodePath::Lookup));
         }
     }
 
@@ -348,7 +348,7 @@ impl Messages {
         // A collective, or a partitioned operation, gives its buffers back at its end, not with each message.
         let buffer =
             buffer.filter(|_| !matches!(key, Key::Part(..) | Key::Later(..) | Key::Partition(..)));
-        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer, fact });
+        out.emit(|| Action::Complete { code: Some(CodePath::Completion), buffer, fact });
         let request = self.requests.get_mut(key).expect("an open request is completed");
         request.body = Body::Complete(outcome);
         if let Some(thread) = request.waiter {
@@ -426,7 +426,7 @@ impl Messages {
         fact: Option<Observation>,
         out: &mut Vec<LibraryAction>,
     ) -> Option<Wake> {
-        out.emit(|| Action::Complete { code: Some(Step::Completion), buffer: None, fact });
+        out.emit(|| Action::Complete { code: Some(CodePath::Completion), buffer: None, fact });
         self.requests.drop_buffered(key);
         let thread = self.attached.as_mut()?.give_back(bytes)?;
         self.attached = None;

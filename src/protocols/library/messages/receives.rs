@@ -3,7 +3,8 @@
 use super::{Messages, Probed};
 use crate::call::{Comm, Outcome, Peer, SendMode, Status};
 use crate::contract::{
-    Action, Emit, Handle, Process, ProtocolError, Queue, Region, Route, Space, Step, Thread, Via,
+    Action, CodePath, Emit, Handle, Process, ProtocolError, Queue, Region, Route, Space, Thread,
+    Via,
 };
 use crate::eager;
 use crate::library::answers::push_walk;
@@ -49,7 +50,7 @@ impl Messages {
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Receive));
+        out.emit(|| Action::Work(CodePath::Receive));
         let Some(selection) = self.select(thread, source, tag, comm)? else {
             return self.open(key, Body::Complete(Outcome::Received(NOTHING)), thread);
         };
@@ -316,7 +317,7 @@ impl Messages {
         buffer: Region,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Receive));
+        out.emit(|| Action::Work(CodePath::Receive));
         let position = self.probed.iter().position(|probed| probed.handle == message);
         let Some(position) = position else {
             // A matched probe of MPI_PROC_NULL gives MPI_MESSAGE_NO_PROC.
@@ -511,7 +512,7 @@ impl Messages {
             Via::Hca => out.emit(|| Action::Register { region: into }),
             Via::SharedMemory => out.emit(|| Action::Expose { region: into }),
         }
-        out.emit(|| Action::Work(Step::Handshake));
+        out.emit(|| Action::Work(CodePath::Handshake));
         out.emit(|| Action::Send {
             to: route,
             via: wire.via,

@@ -3,7 +3,7 @@
 use super::Messages;
 use crate::call::{Comm, Outcome, Peer, SendMode};
 use crate::contract::{
-    Action, Emit, Process, ProtocolError, Region, Route, Space, Step, Thread, Via,
+    Action, CodePath, Emit, Process, ProtocolError, Region, Route, Space, Thread, Via,
 };
 use crate::eager;
 use crate::library::requests::{Body, Choice, waits};
@@ -36,7 +36,7 @@ impl Messages {
         mode: SendMode,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Send));
+        out.emit(|| Action::Work(CodePath::Send));
         let Peer::Rank(to) = to else {
             return self.open(key, Body::Complete(Outcome::Sent), thread);
         };
@@ -123,7 +123,7 @@ impl Messages {
         if pins {
             out.emit(|| Action::Register { region: buffer });
         }
-        out.emit(|| Action::Work(Step::Handshake));
+        out.emit(|| Action::Work(CodePath::Handshake));
         out.emit(|| Action::Send {
             to: route,
             via: wire.via,
@@ -211,7 +211,7 @@ impl Messages {
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Letter { comm, to, tag, region, outer } = letter;
-        out.emit(|| Action::Work(Step::Control));
+        out.emit(|| Action::Work(CodePath::Control));
         let (member, route) = self.communicators.inner_way(&self.site, thread, comm, to)?;
         let context = if outer.is_some() { member.context } else { member.internal };
         let envelope = Envelope { context, source: member.rank, dest: to, tag };
@@ -241,7 +241,7 @@ impl Messages {
         word: u64,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        out.emit(|| Action::Work(Step::Control));
+        out.emit(|| Action::Work(CodePath::Control));
         let (member, route) = self.communicators.inner_way(&self.site, thread, comm, to)?;
         let (context, source) = (member.internal, member.rank);
         let envelope = Envelope { context, source, dest: to, tag };

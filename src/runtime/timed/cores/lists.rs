@@ -74,7 +74,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use protocols::contract::{Process, Region, Route, Space, Step, Thread, Token, Via};
+    use protocols::contract::{CodePath, Process, Region, Route, Space, Thread, Token, Via};
     use units::Bytes;
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
         let (packet, header) = (Arc::clone(&owned), Bytes::new(8));
         let immediate = Some(Box::new(Arc::clone(&owned)));
         let list = vec![
-            Action::Work(Step::Send),
+            Action::Work(CodePath::Send),
             Action::Send { to, via: Via::Hca, header, packet, payload: None },
             Action::RdmaWrite { to, from: region, into: region, token: Token(0), immediate },
             Action::Return { thread: Thread(0), reply: Arc::clone(&owned) },

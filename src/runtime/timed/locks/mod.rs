@@ -25,7 +25,7 @@ use super::ports::Ports;
 use super::setup::LockOrder;
 use protocols::contract::{Guard, Machine, Process, Program};
 use steps::Steps;
-pub(super) use steps::{Search, Step};
+pub(super) use steps::{LockEvent, Search};
 use units::{Time, TimeDelta};
 
 /// The locks of all processes, each made when it is first asked for.
@@ -291,7 +291,7 @@ impl Locks {
     }
 
     /// The next step of a lock up to `until`, and when.
-    pub(super) fn next_step(&self, place: u32, until: Time) -> Option<(Time, Step)> {
+    pub(super) fn next_step(&self, place: u32, until: Time) -> Option<(Time, LockEvent)> {
         self.lock(place).steps.next().filter(|&(at, _)| at <= until)
     }
 

@@ -43,7 +43,7 @@ pub(super) struct Steps {
 
 /// A step of a lock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(crate) enum LockEvent {
     /// A slice of polling ends, which has found nothing.
     SliceEnds,
     /// The free lock reaches a thread that waits.
@@ -54,10 +54,10 @@ pub(crate) enum Step {
 
 impl Steps {
     /// The next step, and when.
-    pub(super) fn next(&self) -> Option<(Time, Step)> {
-        let slice = self.slice.map(|at| (at, Step::SliceEnds));
-        let coming = self.coming.map(|(at, thread)| (at, Step::Coming(thread)));
-        let asks = self.yields.front().map(|&(at, thread)| (at, Step::Yield(thread)));
+    pub(super) fn next(&self) -> Option<(Time, LockEvent)> {
+        let slice = self.slice.map(|at| (at, LockEvent::SliceEnds));
+        let coming = self.coming.map(|(at, thread)| (at, LockEvent::Coming(thread)));
+        let asks = self.yields.front().map(|&(at, thread)| (at, LockEvent::Yield(thread)));
         // The first of equals.
         [slice, coming, asks].into_iter().flatten().min_by_key(|&(at, _)| at)
     }

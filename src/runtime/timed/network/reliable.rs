@@ -29,7 +29,7 @@ use crate::timed::faults::Armed;
 use crate::timed::slab::Slab;
 use hardware::cluster::Cluster;
 use hardware::fabric::{ConnId, PathId, Transfer};
-use hardware::reliable::{Answer, Receiver, Sender, Settings, Step};
+use hardware::reliable::{Answer, Output, Receiver, Sender, Settings};
 use hardware::topology::LinkId;
 use protocols::contract::Process;
 use units::{Time, TimeDelta};
@@ -44,7 +44,7 @@ pub(crate) struct Reliable {
     connections: BTreeMap<u32, Option<Box<Connection>>>,
     packets: Slab<Packet>,
     answers: Slab<(u32, Answer)>,
-    steps: Vec<Step>,
+    steps: Vec<Output>,
     /// Effects of faults, counted.
     tally: Tally,
 }
@@ -245,18 +245,20 @@ impl Reliable {
     fn take_steps(
         &mut self,
         number: u32,
-        mut steps: Vec<Step>,
+        mut steps: Vec<Output>,
         sent: u64,
         cluster: &mut Cluster,
         cx: &mut Context,
     ) {
         for step in steps.drain(..) {
             match step {
-                Step::Transmit(packet) => self.transmit(number, packet, packet < sent, cluster, cx),
-                Step::Arm => self.arm_timer(number, cx),
-                Step::Disarm => self.connection(number).deadline = None,
-                Step::Acknowledged(packets) => self.acknowledged(number, packets, cx),
-                Step::Failed(packet) => self.give_up(number, packet, cluster, cx),
+                Output::Transmit(packet) => {
+                    self.transmit(number, packet, packet < sent, cluster, cx);
+                }
+                Output::Arm => self.arm_timer(number, cx),
+                Output::Disarm => self.connection(number).deadline = None,
+                Output::Acknowledged(packets) => self.acknowledged(number, packets, cx),
+                Output::Failed(packet) => self.give_up(number, packet, cluster, cx),
             }
         }
         self.steps = steps;

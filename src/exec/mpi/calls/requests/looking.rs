@@ -5,7 +5,7 @@ use crate::functions as mpi5;
 use crate::mpi::args;
 use crate::mpi::asked::Asked;
 use crate::mpi::families::Looking as F;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use crate::mpi::status;
 use calls::arguments::Outcome;
 use protocols::asked::OfRequest;
@@ -57,7 +57,7 @@ fn look_on(
         return done();
     };
     let does = OfRequest::GetStatus;
-    Ok(Step::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
+    Ok(NextStep::calls(Call::OfRequest { does, request }, move |state, asked, reply| {
         let Reply::Tested(outcome) = reply else { return done() };
         if let Some(outcome) = outcome {
             state.requests.is_complete(asked.place, request, outcome)?;

@@ -11,7 +11,7 @@ use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::families::Operations as F;
 use crate::mpi::fault::Fault;
 use crate::mpi::objects::types::Types;
-use crate::mpi::rank_state::{Answer, RankState, Step, done};
+use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::datatype::{Datatype, Rows};
 use ::mpi::operator::Reduction;
 use ::mpi::rma::update::Effect;
@@ -302,10 +302,10 @@ fn requested(
 
 impl Operate {
     /// The next block, whose bytes begin at `from` at the origin; the function returns after the last one.
-    fn next(mut self, from: u64) -> Step {
-        let Some(at) = self.blocks.pop() else { return Step::Returns(0) };
+    fn next(mut self, from: u64) -> NextStep {
+        let Some(at) = self.blocks.pop() else { return NextStep::Returns(0) };
         let call = self.call(at, from, None);
-        Step::calls(call, move |_, _, _| Ok(self.next(from + at.bytes())))
+        NextStep::calls(call, move |_, _, _| Ok(self.next(from + at.bytes())))
     }
 
     fn call(&self, at: At, from: u64, request: Option<Handle>) -> Call {
