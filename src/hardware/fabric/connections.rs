@@ -4,6 +4,7 @@
 
 use super::arena::{Flights, NONE, Queue};
 use super::ring::Lane;
+use engine::tables;
 use units::Time;
 
 /// The state of one connection.
@@ -246,11 +247,9 @@ impl Connections {
 
     #[cold]
     fn open_new(&mut self, conn: usize) {
-        if conn >= self.places.len() {
-            self.places.resize(conn + 1, NONE);
-        }
+        tables::extend_to(&mut self.places, conn + 1, NONE);
         self.places[conn] = u32::try_from(self.states.len()).expect("connections are u32");
-        self.states.push(Connection::new());
+        tables::push(&mut self.states, Connection::new());
     }
 
     /// The lane of a connection at `resource`, made at the first need.
@@ -265,7 +264,7 @@ impl Connections {
             at = lane.next;
         }
         let id = u32::try_from(self.lanes.len()).expect("fewer than 2^32 queues");
-        self.lanes.push(Lane::new(resource, *first));
+        tables::push(&mut self.lanes, Lane::new(resource, *first));
         *first = id;
         id
     }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::flight::Arrived;
+use engine::tables;
 use hardware::cluster::Posting;
 use hardware::fabric::PathId;
 use protocols::contract::{Process, Route};
@@ -56,7 +57,7 @@ impl Channels {
         {
             channel.lose(lost);
         }
-        self.all.push(channel);
+        tables::push(&mut self.all, channel);
         self.table.set(from, to, index);
         index
     }

@@ -18,6 +18,7 @@ use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use crate::outcome::Mark;
 use crate::untimed::Choice;
 use critical_path::CriticalPath;
+use engine::tables;
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Action, CallSite, Process, Region, Thread};
@@ -245,7 +246,7 @@ impl Observers {
     pub(super) fn marks(&mut self, thread: u32, mark: Mark) {
         let Mark { process, thread: inner, number, at, .. } = mark;
         self.trace(|path| path.mark(thread, (process, inner), number, at));
-        self.marks.push(mark);
+        tables::push(&mut self.marks, mark);
     }
 
     /// The program of a thread is over.
