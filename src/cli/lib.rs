@@ -98,7 +98,7 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
         Command::Fit(arguments) => fit::fit(terminal, &arguments),
         Command::Validate(arguments) => validate::validate(terminal, &arguments),
         Command::Show(arguments) => show::show(terminal, &arguments),
-        Command::List { claims: false } => list::shipped(terminal),
+        Command::List { claims: false } => list::shipped(),
         Command::List { claims: true } => list::claims(terminal),
         Command::Schema { document } => schema(document),
         Command::Explain { code: None } => list_codes(),
