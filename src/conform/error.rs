@@ -1,6 +1,6 @@
 //! What can be wrong with a file of vectors.
 
-use workloads::program::ProgramError;
+use language::program::ProgramError;
 
 /// The largest recorded job of groups and communicators that is read.
 pub(super) const WORLD_MAX: u32 = 4096;

@@ -13,8 +13,8 @@ pub use read::{Case, Class, Sent};
 
 use super::family::Judged;
 use super::verdict::{Mismatch, Wrong, distinct};
+use language::program::{Ending, Programs, Record, Returned};
 use protocols::call::{Outcome, Status};
-use workloads::program::{Ending, Programs, Record, Returned};
 
 /// A world that can run programs to their end.
 pub trait World {

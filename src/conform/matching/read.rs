@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::error::VectorError;
 use crate::family::Recorded;
+use language::program::{Op, OpKind, Programs};
 use mpi::envelope::Rank;
 use protocols::call::{Comm, Peer, SendMode};
-use workloads::program::{Op, OpKind, Programs};
 
 /// One recorded program.
 #[derive(Clone, Debug)]

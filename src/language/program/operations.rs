@@ -73,7 +73,7 @@ pub struct Step {
     /// Its work.
     pub does: Does,
     /// Its computed keys and the values that it returns; most steps have none.
-    pub(crate) extras: Option<Arc<Extras>>,
+    pub extras: Option<Arc<Extras>>,
 }
 
 impl Step {
@@ -85,7 +85,7 @@ impl Step {
 
 /// Keys of a step that are computed, and values that it returns.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Extras {
+pub struct Extras {
     /// Keys whose values are expressions.
     pub(crate) computed: Vec<Computed>,
     /// Values that it must return.
@@ -103,7 +103,7 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// The same where tags end at `most`.
-    pub(crate) fn with_tags_up_to(&self, most: i64) -> Self {
+    pub fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
         for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
             one.range.1 = most;
