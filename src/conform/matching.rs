@@ -4,6 +4,7 @@
 //! the outcomes that MPI allows. What a receive got is told from the received bytes, not from the
 //! simulator's books.
 
+mod calls;
 mod read;
 
 use serde_json::{Map, Value, json};

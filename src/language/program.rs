@@ -1,19 +1,15 @@
 //! Written programs as they run: the steps of each rank.
 //!
-//! The workload `program` reads the statements of a scenario ([`super::statements`]) and makes
-//! [`Step`]s of them. [`ProgramStream`] is the program of one rank as a runtime drives it, and keeps
-//! a [`Record`] of each return value. [`Op`] is an entry of the matching vectors of `mpisim conform`,
-//! with names for requests and messages, and of nothing else: [`Programs::new`] checks those of all
-//! ranks together and turns names into handles.
+//! The workload `program` makes [`Step`]s of the statements of a scenario ([`super::statements`]), and
+//! `mpisim conform` of the operations of its matching vectors. [`ProgramStream`] is the program of one
+//! rank as a runtime drives it, and keeps a [`Record`] of each return value.
 //!
-//! Every operation that moves bytes has a buffer of its own, numbered in the order of the
-//! operations: after a run the buffers tell what arrived where.
+//! Every operation that moves bytes has a buffer of its own, unless it names one.
 //!
 //! A handle without an open operation behaves as `MPI_REQUEST_NULL` does: a wait or test for it
 //! returns at once, and a set leaves it out of consideration.
 
 pub(crate) mod access;
-mod check;
 pub(crate) mod control;
 pub mod member;
 mod one_sided;
@@ -25,14 +21,10 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use check::{Problem, ProgramError};
 use member::{Member, World};
-pub use operations::Extras;
-pub use operations::{Does, Op, OpKind, Step};
+pub use operations::{Does, Extras, Step};
 pub use record::{Ending, Record, Returned, too_short};
 pub use stream::ProgramStream;
-
-use protocols::call::Buffer;
 
 /// The checked programs of all ranks of `MPI_COMM_WORLD`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,7 +32,7 @@ pub struct Programs {
     ranks: Vec<Arc<[Step]>>,
     /// Values of variables at the start, after those of rank and size; none where no expression is.
     variables: Vec<i64>,
-    /// Bytes of the buffers with a name, from [`Buffer::OWN`] on.
+    /// Bytes of the buffers with a name, from [`protocols::call::Buffer::OWN`] on.
     buffers: Arc<[u64]>,
     team: Team,
 }
@@ -68,24 +60,8 @@ impl Team {
 }
 
 impl Programs {
-    /// Checks the operations of every rank; the list's length is the size of `MPI_COMM_WORLD`.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong, in the order of ranks and operations.
-    pub fn new(ranks: &[Vec<Op>]) -> Result<Self, Vec<ProgramError>> {
-        let mut errors = Vec::new();
-        let size = u32::try_from(ranks.len()).unwrap_or(u32::MAX);
-        let ranks: Vec<Arc<[Step]>> = ranks
-            .iter()
-            .zip(0..)
-            .map(|(ops, rank)| check::rank(size, rank, ops, &mut errors))
-            .collect();
-        if errors.is_empty() { Ok(Self::checked(ranks)) } else { Err(errors) }
-    }
-
-    /// Programs that a reader has checked by itself: handles are opened before they are asked
-    /// about, and each operation that moves bytes has a buffer of its own.
+    /// Programs of these steps; the list's length is the size of `MPI_COMM_WORLD`. A reader has checked them:
+    /// handles are opened before they are asked about.
     pub fn checked(ranks: Vec<Arc<[Step]>>) -> Self {
         Self { ranks, variables: Vec::new(), buffers: Arc::new([]), team: Team::ALONE }
     }
@@ -135,30 +111,5 @@ impl Programs {
         let shown = (of_a_rank > 1).then_some(thread);
         ProgramStream::new(steps, (rank, size), shown, variables, Arc::clone(&self.buffers))
             .of_member(member)
-    }
-
-    /// The buffer of operation number `op` of a rank; `None` where it moves no bytes.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such rank or operation.
-    pub fn buffer(&self, rank: usize, op: usize) -> Option<Buffer> {
-        match &self.ranks[rank][op].does {
-            Does::Call(call) => call.buffer(),
-            Does::Start(_)
-            | Does::Compute(_)
-            | Does::Mark(_)
-            | Does::Access(_)
-            | Does::Control(_) => None,
-        }
-    }
-
-    /// All buffers of a rank, in the order of their numbers.
-    ///
-    /// # Panics
-    ///
-    /// When `rank` is not below [`Self::size`].
-    pub fn buffers(&self, rank: usize) -> impl Iterator<Item = Buffer> {
-        (0..self.ranks[rank].len()).filter_map(move |op| self.buffer(rank, op))
     }
 }
