@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use common::{job, model};
 use mpisim::collectives::Collective;
 use mpisim::hardware::core::Scheme;
+use mpisim::language::collectives::messages;
 use mpisim::mpi::operator::{Datatype, Operator, Reduction};
 use mpisim::protocols::call::Comm;
 use mpisim::protocols::contract::{Region, Space};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
 use mpisim::workloads::collective::Repeated;
-use mpisim::workloads::collectives::messages;
 use mpisim::workloads::job::{AnyProgram, Job};
 
 fn allreduce() -> Collective {

@@ -7,7 +7,8 @@
 //!         explore  conform  fit
 //!               experiment
 //!           workloads
-//!             exec       form
+//!             exec     language
+//!                 form
 //!                  runtime              the only place where the two towers meet
 //!           ┌────────┴────────┐
 //!           │              xios_ep
@@ -81,6 +82,6 @@
 //! The version is 0.1: names may change, and `CHANGELOG.md` says so when they do.
 
 pub use {
-    calls, cli, collectives, conform, engine, experiment, explore, fit, form, hardware, mpi,
-    protocols, report, runtime, shipped, units, workloads, xios_ep,
+    calls, cli, collectives, conform, engine, experiment, explore, fit, form, hardware, language,
+    mpi, protocols, report, runtime, shipped, units, workloads, xios_ep,
 };

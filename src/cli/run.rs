@@ -30,6 +30,7 @@ use experiment::store::{
 use experiment::what_if::WhatIf;
 use form::codes;
 use form::diagnostic::quote;
+use language::statements::{Unfreed, never_freed, takes_any};
 use report::csv::points_csv;
 use report::json::run_json;
 use report::numbers::in_parentheses;
@@ -37,8 +38,7 @@ use report::osu::{OsuSpec, osu_text};
 use report::text::report_text;
 use report::transient::transient_lines;
 use report::unfired::unfired_lines;
-use workloads::statements::workload::WrittenProgram;
-use workloads::statements::{Unfreed, never_freed, takes_any};
+use workloads::program::WrittenProgram;
 
 /// Failed points that are listed one by one.
 const FAILURES_SHOWN: usize = 10;

@@ -1,7 +1,5 @@
 //! What can be wrong with a file of vectors.
 
-use workloads::program::ProgramError;
-
 /// The largest recorded job of groups and communicators that is read.
 pub(super) const WORLD_MAX: u32 = 4096;
 /// The largest recorded job of collective operations that is read.
@@ -43,7 +41,7 @@ pub enum VectorError {
     )]
     Ranks,
     /// An operation is not as it should be.
-    #[error("case {case}, rank {rank}, operation {op}: {problem}")]
+    #[error("case {case}, rank {rank}, operation {op}{key}: {problem}")]
     Op {
         /// The case's `id`.
         case: u64,
@@ -51,16 +49,10 @@ pub enum VectorError {
         rank: usize,
         /// Number of the operation in its rank's list, from 0.
         op: usize,
+        /// The key that is wrong, as it stands in the text; empty where none alone is.
+        key: String,
         /// What is wrong with it.
         problem: String,
-    },
-    /// The program of a case is wrong.
-    #[error("case {case}, {first}")]
-    Program {
-        /// The case's `id`.
-        case: u64,
-        /// The first error.
-        first: ProgramError,
     },
     /// A case does not fit together.
     #[error("case {case}: {problem}")]

@@ -4,6 +4,7 @@
 //! the outcomes that MPI allows. What a receive got is told from the received bytes, not from the
 //! simulator's books.
 
+mod calls;
 mod read;
 
 use serde_json::{Map, Value, json};
@@ -13,8 +14,8 @@ pub use read::{Case, Class, Sent};
 
 use super::family::Judged;
 use super::verdict::{Mismatch, Wrong, distinct};
+use language::program::{Ending, Programs, Record, Returned};
 use protocols::call::{Outcome, Status};
-use workloads::program::{Ending, Programs, Record, Returned};
 
 /// A world that can run programs to their end.
 pub trait World {

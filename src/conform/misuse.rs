@@ -107,8 +107,13 @@ impl Case {
         let mut case = Self { id, calls: Vec::new(), returns: Vec::new() };
         for ((calls, returns), rank) in calls.iter().zip(returns).zip((0..).map(Rank)) {
             let other = Rank(last.0 - rank.0);
-            let at =
-                |(op, problem)| VectorError::Op { case: id, rank: rank.0 as usize, op, problem };
+            let at = |(op, problem)| VectorError::Op {
+                case: id,
+                rank: rank.0 as usize,
+                op,
+                key: String::new(),
+                problem,
+            };
             case.calls.push(each(calls, |name| Call::read(name, rank, other)).map_err(at)?);
             case.returns.push(each(returns, Answer::read).map_err(at)?);
             let hangs = case.returns.iter().any(|returns| returns.contains(&Answer::Hangs));

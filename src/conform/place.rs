@@ -17,7 +17,6 @@ impl VectorError {
             | Self::Ranks
             | Self::Empty
             | Self::Op { .. }
-            | Self::Program { .. }
             | Self::Case { .. } => {
                 // What it says beside the tree was found by the reader of vectors already.
                 let mut scratch = Diagnostics::new();
@@ -53,7 +52,7 @@ impl VectorError {
                 let list = lists.get(*rank).and_then(Node::elements).unwrap_or(lists);
                 list.get(*op).or(Some(case))
             }
-            Self::Program { case, .. } | Self::Case { case, .. } => case_of(tree, *case),
+            Self::Case { case, .. } => case_of(tree, *case),
         }
     }
 }

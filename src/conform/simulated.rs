@@ -14,6 +14,7 @@ use ::explore::{Options, Strategy};
 use engine::Keep;
 use experiment::plan::Plan;
 use experiment::run::run_point;
+use language::program::{Does, ProgramStream, Programs, Record, Step};
 use mpi::communicator::Communicators;
 use protocols::call::Call;
 use protocols::contract::{Process, Program, Region, Space, Thread};
@@ -23,7 +24,6 @@ use runtime::explore::{self, Walk};
 use runtime::memory::{Memories, Payload};
 use runtime::untimed::{self, Outcome};
 use units::Bytes;
-use workloads::program::{Does, ProgramStream, Programs, Record, Step};
 
 /// The library under the untimed runtime.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,8 @@ use ideal::{Fault, Ideal};
 
 use super::matching::{Class, World as _};
 use super::*;
+use protocols::call::{Outcome, Reply};
+use protocols::contract::{Handle, Next};
 use shipped::SHIPPED;
 
 const RECORDED: &str = include_str!("../../tests/vectors/matching.json");
@@ -145,6 +147,71 @@ fn files_that_are_no_vectors_are_refused() {
         &swap(r#""ranks":2"#, r#""ranks":3"#),
         "case 7: `program` needs one list for each of `ranks`",
     );
+}
+
+#[track_caller]
+fn check_refused(operations: &[&str], message: &str) {
+    let text = one_case(r#""class":"strict","observed":[[],[]]"#, &operations.join(","));
+    check_unreadable(&text, &format!("case 7, rank 0, operation {message}"));
+}
+
+#[test]
+fn wrong_operations_are_refused_with_their_place_and_argument() {
+    let isend = r#"{"op":"isend","req":"a","dst":1,"tag":0,"comm":0,"msg":1,"bytes":8}"#;
+    let irecv = r#"{"op":"irecv","req":"b","src":"any","tag":"any","comm":0,"max":8}"#;
+    let wait = |name: &str| format!(r#"{{"op":"wait","req":"{name}"}}"#);
+    let again = irecv.replace(r#""b""#, r#""a""#);
+    let of = |operations: &[&str], message: &str| check_refused(operations, message);
+    of(&[irecv, isend, &wait("c")], "2, `req`: `c` was not begun before; begun are `a`, `b`");
+    of(&[&wait("c")], "0, `req`: `c` was not begun before");
+    of(
+        &[isend, &again, &wait("a")],
+        "1, `req`: `a` was begun in line 1 and may still be open; wait for it first",
+    );
+    of(&[isend, &wait("a"), &wait("a")], "2, `req`: `a` was already completed in line 2");
+    of(&[isend, r#"{"op":"waitall","reqs":["a","a"]}"#], "1, `reqs`: `a` stands in the list twice");
+    of(
+        &[isend, r#"{"op":"cancel","req":"a"}"#],
+        "1, `req`: `a` is a send; only receives can be cancelled",
+    );
+    of(&[r#"{"op":"mrecv","handle":"m","max":1}"#], "0, `handle`: `m` was not begun before");
+    of(
+        &[&irecv.replace(r#""comm":0"#, r#""comm":3"#)],
+        "0, `comm`: communicator 3 does not exist; 0 is all ranks, 1 a duplicate, 2 all ranks \
+         reversed",
+    );
+    of(
+        &[&isend.replace(r#""dst":1"#, r#""dst":2"#)],
+        "0, `dst`: the program has 2 ranks; a rank from 0 to 1 is needed, not 2",
+    );
+    of(
+        &[&isend.replace(r#""dst":1"#, r#""dst":"any""#)],
+        "0, `dst`: a send needs one receiver; `any` is for receives and probes",
+    );
+    of(
+        &[&isend.replace(r#""tag":0"#, r#""tag":-1"#)],
+        "0, `tag`: tag -1 is out of range; 0 to 2147483647 is allowed",
+    );
+}
+
+/// A name is free again after its wait, and keeps its handle; each operation has its own buffer.
+#[test]
+fn names_keep_their_handles() {
+    let isend = r#"{"op":"isend","req":"a","dst":1,"tag":0,"comm":0,"msg":1,"bytes":8}"#;
+    let irecv = r#"{"op":"irecv","req":"a","src":1,"tag":0,"comm":0,"max":8}"#;
+    let wait = r#"{"op":"wait","req":"a"}"#;
+    let text =
+        one_case(r#""class":"strict","observed":[[],[]]"#, &[isend, wait, irecv, wait].join(","));
+    let vectors = Vectors::read(&text, SHIPPED).expect("a file in order");
+    let Cases::Matching(cases) = &vectors.cases else { panic!("another family") };
+    let mut stream = cases[0].programs.stream(0);
+    let (mut reply, mut begun) = (None, Vec::new());
+    while let Next::Call(call) = stream.advance(reply.take()) {
+        begun.extend(call.begins().zip(call.buffer()).map(|(request, of)| (request, of.id)));
+        let begins = call.begins().is_some();
+        reply = Some(if begins { Reply::Done } else { Reply::Outcome(Outcome::Sent) });
+    }
+    assert_eq!(begun, [(Handle(0), 0), (Handle(0), 1)]);
 }
 
 // claim: ep-sem-match-triple

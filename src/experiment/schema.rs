@@ -13,9 +13,9 @@ use claims::{CLAIM, POINT};
 use form::fields::{LONG, LONGEST, SIZE, SOURCE, TITLE, bytes, time};
 use form::shape::export;
 use form::shape::{Field, Need, Shape, default, optional, required};
+use language::statements;
 use workloads::kind::{Kind, Workload};
 use workloads::metric::MetricSpec;
-use workloads::statements;
 
 /// The version of the form that this program reads.
 pub const SCHEMA: u64 = 1;

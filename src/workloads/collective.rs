@@ -8,13 +8,11 @@
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::collectives::{self, Chosen, messages};
 use super::fields::{ROUNDS, Rounds, WARMUP};
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{LATENCY, MESSAGE_RATE, Measured, MetricSpec, TIME};
 use super::ranks::{Addressing, Ranks};
-use super::statements::form::collectives::{OPERATOR, OVER, TYPE};
 use super::team;
 use super::windowed::Creation;
 use super::xios_ep;
@@ -25,12 +23,14 @@ use form::json::Node;
 use form::shape::{Field, Shape, joined};
 use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
+use language::collectives::{self, Chosen, messages};
+use language::statements::form::collectives::{OPERATOR, OVER, TYPE};
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Handle, Machine, Next, Program};
 use units::{Bytes, TimeDelta};
 
-pub use super::marks::{END, START};
-use super::marks::{HALFWAY, is_halfway};
+pub use language::marks::{END, START};
+use language::marks::{HALFWAY, is_halfway};
 
 /// The program of any rank.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]

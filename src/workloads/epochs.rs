@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use super::job::AnyProgram;
 use super::kind::{Kind, Reading};
-use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME};
 use super::one_sided::{
     PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
@@ -21,6 +20,7 @@ use super::score::{Score, Section};
 use form::fields::{LONG, POSITIVE, SIZE, time};
 use form::typed::{Object as _, default, required};
 use form::workload_field;
+use language::marks::{END, START};
 use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::update::Effect;

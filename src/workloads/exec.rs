@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::application::{PER_NODE, PER_NODE_PATH};
-use super::collectives::Choices;
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{Measured, MetricSpec, TIME};
@@ -26,6 +25,7 @@ use form::json::Node;
 use form::shape::Shape;
 use form::typed::{Billionths, Object, Value, default, optional, required};
 use form::workload_field;
+use language::collectives::Choices;
 use mpi::envelope::Rank;
 use mpi::group::Group;
 use regex_lite::Regex;

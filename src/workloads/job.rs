@@ -10,9 +10,9 @@ use hardware::pace::Pace;
 use hardware::profile::Profile;
 use hardware::reliable::Settings;
 use hardware::topology::{Shape, Topology, TopologyError};
+pub use language::program::member::duplicate;
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
-use protocols::call::Comm;
 use protocols::contract::{Machine, Process, Program, Region};
 use protocols::library::{Endpoints, Job as LibraryJob, Library, SharedJob, Vcis};
 use protocols::partitioned::Grouping;
@@ -389,11 +389,6 @@ pub fn draws(seed: u64) -> Box<Draws> {
         let mut stream = streams.stream(purpose, 0);
         Box::new(move || stream.next_u64())
     })
-}
-
-/// The communicator that is duplicate number `index` of [`Job::duplicates`].
-pub const fn duplicate(index: u16) -> Comm {
-    Comm(Communicators::REVERSED + 1 + index)
 }
 
 /// Two ranks of a ping-pong.

@@ -13,7 +13,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::assumption::Assumption;
-use super::collectives::{Choices, Chosen};
 use super::job::AnyProgram;
 use super::metric::{Measured, MetricSpec};
 use super::packing::Packing;
@@ -24,6 +23,7 @@ use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::json::Node;
 use form::machine::Machine;
 use form::shape::{Field, Variant, path};
+use language::collectives::{Choices, Chosen};
 use protocols::contract::{Process, Region};
 use protocols::rma;
 use runtime::account::Account;

@@ -5,7 +5,6 @@
 //! | [`KINDS`] | find a kind of workload by the scenario's word for it |
 //! | [`kind`] | see what a kind says of itself: form, checks, programs, metrics |
 //! | [`job`] | put machine, library and programs together, for either runtime |
-//! | [`statements`] | read a program that a scenario writes out |
 //!
 //! This file is the registry: a new kind has a module and a line of [`KINDS`] here.
 
@@ -16,9 +15,7 @@ pub mod assumption;
 pub mod backlog;
 pub mod bandwidth;
 pub mod collective;
-pub mod collectives;
 pub mod comd;
-pub mod datatypes;
 pub mod draws;
 pub mod epochs;
 pub mod exec;
@@ -32,7 +29,6 @@ pub mod incast;
 pub mod job;
 pub mod kind;
 pub mod linked_list;
-pub mod marks;
 pub mod message_rate;
 pub mod metric;
 pub mod minighost;
@@ -42,16 +38,12 @@ pub mod pack;
 pub mod packing;
 pub mod partitioned_rate;
 pub mod ping_pong;
-mod presets;
 pub mod program;
 pub mod put_rate;
 pub mod ranks;
 pub mod replayed;
 pub mod score;
-pub mod seat;
-pub mod selection;
 pub mod sendrecv_ring;
-pub mod statements;
 pub mod stencil;
 pub mod team;
 pub mod tiles;
@@ -93,7 +85,7 @@ pub static KINDS: [&Kind; 25] = [
     &window_growth::KIND,
     &goal::KIND,
     &exec::KIND,
-    &statements::workload::KIND,
+    &program::KIND,
 ];
 
 /// The kind of a name.
@@ -149,7 +141,7 @@ programs! {
     /// A rank that calls one collective again and again.
     Collective(collective::Repeated),
     /// A rank whose calls the scenario lists.
-    Program(Box<program::ProgramStream>),
+    Program(Box<::language::program::ProgramStream>),
     /// A rank of a schedule.
     Goal(Box<goal::calls::Player>),
     /// A thread whose calls a workload lists.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::job::AnyProgram;
-use super::marks::{DRIFTED_START, END, HALFWAY, PARTNER_END, PARTNER_START, START};
 use super::ranks::Ranks;
 use hardware::profile::Profile;
+use language::marks::{DRIFTED_START, END, HALFWAY, PARTNER_END, PARTNER_START, START};
 use runtime::account::{Account, Part};
 use runtime::timed::{Mark, Outcome};
 use units::{Dimension, Time, TimeDelta};

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use super::assumption::Assumption;
 use super::job::AnyProgram;
 use super::kind::Kind;
-pub use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME};
 use super::one_sided::{
     PER_NODE, PER_NODE_PATH, PROCESSES, Task, WINDOW as WINDOW_KIND, WindowKind, measure_cycles,
@@ -30,6 +29,7 @@ use form::fields::{LONG, POSITIVE, time};
 use form::shape::Shape;
 use form::typed::{Object as _, default, required};
 use form::workload_field;
+pub use language::marks::{END, START};
 use mpi::observation::Observation;
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};

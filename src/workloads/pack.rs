@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::datatypes::{self, DATATYPE};
 use super::job::AnyProgram;
 use super::kind::{Kind, Processes, Reading, Workload};
 use super::metric::{BANDWIDTH, Measured, MetricSpec, TIME, to_f64};
@@ -18,6 +17,7 @@ use form::typed::{Object as _, default, optional, required};
 use form::workload_field;
 use hardware::fabric::{Boundary, Kind as ResourceKind};
 use hardware::gpu::{Block, Shape};
+use language::datatypes::{self, DATATYPE};
 use runtime::device::{self, marks_of};
 use runtime::loggops::schedule::Schedule;
 use runtime::timed::{Outcome, Used};

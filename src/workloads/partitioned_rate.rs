@@ -19,9 +19,9 @@
 use std::sync::Arc;
 
 use super::job::AnyProgram;
-use super::marks::{END, START};
 use super::score::{Score, Section};
 use super::windowed::{Direction, endpoint};
+use language::marks::{END, START};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::{

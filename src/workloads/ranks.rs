@@ -5,7 +5,7 @@ use collectives::Collective;
 use hardware::core::Pinning;
 use protocols::library::{Progress, Queues, Threading};
 
-use super::collectives::{Chosen, Reason};
+use language::collectives::{Chosen, Reason};
 
 /// The ranks of one point of a sweep.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::marks::HALFWAY;
+use language::marks::HALFWAY;
 use protocols::call::{Call, Reply};
 use protocols::contract::{Machine, Next, Program};
 
@@ -128,8 +128,7 @@ mod tests {
         assert_eq!(of(1), [9]);
         assert_eq!(of(4), [9, 9, HALFWAY, 9, 9]);
         assert_eq!(of(5), [9, 9, HALFWAY, 9, HALFWAY, 9, 9]);
-        let due: Vec<u32> =
-            (0..=5).filter(|&done| super::super::marks::is_halfway(done, 5)).collect();
+        let due: Vec<u32> = (0..=5).filter(|&done| language::marks::is_halfway(done, 5)).collect();
         assert_eq!(due, [2, 3]);
     }
 

@@ -21,12 +21,12 @@
 //! Source: `endpoints` Listing 1 and Sec. 5.1. Left out: a barrier of the threads themselves, as
 //! an OpenMP runtime has it, which would cost less than a message. Noticeable for short vectors.
 
-use super::collectives::messages;
 use super::job::AnyProgram;
-use super::marks::{END, START};
 use super::score::{Score, Section};
 use super::windowed::{Creation, endpoint};
 use collectives::{Collective, Kind};
+use language::collectives::messages;
+use language::marks::{END, START};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm};

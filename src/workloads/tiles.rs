@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 use super::job::AnyProgram;
 use super::kind::{Kind, LONGEST_RUN, Processes, Reading, Workload};
-use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, STEP_TIME, TIME, to_f64};
 use super::ranks::{Addressing, Ranks};
 use super::score::{Score, Section};
@@ -30,6 +29,7 @@ use form::json::Node;
 use form::shape::Shape;
 use form::typed::{Billionths, Object as _, Value, default, optional, required};
 use form::workload_field;
+use language::marks::{END, START};
 use mpi::communicator::Communicators;
 use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Peer, Requests, SendMode};

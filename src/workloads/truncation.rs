@@ -20,13 +20,3 @@ pub fn truncations<'a>(programs: impl IntoIterator<Item = &'a AnyProgram>) -> Ve
     }
     found
 }
-
-/// A receive with room for `room` bytes, and what is known of its message.
-pub(super) fn too_short(receive: String, room: u64, message: Option<String>) -> Violation {
-    Violation {
-        id: "MPI_ERR_TRUNCATE",
-        statement: "a receive has room for its message",
-        objects: std::iter::once(receive).chain(message).collect(),
-        detail: format!("the message has more than the {room} B that the receive has room for"),
-    }
-}

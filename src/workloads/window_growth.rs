@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use super::job::AnyProgram;
 use super::kind::Kind;
-pub use super::marks::{END, START};
 use super::metric::{Measured, MetricSpec, TIME, marks, to_f64};
 use super::one_sided::{PER_NODE, PER_NODE_PATH, PROCESSES, Task, one_sided};
 use form::fields::{POSITIVE, SIZE};
 use form::typed::{Object as _, default, required};
+pub use language::marks::{END, START};
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
 use protocols::rma::call::{Flavor, RmaCall, Win};

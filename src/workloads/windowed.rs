@@ -21,8 +21,8 @@ use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};
 
-pub use super::marks::{END, START};
-use super::marks::{HALFWAY, PARTNER_END, PARTNER_START, is_halfway};
+pub use language::marks::{END, START};
+use language::marks::{HALFWAY, PARTNER_END, PARTNER_START, is_halfway};
 
 /// Tag of the messages that are counted, after [`Share::tags`].
 const DATA: i32 = 0;

@@ -3,9 +3,9 @@
 //! The programs of the job are those of its endpoints, in the order of their ranks: thread by
 //! thread, process by process. They name each other by these ranks.
 
-use super::collectives;
 use super::job::{AnyProgram, Job, JobError};
 use ::collectives::Collective;
+use language::collectives;
 use protocols::contract::Program;
 use protocols::library::Library;
 use runtime::timed::{Ran, Timed};

@@ -3,14 +3,14 @@
 use mpisim::experiment::claim::{ClaimKind, Trend};
 use mpisim::experiment::plan::{Noise, Plan, Point, Request, load};
 use mpisim::hardware::topology::{FatTree, Shape};
+use mpisim::language::program::Does;
+use mpisim::language::statements::Work;
 use mpisim::shipped;
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::fields::Between;
 use mpisim::workloads::message_rate::MessageRate;
 use mpisim::workloads::ping_pong::PingPongForm;
-use mpisim::workloads::program::Does;
-use mpisim::workloads::statements::Work;
-use mpisim::workloads::statements::workload::WrittenProgram;
+use mpisim::workloads::program::WrittenProgram;
 
 use crate::binary::{Answer, Scratch};
 

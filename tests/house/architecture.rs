@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("runtime", BELOW_RUNTIME),
     ("form", &["units", "hardware"]),
     ("exec", &["engine", "mpi", "calls", "collectives", "protocols", "form"]),
+    ("language", BELOW_LANGUAGE),
     ("workloads", BELOW_WORKLOADS),
     ("experiment", BELOW_EXPERIMENT),
     ("explore", BELOW_EXPLORE),
@@ -29,6 +30,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 const BELOW_RUNTIME: &[&str] =
     &["units", "engine", "hardware", "mpi", "calls", "collectives", "protocols", "xios_ep"];
+const BELOW_LANGUAGE: &[&str] =
+    &["units", "mpi", "calls", "collectives", "protocols", "runtime", "form"];
 const BELOW_WORKLOADS: &[&str] = &[
     "units",
     "engine",
@@ -39,6 +42,7 @@ const BELOW_WORKLOADS: &[&str] = &[
     "protocols",
     "xios_ep",
     "runtime",
+    "language",
     "form",
     "exec",
 ];
@@ -51,6 +55,7 @@ const BELOW_EXPERIMENT: &[&str] = &[
     "protocols",
     "xios_ep",
     "runtime",
+    "language",
     "workloads",
     "form",
 ];
@@ -74,6 +79,7 @@ const BELOW_CONFORM: &[&str] = &[
     "collectives",
     "protocols",
     "runtime",
+    "language",
     "workloads",
     "form",
     "experiment",
@@ -84,6 +90,7 @@ const BELOW_CLI: &[&str] = &[
     "engine",
     "hardware",
     "runtime",
+    "language",
     "workloads",
     "form",
     "exec",
@@ -343,7 +350,8 @@ fn packages_list_the_layers_below_them() {
 fn workloads_name_no_hardware() {
     let all = sources();
     let programs = all.iter().filter(|source| {
-        source.layer() == "workloads" && !WITH_HARDWARE.contains(&source.path.as_str())
+        ["language", "workloads"].contains(&source.layer())
+            && !WITH_HARDWARE.contains(&source.path.as_str())
     });
     let named = programs.flat_map(|source| {
         let named = named_layers(&source.code, &["engine", "hardware"]).into_iter();

@@ -46,8 +46,16 @@ const TOUCHED: &str = "a copy reads a byte and writes one";
 
 /// Where a machine's number could hide.
 fn looked_at(source: &Source) -> bool {
-    let layers =
-        ["hardware", "calls", "collectives", "protocols", "xios_ep", "runtime", "workloads"];
+    let layers = [
+        "hardware",
+        "calls",
+        "collectives",
+        "protocols",
+        "xios_ep",
+        "runtime",
+        "language",
+        "workloads",
+    ];
     let is_table = source.path == "hardware/parameters.rs";
     layers.contains(&source.layer()) && !source.is_test() && !is_table
 }

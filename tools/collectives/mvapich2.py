@@ -2,7 +2,7 @@
 """Writes the rules of MVAPICH2 for one machine: the tables of `src/mpi/coll/tuning` for nodes of two Xeon E5-2680 v4
 with EDR (RI2), where neighbours copy by CMA.
 
-    mvapich2.py PATH/OF/MVAPICH2 > src/workloads/presets/mvapich2-2.3.json
+    mvapich2.py PATH/OF/MVAPICH2 > src/language/presets/mvapich2-2.3.json
 
 A table has a part for each number of ranks of a node, a row for each number of ranks, and an algorithm for each number
 of bytes, all of them powers of two times the first one. The library takes the part of the next greater number of ranks

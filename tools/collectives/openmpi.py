@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the rules of Open MPI's fixed decisions: thresholds and names of `coll_tuned_decision_fixed.c`.
 
-    openmpi.py coll_tuned_decision_fixed.c > src/workloads/presets/openmpi-4.1.json
+    openmpi.py coll_tuned_decision_fixed.c > src/language/presets/openmpi-4.1.json
 
 Each function there is a chain of tests of the number of ranks, and in it one of bytes. Bounds become inclusive:
 `< 4096` is up to 4095 B. Algorithms that mpisim does not have are replaced by the nearest one, and keep their name in

@@ -44,7 +44,7 @@ struct Careless {
 impl matching::World for Careless {
     fn run(
         &self,
-        _: &workloads::program::Programs,
+        _: &language::program::Programs,
         _: u64,
     ) -> Result<Box<dyn super::super::Finished>, String> {
         Err("only collectives".to_owned())

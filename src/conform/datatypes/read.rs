@@ -10,8 +10,8 @@ use crate::error::VectorError;
 use crate::family::Recorded;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::parse;
+use language::datatypes;
 use mpi::datatype::Datatype;
-use workloads::datatypes;
 
 /// All further fields are what the library says.
 #[derive(Deserialize)]

@@ -1,13 +1,16 @@
 //! Reading cases: what was recorded, checked and turned into programs.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::calls::{Calls, Problem};
 use crate::error::VectorError;
 use crate::family::Recorded;
+use language::program::{Does, Programs, Step};
 use mpi::envelope::Rank;
-use protocols::call::{Comm, Peer, SendMode};
-use workloads::program::{Op, OpKind, Programs};
+use protocols::call::{Buffer, Comm, Peer};
 
 /// One recorded program.
 #[derive(Clone, Debug)]
@@ -63,8 +66,8 @@ pub(crate) struct RawCase {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawOp {
-    op: String,
+pub(super) struct RawOp {
+    pub(super) op: String,
     req: Option<String>,
     reqs: Option<Vec<String>>,
     handle: Option<String>,
@@ -82,15 +85,16 @@ impl Recorded for RawCase {
     type Head = ();
 
     fn checked(self, (): &()) -> Result<Case, VectorError> {
-        let ops = self.ops()?;
-        if ops.iter().all(Vec::is_empty) {
+        if self.program.len() != self.ranks {
+            return Err(self.wrong("`program` needs one list for each of `ranks`"));
+        }
+        let mut sent = Vec::new();
+        let ranks = (0..self.ranks).map(|rank| self.steps(rank, &mut sent));
+        let ranks = ranks.collect::<Result<Vec<Arc<[Step]>>, _>>()?;
+        if ranks.iter().all(|steps| steps.is_empty()) {
             return Err(VectorError::nothing(self.id));
         }
-        let programs = Programs::new(&ops).map_err(|errors| VectorError::Program {
-            case: self.id,
-            first: errors.into_iter().next().expect("a refused program has an error"),
-        })?;
-        let sent = self.sent(&programs);
+        let programs = Programs::checked(ranks);
         let (id, class) = (self.id, self.class);
         let outcomes = self.outcomes()?;
         Ok(Case { id, class, programs, sent, outcomes })
@@ -102,32 +106,21 @@ impl RawCase {
         VectorError::Case { case: self.id, problem: problem.to_owned() }
     }
 
-    fn ops(&self) -> Result<Vec<Vec<Op>>, VectorError> {
-        if self.program.len() != self.ranks {
-            return Err(self.wrong("`program` needs one list for each of `ranks`"));
-        }
-        let rank_ops = |(rank, raw): (usize, &Vec<RawOp>)| {
-            let numbered = raw.iter().enumerate().zip(1..);
-            numbered
-                .map(|((op, raw), line)| match raw.kind() {
-                    Ok(kind) => Ok(Op { line, kind }),
-                    Err(problem) => Err(VectorError::Op { case: self.id, rank, op, problem }),
-                })
-                .collect()
-        };
-        self.program.iter().enumerate().map(rank_ops).collect()
-    }
-
-    fn sent(&self, programs: &Programs) -> Vec<Sent> {
-        let mut sent = Vec::new();
-        for (rank, ops) in self.program.iter().enumerate() {
-            for (op, raw) in ops.iter().enumerate() {
-                if let (Some(msg), Some(buffer)) = (raw.msg, programs.buffer(rank, op)) {
-                    sent.push(Sent { msg, rank, buffer: buffer.id, bytes: buffer.bytes });
-                }
+    /// The steps of one rank; the messages that it sends join `sent`.
+    fn steps(&self, rank: usize, sent: &mut Vec<Sent>) -> Result<Arc<[Step]>, VectorError> {
+        let mut calls = Calls::new(u32::try_from(self.ranks).unwrap_or(u32::MAX));
+        let mut steps = Vec::with_capacity(self.program[rank].len());
+        for ((op, raw), line) in self.program[rank].iter().enumerate().zip(1..) {
+            let call = calls.next(raw).map_err(|(key, problem)| {
+                let key = key.map_or(String::new(), |key| format!(", `{key}`"));
+                VectorError::Op { case: self.id, rank, op, key, problem }
+            })?;
+            if let (Some(msg), Some(Buffer { id, bytes })) = (raw.msg, call.buffer()) {
+                sent.push(Sent { msg, rank, buffer: id, bytes });
             }
+            steps.push(Step::new(line, Does::Call(call)));
         }
-        sent
+        Ok(steps.into())
     }
 
     fn outcomes(self) -> Result<Vec<Vec<Vec<Value>>>, VectorError> {
@@ -145,94 +138,66 @@ impl RawCase {
     }
 }
 
-/// What was found is wrong, in words.
-type Problem = String;
-
+/// The arguments of an operation.
 impl RawOp {
-    fn kind(&self) -> Result<OpKind, Problem> {
-        let (src, tag, comm) =
-            (|| self.peer("src", self.src.as_ref()), || self.any_tag(), || self.comm());
-        Ok(match self.op.as_str() {
-            "isend" => self.isend(SendMode::Standard)?,
-            "issend" => self.isend(SendMode::Synchronous)?,
-            "irecv" => {
-                let (req, bytes) = (self.req()?, self.need("max", self.max)?);
-                OpKind::Irecv { req, src: src()?, tag: tag()?, comm: comm()?, bytes }
-            }
-            "recv" => {
-                let bytes = self.need("max", self.max)?;
-                OpKind::Recv { src: src()?, tag: tag()?, comm: comm()?, bytes }
-            }
-            "probe" => OpKind::Probe { src: src()?, tag: tag()?, comm: comm()? },
-            "iprobe" => OpKind::Iprobe { src: src()?, tag: tag()?, comm: comm()? },
-            "mprobe" => {
-                OpKind::Mprobe { handle: self.handle()?, src: src()?, tag: tag()?, comm: comm()? }
-            }
-            "improbe" => {
-                OpKind::Improbe { handle: self.handle()?, src: src()?, tag: tag()?, comm: comm()? }
-            }
-            "mrecv" => OpKind::Mrecv { handle: self.handle()?, bytes: self.need("max", self.max)? },
-            "imrecv" => {
-                let (handle, req) = (self.handle()?, self.req()?);
-                OpKind::Imrecv { handle, req, bytes: self.need("max", self.max)? }
-            }
-            "wait" => OpKind::Wait { req: self.req()? },
-            "test" => OpKind::Test { req: self.req()? },
-            "cancel" => OpKind::Cancel { req: self.req()? },
-            "waitall" => OpKind::WaitAll { reqs: self.reqs()? },
-            "waitany" => OpKind::WaitAny { reqs: self.reqs()? },
-            "testall" => OpKind::TestAll { reqs: self.reqs()? },
-            "barrier" => OpKind::Barrier { comm: Comm(0) },
-            other => return Err(format!("operation `{other}` is not known")),
-        })
+    fn need<T>(&self, key: &str, value: Option<T>) -> Result<T, Problem> {
+        value.ok_or_else(|| (None, format!("`{}` needs `{key}`", self.op)))
     }
 
-    fn isend(&self, mode: SendMode) -> Result<OpKind, Problem> {
-        self.need("msg", self.msg)?;
-        let tag = self.any_tag()?.ok_or("a send needs a `tag`, not `any`")?;
-        let (req, to, bytes) =
-            (self.req()?, self.peer("dst", self.dst.as_ref())?, self.need("bytes", self.bytes)?);
-        Ok(OpKind::Isend { req, to, tag, comm: self.comm()?, bytes, mode })
+    pub(super) fn req(&self) -> Result<&str, Problem> {
+        self.need("req", self.req.as_deref())
     }
 
-    fn need<T>(&self, field: &str, value: Option<T>) -> Result<T, Problem> {
-        value.ok_or_else(|| format!("`{}` needs `{field}`", self.op))
+    pub(super) fn reqs(&self) -> Result<&[String], Problem> {
+        self.need("reqs", self.reqs.as_deref())
     }
 
-    fn req(&self) -> Result<String, Problem> {
-        self.need("req", self.req.clone())
+    pub(super) fn handle(&self) -> Result<&str, Problem> {
+        self.need("handle", self.handle.as_deref())
     }
 
-    fn reqs(&self) -> Result<Vec<String>, Problem> {
-        self.need("reqs", self.reqs.clone())
-    }
-
-    fn handle(&self) -> Result<String, Problem> {
-        self.need("handle", self.handle.clone())
-    }
-
-    fn comm(&self) -> Result<Comm, Problem> {
+    pub(super) fn comm(&self) -> Result<Comm, Problem> {
         self.need("comm", self.comm).map(Comm)
     }
 
-    fn peer(&self, field: &str, value: Option<&Value>) -> Result<Peer, Problem> {
-        let value = self.need(field, value)?;
+    /// Bytes of a message, which has a number.
+    pub(super) fn sent(&self) -> Result<u64, Problem> {
+        self.need("msg", self.msg)?;
+        self.need("bytes", self.bytes)
+    }
+
+    /// Room of a receive.
+    pub(super) fn max(&self) -> Result<u64, Problem> {
+        self.need("max", self.max)
+    }
+
+    pub(super) fn src(&self) -> Result<Peer, Problem> {
+        self.peer("src", self.src.as_ref())
+    }
+
+    pub(super) fn dst(&self) -> Result<Peer, Problem> {
+        self.peer("dst", self.dst.as_ref())
+    }
+
+    fn peer(&self, key: &str, value: Option<&Value>) -> Result<Peer, Problem> {
+        let value = self.need(key, value)?;
         let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
         match (value.as_str(), number) {
             (Some("any"), _) => Ok(Peer::Any),
             (Some("proc_null"), _) => Ok(Peer::Null),
             (_, Some(rank)) => Ok(Peer::Rank(Rank(rank))),
-            _ => Err(format!("`{field}` is {value}; a rank, `any` or `proc_null` is needed")),
+            _ => Err((None, format!("`{key}` is {value}; a rank, `any` or `proc_null` is needed"))),
         }
     }
 
-    fn any_tag(&self) -> Result<Option<i32>, Problem> {
+    /// The tag; `None` is `MPI_ANY_TAG`.
+    pub(super) fn any_tag(&self) -> Result<Option<i32>, Problem> {
         let value = self.need("tag", self.tag.as_ref())?;
         let number = value.as_i64().and_then(|number| i32::try_from(number).ok());
         match (value.as_str(), number) {
             (Some("any"), _) => Ok(None),
             (_, Some(tag)) => Ok(Some(tag)),
-            _ => Err(format!("`tag` is {value}; a number or `any` is needed")),
+            _ => Err((None, format!("`tag` is {value}; a number or `any` is needed"))),
         }
     }
 }

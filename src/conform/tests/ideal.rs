@@ -10,12 +10,12 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::matching::World;
 use crate::{Finished, Sent, collectives, one_sided, programs};
+use language::program::{ProgramStream, Programs, Record};
 use mpi::communicator::Communicators;
 use mpi::envelope::{Envelope, Rank, Selection};
 use mpi::matching::{MatchingEngine, Unexpected};
 use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Next};
-use workloads::program::{ProgramStream, Programs, Record};
 
 /// What an ideal library may get wrong, for tests of the judge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

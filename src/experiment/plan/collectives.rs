@@ -2,8 +2,8 @@
 
 use super::values::{Plan, Point};
 use form::machine::Confidence;
-use workloads::collectives::Reason;
-use workloads::selection::{self, Origin};
+use language::collectives::Reason;
+use language::selection::{self, Origin};
 
 /// The scenario's field that holds the choices of all operations.
 pub const PATH: &str = "mpi.collectives";

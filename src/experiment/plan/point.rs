@@ -16,6 +16,7 @@ use form::shape::check::check;
 use form::shape::path::place;
 use hardware::core::Pinning;
 use hardware::topology::Shape;
+use language::collectives::Choices;
 use protocols::library::Vcis;
 use protocols::partitioned::Grouping;
 use protocols::rendezvous::{Cooperation, Protocol};
@@ -24,7 +25,6 @@ use runtime::faults::FaultPlan;
 use runtime::memory::Payload;
 use runtime::timed::{Kernel, LockOrder};
 use units::{Bytes, PS_PER_S, TimeDelta};
-use workloads::collectives::Choices;
 use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
 use workloads::ranks::{Addressing, Placement, PlacementOrder};
 

@@ -4,13 +4,13 @@
 //! the memory holds the result that the workload defines.
 
 use crate::plan::Point;
+use language::marks::END;
 use protocols::contract::{Process, Region};
 use runtime::memory::{Memories, Payload};
 use runtime::monitors::Violation;
 use runtime::timed::Outcome;
 use units::Time;
 use workloads::job::AnyProgram;
-use workloads::marks::END;
 use workloads::metric::{begin, marks};
 use workloads::truncation::truncations;
 

@@ -7,9 +7,9 @@ use crate::plan::Point;
 use crate::results::{Arrow, Lasting, Sequence, Slice, Timeline};
 use engine::{Moment, Stretch};
 use hardware::fabric::Kind;
+use language::marks::{DRIFTED_START, END, START};
 use runtime::causes::{Recorded, Spender, Spent};
 use units::Time;
-use workloads::marks::{DRIFTED_START, END, START};
 
 /// The most ranks of a sequence figure.
 pub const MOST_RANKS: u32 = 8;

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::marks::{END, START};
-use crate::truncation::too_short;
+use language::marks::{END, START};
+use language::program::too_short;
 use mpi::envelope::{Rank, TAG_UB};
 use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};

@@ -21,7 +21,7 @@ use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{Machine, Next, Program, Region, Space};
 
-use super::super::marks::{END, START};
+use language::marks::{END, START};
 
 /// What a search costs, in picoseconds.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -22,7 +22,7 @@ use mpi::envelope::Rank;
 use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode};
 use protocols::contract::{Handle, Machine, Next, Program};
 
-use super::super::marks::{END, START};
+use language::marks::{END, START};
 
 const TAG: i32 = 0;
 /// The receive; the send to process d is number d + 1. Buffers have the numbers of their requests.

@@ -31,9 +31,9 @@ static KEPT: Shape = Shape::Object(&[optional(
 )]);
 
 /// The buffers with a name, as written.
-pub(crate) type NamedBuffers = Option<Node>;
+pub type NamedBuffers = Option<Node>;
 /// The buffers with a name.
-pub(crate) const BUFFERS: Entry = typed::optional(&LIST).saying(
+pub const BUFFERS: Entry = typed::optional(&LIST).saying(
     "Buffers of every rank, by name. Their bytes are the program's own: `store` writes them, `load` reads them.",
 );
 

@@ -1,4 +1,4 @@
-//! The operations of a rank: [`Op`] as the scenario writes it, [`Step`] with handles in place of names.
+//! The steps of a rank: calls with handles in place of names, and what a program does beside them.
 
 use std::sync::Arc;
 
@@ -6,64 +6,10 @@ use super::access::Access;
 use super::control::{Computed, Control};
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Comm, Peer, Requests, SendMode};
+use protocols::call::{Call, Requests};
 use units::TimeDelta;
 
-/// One operation of a rank, as it stands in the scenario.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Op {
-    /// Line of the file, from 1.
-    pub line: u32,
-    /// Its work.
-    pub kind: OpKind,
-}
-
-/// The work of an operation; `req` names a request, `handle` a probed message.
-///
-/// `bytes` is the size of a message that is sent, or the room of a receive; a `tag` of `None` is
-/// `MPI_ANY_TAG`.
-#[allow(missing_docs, reason = "argument names of MPI")]
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum OpKind {
-    /// `isend`, `issend`.
-    Isend { req: String, to: Peer, tag: i32, comm: Comm, bytes: u64, mode: SendMode },
-    /// `send`, `ssend`.
-    Send { to: Peer, tag: i32, comm: Comm, bytes: u64, mode: SendMode },
-    /// `irecv`.
-    Irecv { req: String, src: Peer, tag: Option<i32>, comm: Comm, bytes: u64 },
-    /// `recv`.
-    Recv { src: Peer, tag: Option<i32>, comm: Comm, bytes: u64 },
-    /// `wait`.
-    Wait { req: String },
-    /// `waitall`.
-    WaitAll { reqs: Vec<String> },
-    /// `waitany`.
-    WaitAny { reqs: Vec<String> },
-    /// `test`.
-    Test { req: String },
-    /// `testall`.
-    TestAll { reqs: Vec<String> },
-    /// `probe`.
-    Probe { src: Peer, tag: Option<i32>, comm: Comm },
-    /// `iprobe`.
-    Iprobe { src: Peer, tag: Option<i32>, comm: Comm },
-    /// `mprobe`.
-    Mprobe { handle: String, src: Peer, tag: Option<i32>, comm: Comm },
-    /// `improbe`.
-    Improbe { handle: String, src: Peer, tag: Option<i32>, comm: Comm },
-    /// `mrecv`.
-    Mrecv { handle: String, bytes: u64 },
-    /// `imrecv`.
-    Imrecv { handle: String, req: String, bytes: u64 },
-    /// `cancel`.
-    Cancel { req: String },
-    /// `barrier`.
-    Barrier { comm: Comm },
-    /// `compute`: time outside the library.
-    Compute { time: TimeDelta },
-}
-
-/// An operation with handles for names.
+/// One step of a rank.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Step {
     /// Line of the file, from 1.
@@ -73,7 +19,7 @@ pub struct Step {
     /// Its work.
     pub does: Does,
     /// Its computed keys and the values that it returns; most steps have none.
-    pub(crate) extras: Option<Arc<Extras>>,
+    pub extras: Option<Arc<Extras>>,
 }
 
 impl Step {
@@ -85,7 +31,7 @@ impl Step {
 
 /// Keys of a step that are computed, and values that it returns.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Extras {
+pub struct Extras {
     /// Keys whose values are expressions.
     pub(crate) computed: Vec<Computed>,
     /// Values that it must return.
@@ -103,7 +49,7 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// The same where tags end at `most`.
-    pub(crate) fn with_tags_up_to(&self, most: i64) -> Self {
+    pub fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
         for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
             one.range.1 = most;

@@ -22,10 +22,9 @@ pub(super) static KNOWN: Shape = Shape::Either(&[Shape::Name, DATATYPE]);
 static ELEMENTS: Shape = Shape::Count { min: 0, max: i64::MAX as u64 };
 
 /// The datatypes that statements name, as written.
-pub(crate) type NamedDatatypes = Option<Node>;
+pub type NamedDatatypes = Option<Node>;
 /// The datatypes that statements name.
-pub(crate) const DATATYPES: Entry =
-    typed::optional(&LIST).saying("Datatypes of the messages, by name.");
+pub const DATATYPES: Entry = typed::optional(&LIST).saying("Datatypes of the messages, by name.");
 /// Bytes of a message.
 pub(super) const MESSAGE: Field =
     optional("size", &COMPUTED_SIZE, "Bytes of the message; it, or `datatype`, is needed.");

@@ -21,7 +21,7 @@ pub struct Statement {
     /// The column of its beginning there.
     pub column: usize,
     /// Keys that are computed, and values that it returns; most statements have none.
-    pub(crate) extras: Option<Arc<Extras>>,
+    pub extras: Option<Arc<Extras>>,
 }
 
 /// The work of a statement, as far as it is known before the machine is.
@@ -46,27 +46,27 @@ pub enum Calling {
 
 impl Work {
     /// A call of the library.
-    pub(crate) const fn call(call: Call) -> Self {
+    pub const fn call(call: Call) -> Self {
         Self::Does(Does::Call(call))
     }
 
     /// Its call of the library, where that is known.
-    pub(crate) const fn calls(&self) -> Option<&Call> {
+    pub const fn calls(&self) -> Option<&Call> {
         if let Self::Does(Does::Call(call)) = self { Some(call) } else { None }
     }
 
     /// Its one-sided call, where it is one.
-    pub(crate) fn one_sided(&self) -> Option<&RmaCall> {
+    pub fn one_sided(&self) -> Option<&RmaCall> {
         if let Call::Rma(call) = self.calls()? { Some(call) } else { None }
     }
 
     /// The communicator that it makes, and that the program is to free.
-    pub(crate) fn makes(&self) -> Option<Comm> {
+    pub fn makes(&self) -> Option<Comm> {
         if let Call::Communicators(call) = self.calls()? { call.makes() } else { None }
     }
 
     /// The collective of the step, if it has one.
-    pub(crate) const fn collective(&self) -> Option<&Chosen> {
+    pub const fn collective(&self) -> Option<&Chosen> {
         if let Self::Collective(chosen, _) = self { Some(chosen) } else { None }
     }
 }

@@ -30,7 +30,8 @@ static SCATTERV: Shape = Shape::Word(Kind::Scatter.words(true));
 static GATHERV: Shape = Shape::Word(Kind::Gather.words(true));
 static ALLTOALLV: Shape = Shape::Word(Kind::Alltoall.words(true));
 
-pub(crate) static OVER: Shape = Shape::Word(&[
+/// Which ranks combine first.
+pub static OVER: Shape = Shape::Word(&[
     ("ranks", "everybody is alike"),
     ("processes", "the endpoints of a process combine first, and one of them speaks for them"),
     ("nodes", "the ranks of a node combine first, and one of them speaks for them"),
@@ -50,7 +51,8 @@ pub(super) const PREDEFINED: [(&str, &str); 12] = [
     ("maxloc", "MPI_MAXLOC, on pairs of int32"),
     ("minloc", "MPI_MINLOC, on pairs of int32"),
 ];
-pub(crate) static OPERATOR: Shape = Shape::Word(
+/// The operators of reductions.
+pub static OPERATOR: Shape = Shape::Word(
     const {
         &joined::<_, 13>(
             &PREDEFINED,
@@ -61,7 +63,8 @@ pub(crate) static OPERATOR: Shape = Shape::Word(
         )
     },
 );
-pub(crate) static TYPE: Shape = Shape::Word(&[
+/// The types of elements.
+pub static TYPE: Shape = Shape::Word(&[
     ("int32", "signed, 4 bytes"),
     ("int64", "signed, 8 bytes"),
     ("double", "IEEE 754, 8 bytes"),

@@ -9,7 +9,6 @@
 //! buffers need different numbers there. Number `n` of thread `t` of `T` is `n * T + t`; buffers,
 //! whose numbers have gaps, lie [`BUFFERS`] apart.
 
-use crate::job::duplicate;
 use calls::rows::{FieldMut, Fields as _};
 use mpi::communicator::Communicators;
 use protocols::call::{Buffer, Call, Comm, Reply, Requests};
@@ -37,7 +36,7 @@ pub(crate) const FIRST: u16 = 8;
 const BUFFERS: u32 = Buffer::OWN + (1 << 16);
 
 /// The most threads of a process that may have a program each.
-pub(crate) const MOST: u16 = (u32::MAX / BUFFERS) as u16;
+pub const MOST: u16 = (u32::MAX / BUFFERS) as u16;
 
 /// A thread, and how far it is beside its program.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -67,8 +66,17 @@ fn number_made(comm: Comm, (thread, threads): (u16, u16)) -> Option<Comm> {
 }
 
 /// Whether the threads of a process can all make communicators up to number `comm`.
-pub(crate) fn is_numbered(comm: Comm, threads: u16) -> bool {
+///
+/// # Panics
+///
+/// Where a process has no threads.
+pub fn is_numbered(comm: Comm, threads: u16) -> bool {
     number_made(comm, (threads - 1, threads)).is_some()
+}
+
+/// The communicator that is duplicate number `index` of those that a job has from the start.
+pub const fn duplicate(index: u16) -> Comm {
+    Comm(Communicators::REVERSED + 1 + index)
 }
 
 impl Member {

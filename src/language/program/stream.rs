@@ -8,9 +8,8 @@ use super::access::Parts;
 use super::control::{self, Control};
 use super::member::Member;
 use super::operations::{Does, Extras, Step};
-use super::record::{Ending, Record, Returned};
+use super::record::{Ending, Record, Returned, too_short};
 use crate::seat::Seat;
-use crate::truncation::too_short;
 use collectives::Between;
 use form::expression::Expression;
 use mpi::communicator::Communicators;
@@ -215,7 +214,7 @@ impl ProgramStream {
     }
 
     /// Receives of this program which got more than they had room for.
-    pub(crate) fn truncations(&self) -> impl Iterator<Item = Violation> {
+    pub fn truncations(&self) -> impl Iterator<Item = Violation> {
         let rank = self.rank;
         self.records.iter().flat_map(move |record| {
             record.returned.endings().filter_map(move |ending| match ending {

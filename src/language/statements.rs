@@ -3,7 +3,7 @@
 mod buffers;
 mod communicators;
 mod flow;
-pub(crate) mod form;
+pub mod form;
 mod groups;
 mod handles;
 mod named;
@@ -16,7 +16,6 @@ mod scope;
 mod statement;
 mod variables;
 mod windows;
-pub mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use crate::seat::Seat;
 use protocols::call::{Outcome, Status};
 use protocols::contract::Region;
+use runtime::monitors::Violation;
 
 /// What one call returned.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -99,4 +100,14 @@ pub enum Ending {
     },
     /// Nothing was open under the name: the empty status of `MPI_REQUEST_NULL`.
     Inactive,
+}
+
+/// A receive with room for `room` bytes, and what is known of its message.
+pub fn too_short(receive: String, room: u64, message: Option<String>) -> Violation {
+    Violation {
+        id: "MPI_ERR_TRUNCATE",
+        statement: "a receive has room for its message",
+        objects: std::iter::once(receive).chain(message).collect(),
+        detail: format!("the message has more than the {room} B that the receive has room for"),
+    }
 }

@@ -4,8 +4,8 @@ pub(crate) mod fit;
 
 use std::sync::Arc;
 
-pub use super::selection::Over;
-use super::selection::{self, Origin, Table, Written, unknown};
+pub use crate::selection::Over;
+use crate::selection::{self, Origin, Table, Written, unknown};
 use ::collectives::hierarchy::Units;
 use ::collectives::selection::{Bounds, Facts, Rule, Selection};
 use ::collectives::{Algorithm, At, Between, Blocks, Collective, Kind, Move, Round};

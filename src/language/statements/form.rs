@@ -1,11 +1,11 @@
 //! The statements of a program: which keys each has, and what it is in MPI.
 
-pub(crate) mod buffers;
-pub(crate) mod collectives;
+pub mod buffers;
+pub mod collectives;
 mod communicators;
 mod outside;
 mod partitions;
-pub(crate) mod pieces;
+pub mod pieces;
 mod returned;
 pub(crate) mod windows;
 
@@ -303,4 +303,4 @@ pub(crate) static OPERATION: Shape = Shape::Defined {
     shape: &Shape::Tagged { tag: "op", variants: &OPERATIONS },
 };
 /// Statements, one after the other.
-pub(crate) static STATEMENTS: Shape = Shape::List { of: &OPERATION, min: 0, max: 100_000 };
+pub static STATEMENTS: Shape = Shape::List { of: &OPERATION, min: 0, max: 100_000 };
