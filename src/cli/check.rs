@@ -42,7 +42,7 @@ struct Job {
     inputs: Vec<Change>,
 }
 
-/// What became of one scenario.
+/// The outcome of one scenario.
 struct Checked {
     scenario: String,
     status: CheckStatus,

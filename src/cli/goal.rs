@@ -226,7 +226,7 @@ fn in_words(schedule: &Schedule, stuck: &Stuck) -> String {
     format!("rank {}, line {line}: {label}{what}: {waits}", op.rank)
 }
 
-/// What `--format json` prints.
+/// The document that `--format json` prints.
 #[derive(Serialize)]
 struct Document {
     schema: u32,

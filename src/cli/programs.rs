@@ -35,7 +35,7 @@ pub(super) fn tell<'a>(terminal: Terminal, plans: impl IntoIterator<Item = &'a P
     }
 }
 
-/// What the points of a plan run, if they run programs.
+/// The commands that the points of a plan run, if they run programs.
 fn what_runs(plan: &Plan) -> Option<String> {
     let commands = commands(plan);
     let ranks = plan.points.iter().map(|point| point.placement.processes).max()?;

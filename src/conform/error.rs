@@ -33,7 +33,7 @@ pub enum VectorError {
         WORLD_MAX
     )]
     World {
-        /// What is there.
+        /// The version in the file.
         found: Option<u32>,
     },
     /// The number of ranks, or the modulus of the user's operator, is missing or too large.
@@ -51,7 +51,7 @@ pub enum VectorError {
         rank: usize,
         /// Number of the operation in its rank's list, from 0.
         op: usize,
-        /// What is wrong with it.
+        /// The mistake, in words.
         problem: String,
     },
     /// The program of a case is wrong.
@@ -67,7 +67,7 @@ pub enum VectorError {
     Case {
         /// The case's `id`.
         case: u64,
-        /// What is wrong with it.
+        /// The mistake, in words.
         problem: String,
     },
 }

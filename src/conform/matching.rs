@@ -30,7 +30,7 @@ pub trait World {
 
 /// A world after the end of all its programs.
 pub trait Finished {
-    /// What the calls of a rank returned.
+    /// The records of the calls of a rank.
     fn records(&self, rank: usize) -> &[Record];
 
     /// Whether a buffer of a rank begins with the first `bytes` bytes of a message.
@@ -69,7 +69,7 @@ fn difference(outcomes: &[Vec<Vec<Value>>], found: &[Vec<Value>]) -> Option<Wron
     None
 }
 
-/// What each rank's calls returned, in the words of the vectors.
+/// The returns of each rank's calls, in the words of the vectors.
 pub(super) fn outcome(case: &Case, finished: &dyn Finished) -> Vec<Vec<Value>> {
     let teller = |rank| Teller { case, finished, rank };
     (0..case.programs.size())

@@ -26,7 +26,7 @@ pub struct Case {
     pub id: u64,
     /// The calls, by rank.
     calls: Vec<Vec<Call>>,
-    /// What they returned, by rank, up to the first that did not return.
+    /// The answers of the calls, by rank, up to the first that did not return.
     returns: Vec<Vec<Answer>>,
 }
 
@@ -39,7 +39,7 @@ enum Call {
     Barrier,
 }
 
-/// What a call returns.
+/// The answer of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Answer {
     Done,
@@ -121,7 +121,7 @@ impl Case {
         Ok(case)
     }
 
-    /// What is wrong with the case under these rules.
+    /// The first mismatch of the case under these rules.
     pub(super) fn mismatch(&self, rules: Rules) -> Option<Mismatch> {
         let mut world = World::new(&self.calls);
         world.run(rules);
@@ -304,8 +304,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What a call that is in order returns, and with which outcome it counts; `None` as long as it
-    /// waits.
+    /// The event as which a legal call counts, and its answer; `None` as long as it waits.
     fn meet(&mut self, rank: usize, event: &Event) -> Option<(Event, Answer)> {
         let me = Rank(u32::try_from(rank).expect("there are two ranks at most"));
         let mut event = event.clone();

@@ -49,7 +49,7 @@ pub enum Cases {
     DisputedPrograms(Vec<programs::Disputed>),
 }
 
-/// What tells a file of schedules from all others.
+/// The mark by which a file of schedules is recognised.
 #[derive(Deserialize)]
 struct Tool {
     tool: Option<String>,

@@ -53,7 +53,7 @@ pub enum CheckError {
     },
 }
 
-/// What became of a number or a claim.
+/// The way in which a number or a claim changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moved {
     /// Nothing, or no more than is tolerated.
@@ -97,7 +97,7 @@ impl MetricCheck {
     }
 }
 
-/// What counts as moved, beside what the baseline says.
+/// The limits from which a change counts, beside those of the baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// Whether metrics and claims decide, and the digest only informs.
@@ -135,7 +135,7 @@ pub struct ClaimCheck {
 }
 
 impl ClaimCheck {
-    /// What became of the verdict.
+    /// The change of the verdict.
     pub fn moved(&self) -> Moved {
         match self.baseline {
             None => Moved::New,
@@ -160,7 +160,7 @@ pub struct Comparison {
     pub claims: Vec<ClaimCheck>,
     /// Claims that only the baseline has.
     pub missing_claims: Vec<String>,
-    /// Whose work moved; empty where the baseline does not tell it.
+    /// Parts whose work moved; empty where the baseline keeps no work.
     pub work: Vec<Shift>,
     /// Whether other events alone count as moved.
     pub digest_counts: bool,

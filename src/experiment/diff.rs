@@ -273,21 +273,21 @@ fn choices(left: &RunResult, right: &RunResult) -> Result<Vec<Choice>, DiffError
 pub struct Difference<'a> {
     /// The scenario, or both.
     pub scenario: String,
-    /// What the sides are.
+    /// The names of the sides.
     pub names: [SideName; 2],
-    /// What was not the same for both, as far as that is known: values of A and B.
+    /// Inputs that are known to differ: values of A and B.
     pub inputs: Vec<Change>,
     /// Their points.
     pub sides: Sides<'a>,
-    /// Whose work differs, over all points; A is before, B is now.
+    /// Parts whose work differs, over all points; A is before, B is now.
     pub work: Vec<Shift>,
     /// The point that was looked at event by event.
     pub closer: Option<Closer>,
-    /// What could not be told, and why.
+    /// Comparisons that could not be made, and why.
     pub notes: Vec<String>,
 }
 
-/// What one side is.
+/// The name of one side.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SideName {
     /// As the command called it.

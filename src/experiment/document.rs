@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Keys {
     }
 }
 
-/// What the file at `path` is.
+/// The kind of the file at `path`.
 pub fn recognise(path: &Path) -> Document {
     if path.extension().is_some_and(|extension| extension == EXTENSION) {
         return Document::Schedule;

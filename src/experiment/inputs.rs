@@ -19,7 +19,7 @@ const PRESENTATION: [&str; 8] =
     ["title", "source", "sources", "note", "figures", "claims", "assumed", "chosen"];
 /// The folder of machines, from the one that holds `baselines`.
 const MACHINES: &str = "machines";
-/// What stands for a value that is not there.
+/// The word for a value that is not there.
 const NONE: &str = "none";
 /// Differences that are written out.
 const SHOWN: usize = 6;

@@ -191,7 +191,7 @@ pub fn run_point(
     Ok((ran.result(point), ran.causes()))
 }
 
-/// What became of a run: what its points measure is read off it.
+/// The outcome of a run; the metrics of its points are read from it.
 enum Simulated {
     /// It is not begun.
     Refused(LimitReached),

@@ -75,7 +75,7 @@ impl Candidate {
     }
 }
 
-/// What tells the steps of a library.
+/// The measurement that shows the steps of a library.
 const RATE: &str = "rate of small messages";
 const LATENCY: &str = "latency of small messages";
 
@@ -116,7 +116,7 @@ const MESSAGE_STEPS: Candidate = Candidate {
     ],
     ..STEPS
 };
-/// What an adapter can do in all: a pair alone does not reach it.
+/// The rate of an adapter in all: a pair alone does not reach it.
 const TOTAL_RATE: Candidate = Candidate {
     needs: Some(Benchmark::MultiPair),
     ..one(&["hca.msg_rate_total"], "rate of small messages of many pairs, where the adapter limits")

@@ -34,7 +34,7 @@ const ALIKE: f64 = 0.9;
 const STRIDES: [f64; 3] = [0.3, 0.1, 0.03];
 /// A candidate moves rows by at least so many percent for each percent of its own.
 const VISIBLE: f64 = 0.03;
-/// What is left of a separable candidate's effect beside the others'.
+/// The least part of a candidate's effect that is its own, beside those of the others.
 const SEPARABLE: f64 = 0.1;
 /// The greatest standard error of a logarithm that is determined.
 const VAGUE: f64 = 0.35;
@@ -99,14 +99,14 @@ pub struct Kept {
     pub decides: Vec<usize>,
 }
 
-/// What the search has found.
+/// The result of the search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fitted {
     /// Numbers in place of the machine's.
     pub values: Values,
     /// They, one by one.
     pub numbers: Vec<Number>,
-    /// What could not be told.
+    /// The numbers that could not be determined.
     pub kept: Vec<Kept>,
 }
 
@@ -344,7 +344,7 @@ impl Search<'_, '_> {
         std::iter::once(0).chain(sizes).filter(|limit| *limit <= band.1.steps()).collect()
     }
 
-    /// What pulls candidates to where they were, a residual each.
+    /// The residuals that pull candidates to their old values, one each.
     fn pulls(&self, place: &Place) -> Vec<f64> {
         let pull = |(factor, half): (&f64, &Option<f64>)| {
             half.map_or(0.0, |half| self.misfit * factor / half)
@@ -613,7 +613,7 @@ impl Search<'_, '_> {
         Ok(best)
     }
 
-    /// What was found, rounded to what is written, with its range.
+    /// The values found, rounded as they are written, with their ranges.
     fn result(
         mut self,
         place: &Place,

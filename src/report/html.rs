@@ -38,7 +38,7 @@ pub struct PageFigure {
     pub caption: String,
     /// The name of its file beside the page.
     pub file: String,
-    /// What [`Figure::to_svg`](super::figure::Figure::to_svg) gave: inserted as it is.
+    /// The output of [`Figure::to_svg`](super::figure::Figure::to_svg), inserted as it is.
     pub svg: String,
 }
 
@@ -211,7 +211,7 @@ struct ClaimRow<'a> {
     measured: String,
     expected: &'a str,
     source: &'a str,
-    /// What its verdict is worth.
+    /// The worth of its verdict, in lines.
     worth: Vec<String>,
 }
 

@@ -38,7 +38,7 @@ const EMPTY: Buffer = Buffer { id: Buffer::OWN - 1, bytes: 0 };
 pub enum Assisted<P> {
     /// The rank's own thread.
     Rank {
-        /// What it runs.
+        /// Its program.
         program: P,
         /// Whether it has told the agent that it is over.
         told: bool,

@@ -136,7 +136,7 @@ pub static NONBLOCKING: Kind = Kind {
 /// All ranks call one operation again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCollective {
-    /// What the scenario says.
+    /// The values of the scenario.
     pub form: CollectiveForm,
     /// The call.
     pub chosen: Chosen,
@@ -144,7 +144,7 @@ pub struct MeasuredCollective {
     pub ranks_per_node: u32,
     /// Measured calls.
     pub rounds: u32,
-    /// What a rank computes while the operation is under way; `None`: it waits inside.
+    /// The computation of a rank while the operation is under way; `None`: it waits inside.
     pub beside: Option<Beside>,
 }
 
@@ -255,7 +255,7 @@ impl Workload for MeasuredCollective {
         vec![&self.chosen]
     }
 
-    /// What the slowest algorithm moves through one rank.
+    /// The traffic of the slowest algorithm through one rank.
     fn traffic(&self, processes: u32, threads: u16) -> Option<(Bytes, u128)> {
         let calls = u128::from(self.rounds) + u128::from(self.form.warmup);
         Some((self.form.size, calls * 2 * u128::from(processes) * u128::from(threads)))
@@ -325,7 +325,7 @@ impl Workload for MeasuredCollective {
     }
 }
 
-/// What a rank does between the beginning of a collective and the wait for its end.
+/// The computation of a rank between the start of a collective and the wait for its end.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Beside {
     /// All of its computation.

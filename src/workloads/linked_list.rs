@@ -86,7 +86,7 @@ form::words! {
 }
 
 form::words! {
-    /// What a number of elements counts.
+    /// The unit of a number of elements.
     pub enum ElementCount {
         /// the list gets so many
         Total = "total",
@@ -177,14 +177,14 @@ impl Task for List {
     }
 }
 
-/// What is asked of the ranks.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct List {
     /// The epoch around each access.
     pub idiom: Idiom,
     /// Elements in all.
     pub elements: u32,
-    /// What a rank does after a fruitless look.
+    /// The pause of a rank after a fruitless look.
     pub probes: Probes,
     /// Whether looks are counted; in every order of them a count would never end.
     pub counts: bool,
@@ -204,12 +204,12 @@ pub struct Appender {
     size: u32,
     list: List,
     stage: Stage,
-    /// What is to be done before the next decision.
+    /// The steps before the next decision.
     steps: VecDeque<Next<Call>>,
     /// Elements of its own.
     made: u32,
     stands_at: Pointer,
-    /// What the last two loads read.
+    /// The words that the last two loads read.
     words: [u64; 2],
     /// Probes after the next fruitless look.
     probes: u32,

@@ -183,7 +183,7 @@ fn of_process(call: &Collective, threads: u16) -> Collective {
     Collective { input, ..call.clone() }
 }
 
-/// What a thread does with its team before and after the first one's call.
+/// The collectives of a thread with its team before and after the first one's call.
 fn inside(call: &Collective, thread: u16, threads: u16) -> [Option<Collective>; 2] {
     if threads == 1 {
         return [None, None];

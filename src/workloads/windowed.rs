@@ -29,7 +29,7 @@ const DATA: i32 = 0;
 /// Tag of the empty message that ends a round, after [`Share::tags`].
 const ROUND_OVER: i32 = 1;
 
-/// What a thread has for itself among the threads of its process.
+/// The share of a thread in the resources of its process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Share {
     /// Its number in the process.
@@ -52,7 +52,7 @@ impl Share {
     }
 }
 
-/// What a rank does with its partner.
+/// The direction of messages between a rank and its partner.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Direction {
     /// Sends windows.

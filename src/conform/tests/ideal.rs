@@ -17,7 +17,7 @@ use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMo
 use protocols::contract::{Handle, Next};
 use workloads::program::{ProgramStream, Programs, Record};
 
-/// What an ideal library may get wrong, for tests of the judge.
+/// A mistake of an ideal library, for tests of the judge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
     /// It is right.
@@ -305,7 +305,7 @@ impl Job {
         }
     }
 
-    /// What a call returns; `None` while it blocks.
+    /// The reply of a call; `None` while it blocks.
     fn attempt(&mut self, rank: usize, call: &Call, begun: bool) -> Option<Reply> {
         match call {
             Call::Isend { request, .. }

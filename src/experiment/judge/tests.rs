@@ -87,7 +87,7 @@ fn an_ordering_is_strict() {
     check(kind(false), &[2.0, 2.0], false, "a ratio of 1");
 }
 
-/// What is compared are both sides, each divided by its own base: two speedups.
+/// An ordering compares both sides, each divided by its own base: two speedups.
 #[test]
 fn an_ordering_may_be_of_ratios() {
     let kind = || ClaimKind::Ordering {

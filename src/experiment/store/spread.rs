@@ -28,7 +28,7 @@ const SHARED: usize = 1000;
 /// Version of the plan's shape.
 const FORMAT: u32 = 1;
 
-/// What was asked for, so that a worker can ask again.
+/// The request, so that a worker can make it again.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -118,7 +118,7 @@ impl Spread {
         Ok(Self { directory: directory.to_owned(), plan })
     }
 
-    /// What was asked for.
+    /// The request.
     pub fn asked(&self) -> &Asked {
         &self.plan.asked
     }

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(numbers.take(B), 0, "B itself is");
     }
 
-    /// Whoever empties without ever sending does not make numbers grow.
+    /// A thread that empties without ever sending does not make numbers grow.
     #[test]
     fn numbers_stay_few_where_another_thread_empties() {
         let mut numbers = BufferNumbers::default();

@@ -23,7 +23,7 @@ pub enum Issue {
     },
 }
 
-/// Who carries operations out.
+/// The part that carries operations out.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Transport {
     /// The target's library, told by messages.
@@ -65,7 +65,7 @@ pub struct Settings {
     pub mapped_locks: MappedLocks,
     /// Which calls are held to be in order.
     pub rules: Rules,
-    /// What windows say of their memory.
+    /// The memory model of windows.
     pub model: MemoryModel,
     /// Whether the monitors are told who accesses what.
     pub watch: bool,

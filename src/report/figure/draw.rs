@@ -133,7 +133,7 @@ fn chart<'a>(
     Ok(chart)
 }
 
-/// What stands at the foot of an axis without zero.
+/// The text at the foot of an axis without zero.
 const FOOT: &str = "axis does not begin at zero";
 
 /// The fewest points of a curve that counts as going up and down without end.

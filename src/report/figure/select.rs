@@ -21,7 +21,7 @@ pub struct FigureSpec {
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
-    /// What stands above the curves in the legend; the path's name by default.
+    /// The title above the curves in the legend; the path's name by default.
     pub series_title: Option<String>,
     /// Values of that path with their names in the legend, where those are others.
     pub legend: Vec<(String, String)>,

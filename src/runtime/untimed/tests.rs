@@ -13,7 +13,7 @@ use units::Bytes;
 
 const LEN: u64 = 12;
 
-/// What is planted.
+/// The planted mistake.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Planted {
     Nothing,

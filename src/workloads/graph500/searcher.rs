@@ -28,7 +28,7 @@ const TAG: i32 = 0;
 /// The receive; the send to process d is number d + 1. Buffers have the numbers of their requests.
 const RECEIVE: u32 = 0;
 
-/// What a search costs.
+/// The costs of a search.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Costs {
     /// Pairs of a full buffer, at least 1.
@@ -46,7 +46,7 @@ pub struct Searcher {
     sum: Arc<Collective>,
     level: u32,
     phase: Phase,
-    /// What the last call asks for, beside any message.
+    /// The request of the last call, beside any message.
     asked: Asked,
     /// Pairs that have come and are not yet looked at.
     heard: u64,
@@ -171,7 +171,7 @@ impl Searcher {
         })
     }
 
-    /// What the last call returned.
+    /// Takes the reply of the last call.
     fn told(&mut self, reply: &Reply) {
         match (self.asked, reply) {
             (Asked::Message, Reply::Tested(Some(outcome)))

@@ -8,7 +8,8 @@ use protocols::contract::{Process, Region, Space};
 use runtime::memory::Memories;
 use runtime::monitors::Violation;
 
-/// What is wrong with the list of `elements` that `size` ranks have made; `None` where nothing is.
+/// The first mistake in the list of `elements` that `size` ranks have made; `None` where there is
+/// none.
 pub fn first_disorder(memories: &Memories, size: u32, elements: u32) -> Option<String> {
     let word = |rank: u32, memory: u32, offset: u64| {
         let region = Region { space: Space::Window(memory), offset, len: WORD };

@@ -135,7 +135,7 @@ mod tests {
         Statement::new(&Arc::new(elements), Some(7))
     }
 
-    /// What is said of a message that was sent and received with these statements.
+    /// The sentence about a message that was sent and received with these statements.
     fn said(sent: Option<Statement>, receive: Option<Statement>) -> Option<String> {
         let envelope = Envelope { context: Context(0), source: Rank(0), dest: Rank(1), tag: 5 };
         let mut types = Types::default();
