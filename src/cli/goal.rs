@@ -285,7 +285,7 @@ fn as_table(replayed: &Replayed) -> String {
     text
 }
 
-/// The scenario that replays a schedule on the machine that was asked for; `None` without one.
+/// The scenario that replays a schedule on the machine that was requested; `None` without one.
 pub(super) fn scenario(
     terminal: Terminal,
     arguments: &RunArguments,

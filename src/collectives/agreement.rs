@@ -2,7 +2,7 @@
 //! as that of its endpoints.
 //!
 //! ```text
-//!   Contexts   round k: tell rank + 2^k the greatest context number heard of, hear from rank - 2^k
+//!   Contexts   round k: tell rank + 2^k the greatest context number known, receive from rank - 2^k
 //!   Counts     round k: tell rank - 2^k all counts known, hear as many from rank + 2^k
 //! ```
 //!
@@ -47,7 +47,7 @@ pub struct Agreement {
 pub struct Exchange {
     /// Receiver of this rank's word.
     pub to: Rank,
-    /// Sender of the word that is heard.
+    /// Sender of the word that is received.
     pub from: Rank,
     /// Tag of both.
     pub tag: i32,

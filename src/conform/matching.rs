@@ -1,7 +1,7 @@
 //! The family `matching`: point-to-point programs and what their calls returned.
 //!
 //! A *strict* case must come out as it was recorded under every schedule, a *racy* one as any of
-//! the outcomes that MPI allows. What a receive got is told from the received bytes, not from the
+//! the outcomes that MPI allows. What a receive got is read from the received bytes, not from the
 //! simulator's books.
 
 mod read;

@@ -230,9 +230,9 @@ struct World<'a> {
     answers: Vec<Vec<Answer>>,
     /// Why a call was refused, by rank and entry.
     refusals: BTreeMap<(usize, usize), String>,
-    /// Posts by (target, origin) that no start has met.
+    /// Posts by (target, origin) that no start has consumed.
     posts: BTreeMap<(Rank, Rank), u32>,
-    /// Completes by (origin, target) that no wait has met.
+    /// Completes by (origin, target) that no wait has consumed.
     completes: BTreeMap<(Rank, Rank), u32>,
     /// Which ranks stand in a call that all make together.
     standing: Vec<bool>,
@@ -348,7 +348,7 @@ fn tell(told: &mut BTreeMap<(Rank, Rank), u32>, me: Rank, group: &RankSet) {
     }
 }
 
-/// Takes what each of a group has told, where all have; answers whether they have.
+/// Takes the notices of all members of a group, where all are there; answers whether they are.
 fn take(told: &mut BTreeMap<(Rank, Rank), u32>, group: &RankSet, me: Rank) -> bool {
     let has = |other: &Rank| told.get(&(*other, me)).is_some_and(|count| *count > 0);
     let all = group.ranks().iter().all(has);

@@ -70,7 +70,7 @@ struct File<C> {
     family: String,
     schema: u64,
     mpi: String,
-    /// Another library that was asked.
+    /// Another library that was recorded.
     second_opinion: Option<String>,
     seed: u64,
     /// Processes of the recorded job, where the family has one for all cases.

@@ -584,7 +584,7 @@ impl Rank {
         )
     }
 
-    /// The error of a process that writes something else than it is asked for.
+    /// The error of a process that writes something else than was requested.
     pub const fn nonsense(&self) -> RankError {
         RankError::Nonsense { rank: self.number }
     }

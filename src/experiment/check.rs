@@ -106,7 +106,7 @@ pub struct Rules {
     pub tolerances: Vec<Tolerance>,
 }
 
-/// A tolerance that was asked for.
+/// A tolerance that was requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
     /// The metric; every one that no other tolerance names, where there is none.
@@ -171,7 +171,7 @@ pub struct Comparison {
 /// Metrics of a point that moved in step: one, and the names of those that follow from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact<'a> {
-    /// The one that is told.
+    /// The one that is shown.
     pub metric: &'a MetricCheck,
     /// The others.
     pub in_step: Vec<&'a str>,
@@ -195,7 +195,7 @@ impl Comparison {
     }
 
     /// The metrics that moved, the greatest difference first; those that moved in step at a point are one
-    /// fact, told by the first of them.
+    /// fact, shown by the first of them.
     pub fn worst(&self) -> Vec<Fact<'_>> {
         let of_point = self.metrics.chunk_by(|left, right| left.point == right.point);
         let mut all: Vec<Fact<'_>> = of_point

@@ -77,7 +77,7 @@ impl MetricPair {
         if greater > 0.0 { (left - right).abs() / greater } else { 0.0 }
     }
 
-    /// The value of B against that of A, in percent of A; `None` where that cannot be told.
+    /// The value of B against that of A, in percent of A; `None` where that is not known.
     pub fn change(&self) -> Option<f64> {
         let [Some(left), Some(right)] = self.values else { return None };
         (left.abs() > 0.0).then(|| (right - left) / left.abs() * 100.0)
@@ -89,7 +89,7 @@ impl MetricPair {
 pub struct Fact<'s, 'a> {
     /// The pair.
     pub pair: &'s Pair<'a>,
-    /// The one that is told.
+    /// The one that is shown.
     pub metric: &'s MetricPair,
     /// The others.
     pub in_step: Vec<&'s str>,
@@ -102,7 +102,7 @@ impl Pair<'_> {
     }
 
     /// Whether the events of both sides are equal, and how they ended. Nobody knows of points that a limit
-    /// ended: what they would have done, or, where they were not begun, anything.
+    /// ended: what they would have done, or, where they were not started, anything.
     pub fn has_same_events(&self) -> bool {
         let [Some(left), Some(right)] = self.points else { return false };
         let whole = !left.limited && !right.limited;
@@ -173,7 +173,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The metrics that differ, those that differ most first; those of a pair that are in step are one fact,
-    /// told by the first of them.
+    /// shown by the first of them.
     pub fn worst(&self) -> Vec<Fact<'_, 'a>> {
         let each = self.pairs.iter().flat_map(|pair| {
             pair.moved().into_iter().map(move |group| {

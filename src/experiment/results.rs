@@ -24,7 +24,7 @@ pub struct RunResult {
     pub points: Vec<PointResult>,
     /// One verdict per claim of the scenario, in file order.
     pub claims: Vec<ClaimResult>,
-    /// The same points with another cost of one resource, where that was asked for.
+    /// The same points with another cost of one resource, where that was requested.
     pub what_if: Vec<Supposed>,
 }
 
@@ -57,14 +57,14 @@ pub struct PointResult {
     pub failure: Option<String>,
     /// Whether what ended it was a limit of the scenario.
     pub limited: bool,
-    /// The exit status that a real program asked for, where that ended the point: `MPI_Abort`, or the end of a rank
+    /// The exit status that a real program requested, where that ended the point: `MPI_Abort`, or the end of a rank
     /// with another status than 0.
     pub exit_status: Option<i32>,
     /// Faults of the plan that did nothing, in the order of the plan.
     pub unfired: Vec<Unfired>,
     /// The part of the measured time that is a start, where that is much of it.
     pub transient: Option<Transient>,
-    /// Where the measured time went, where that was asked for and the program finished.
+    /// Where the measured time went, where that was requested and the program finished.
     pub explanation: Option<Explanation>,
 }
 
@@ -125,7 +125,7 @@ pub enum Spends {
     CoreAndMemory,
     /// A link of the network.
     Link,
-    /// Told by its name: those of other nodes are of its kind.
+    /// Known by its name: those of other nodes are of its kind.
     Other,
 }
 

@@ -154,7 +154,7 @@ pub fn effect(base: &RunResult, other: &RunResult, metric: &str) -> Option<Effec
     })
 }
 
-/// Whether no limit ended a point: of those that were not begun, digests are equal.
+/// Whether no limit ended a point: of those that were not started, digests are equal.
 fn is_whole(result: &RunResult) -> bool {
     !result.points.iter().any(|point| point.limited)
 }

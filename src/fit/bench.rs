@@ -122,7 +122,7 @@ impl Bench {
         Some(Self { start: start?, tables, rows, keep })
     }
 
-    /// Runs rows on machines; `tell` is told after each row how many have run.
+    /// Runs rows on machines; `tell` gets after each row the number that have run.
     pub fn runner<'a>(
         &'a self,
         stop: &'a AtomicBool,

@@ -36,7 +36,7 @@ impl Between {
         }
     }
 
-    /// The candidates, in the order in which they are tried: where two cannot be told apart, the
+    /// The candidates, in the order in which they are tried: where two cannot be distinguished, the
     /// first one is fitted.
     pub const fn candidates(self) -> &'static [Candidate] {
         match self {
@@ -57,7 +57,7 @@ pub struct Candidate {
     pub told_by: &'static str,
     /// A benchmark without which nothing tells it.
     pub needs: Option<Benchmark>,
-    /// Whether it is tried before the others, which are tried where the rows are not met by then.
+    /// Whether it is tried before the others, which are tried where the rows are not reproduced by then.
     pub first: bool,
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! No curve is fitted: every prediction is a run of the mechanisms, and only numbers of the machine
-//! change. A candidate that moves no row, or moves rows only as others together do, cannot be told
+//! change. A candidate that moves no row, or moves rows only as others together do, cannot be determined
 //! from the measurement: it stays as it was, and is called assumed.
 
 use std::collections::BTreeSet;

@@ -287,7 +287,7 @@ fn pairs_and_window(benchmark: Benchmark, measured: &Measured) -> Result<(u32, u
     Err(Wrong { at: measured.heads, found, allowed })
 }
 
-/// Whether a table can be what it is asked for; `false` after a report.
+/// Whether a table can have the role that was requested; `false` after a report.
 pub fn check_role(diagnostics: &mut Diagnostics, table: &Table) -> bool {
     let is_fitted_packing = table.fitted && table.benchmark == Benchmark::Pack;
     if is_fitted_packing {

@@ -160,7 +160,7 @@ impl Call {
         self.first(|field| if let Field::Over(comm) = field { Some(*comm) } else { None })
     }
 
-    /// The call that is begun by this one: that of a request which was prepared for it, or itself.
+    /// The call that is started by this one: that of a request which was prepared for it, or itself.
     pub fn begun(&self) -> &Self {
         if let Self::Start { operation, .. } = self { operation } else { self }
     }

@@ -23,7 +23,7 @@
 //! it is not defined which of them is there. A rank hears of another process when it returns from a
 //! receive, from a probe that has found something, from a collective, from a synchronisation of a window, or when
 //! it has loaded something from memory that others reach: only then can it know how far a message is whose request it
-//! has freed. Whether that is what it has heard is not looked at, so that no program is blamed which does know.
+//! has freed. Whether that is what it has received is not looked at, so that no program is blamed which does know.
 //!
 //! Source: MPI 4.1, Sec. 3.7.2, 3.7.3 (the end of a freed request cannot be checked), 3.9, 4.2.2, 6.12, 12.3.
 //! `crate::loans` keeps the books of a program with it; the monitor of buffers (V2) grants the library what
@@ -158,7 +158,7 @@ fn of_a_message(call: &Call) -> Option<Lent> {
     lent.filter(|_| moves)
 }
 
-/// A second buffer of the same call, lent as long.
+/// A second buffer of the same call, borrowed as long.
 pub fn lends_also(call: &Call) -> Option<Lent> {
     let is_a_message = matches!(
         call,

@@ -28,7 +28,7 @@ const TEMPLATES: [(&str, &str); 4] = [
 const BUSIEST: usize = 4;
 /// The most rows of one table; the page says how many more there are.
 const ROWS: usize = 600;
-/// Rows of a table that is shown without being asked for, and printed.
+/// Rows of a table that is shown without a click, and printed.
 const FOLD: usize = 40;
 
 /// A figure of the page.

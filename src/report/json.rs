@@ -41,7 +41,7 @@ pub struct ResultDocument {
     pub points: Vec<PointDocument>,
     /// The claims, in file order.
     pub claims: Vec<ClaimDocument>,
-    /// The points with another cost of one resource; only where `--what-if` asked for it.
+    /// The points with another cost of one resource; only under `--what-if`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<SupposedDocument>,
 }
@@ -79,7 +79,7 @@ pub struct PointDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "TransientDocument")]
     pub transient: Option<TransientDocument>,
-    /// Where the measured time went; only where `--explain` asked for it.
+    /// Where the measured time went; only under `--explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ExplanationDocument")]
     pub explanation: Option<ExplanationDocument>,

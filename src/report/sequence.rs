@@ -11,7 +11,7 @@ use super::figure::wrap;
 use experiment::results::{Arrow, Lasting, Sequence};
 use units::{Bytes, TimeDelta};
 
-/// The least time of a bar, as a part of the whole: shorter ones are not told.
+/// The least time of a bar, as a part of the whole: shorter ones are left out.
 const LEAST_BAR: u64 = 200;
 
 const LEFT: i32 = 110;

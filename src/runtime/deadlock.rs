@@ -29,7 +29,7 @@ pub struct Standing {
     pub position: Option<u32>,
     /// The function of the program that it is in.
     pub site: Option<CallSite>,
-    /// The functions that have begun what it waits for, by the numbers of their calls.
+    /// The functions that have started what it waits for, by the numbers of their calls.
     pub begun: BTreeMap<u32, CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
@@ -48,7 +48,7 @@ pub struct Blocked {
     pub position: Option<u32>,
     /// The function of the program that the thread is in.
     pub site: Option<CallSite>,
-    /// The function that has begun what the thread waits for.
+    /// The function that has started what the thread waits for.
     pub begun: Option<CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,

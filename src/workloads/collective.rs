@@ -3,7 +3,7 @@
 //! Marks 0 and 1 of every rank bracket the timed calls; between the warm-up and them all ranks meet in a
 //! barrier, as in the Intel MPI Benchmarks. The calls follow each other without a barrier in
 //! between: a rank that is early in one call may already be in the next. With a computation beside it,
-//! a call only begins the collective; the rank computes, tests it where it is asked to, and waits.
+//! a call only begins the collective; the rank computes, tests it where the scenario says so, and waits.
 
 use std::sync::Arc;
 
@@ -334,7 +334,7 @@ pub struct Beside {
     pub tests: u32,
 }
 
-/// The request of a collective that is only begun.
+/// The request of a nonblocking collective.
 const REQUEST: Handle = Handle(0);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -349,9 +349,9 @@ enum State {
     Halfway,
     /// All ranks have warmed up.
     Met,
-    /// The timed rounds have begun.
+    /// The timed rounds have started.
     Started,
-    /// The collective of the round was begun: a piece of the computation is next, after so many tests.
+    /// The collective of the round was started: a piece of the computation is next, after so many tests.
     Begun(u32),
     /// A piece of the computation is over, the one after so many tests.
     Computed(u32),
@@ -402,7 +402,7 @@ impl Repeated {
         Next::Call(Call::Collective(call))
     }
 
-    /// The state behind the round that was begun last.
+    /// The state behind the round that was started last.
     fn after_round(&self) -> State {
         let measured = self.done.saturating_sub(self.warm_up);
         if is_halfway(measured, self.rounds) { State::Halfway } else { State::Round }

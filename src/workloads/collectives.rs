@@ -735,7 +735,7 @@ pub fn measured(kind: Kind, size: u64, ranks: u32, reduction: Reduction) -> Coll
     }
 }
 
-/// Messages that all ranks of one call send together, asked of its algorithm.
+/// Messages that all ranks of one call send together, by its algorithm.
 pub fn messages(call: &Collective, ranks: u32) -> u64 {
     let mut round = Round::default();
     let mut sent = 0;

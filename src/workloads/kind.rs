@@ -255,7 +255,7 @@ pub enum OsuTest {
     MessageRate,
 }
 
-/// A workload with its numbers: everything that is asked of one, whatever its kind.
+/// A workload with its numbers: the functions of all kinds.
 pub trait Workload: Any + Debug + Send + Sync {
     /// Its kind.
     fn kind(&self) -> &'static Kind;

@@ -213,7 +213,7 @@ impl PackingForm {
         Some(layout)
     }
 
-    /// The method that packs the layout: the one that is asked for, or its fallback.
+    /// The method that packs the layout: the one that is requested, or its fallback.
     fn method(&self, reading: &mut Reading<'_>, layout: &Layout, task: Task) -> Option<Method> {
         let fallback = self.fallback.as_deref().map(super::gpu::method);
         match super::gpu::method(&self.method).or(fallback, layout, task) {

@@ -26,7 +26,7 @@ pub struct Packing {
 pub struct Beside {
     /// What.
     pub what: Other,
-    /// When it is asked for.
+    /// When it is requested.
     pub order: Order,
 }
 

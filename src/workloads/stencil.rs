@@ -109,7 +109,7 @@ pub struct Stencil {
     pub steps: u32,
     /// Computation of a process in a step, in picoseconds.
     pub compute: u64,
-    /// The rank whose copies are told beside those of all.
+    /// The rank whose copies are reported beside those of all.
     pub watched: u32,
 }
 

@@ -10,7 +10,7 @@
 //! Where the creation is measured, START is the first mark of every thread, and nothing warms up.
 //!
 //! Funnelled, only the first thread of a process calls the collective of the processes; its team
-//! combines and distributes inside the process. Threads are told nothing by flags of their own
+//! combines and distributes inside the process. Threads have no flags of their own
 //! here: the steps inside are collectives of endpoints over `MPI_COMM_SELF`, which move the same
 //! bytes through the memory that the team shares.
 //!

@@ -41,12 +41,12 @@ pub struct Share {
 }
 
 impl Share {
-    /// Thread `thread`, told from the others by its tags.
+    /// Thread `thread`, known by its tags.
     pub fn tagged(thread: u16) -> Self {
         Self { thread, comm: Comm::default(), tags: 2 * i32::from(thread) }
     }
 
-    /// Thread `thread`, told from the others by its communicator.
+    /// Thread `thread`, known by its communicator.
     pub const fn on(thread: u16, comm: Comm) -> Self {
         Self { thread, comm, tags: 0 }
     }
@@ -118,7 +118,7 @@ enum Start {
 enum State {
     /// The endpoints are made, or the thread is attached to its own.
     Create,
-    /// A long queue is made, where one was asked for; then everybody is there.
+    /// A long queue is made, where one was requested; then everybody is there.
     Barrier,
     /// Everybody has warmed up.
     Met,

@@ -86,12 +86,12 @@ pub enum CreateError {
     /// More than ranks can number.
     #[error("{endpoints} endpoints are more than ranks can number")]
     TooMany {
-        /// How many are asked for.
+        /// How many are requested.
         endpoints: u64,
     },
 }
 
-/// The map of a communicator whose creators asked for `counts[process]` endpoints: in the order of
+/// The map of a communicator whose creators requested `counts[process]` endpoints: in the order of
 /// the parent's ranks, those of a process next to each other.
 ///
 /// # Errors

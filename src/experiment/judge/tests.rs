@@ -312,7 +312,7 @@ fn of_values_that_should_be_0_the_farthest_is_told() {
 }
 
 /// The first line has its onset a step away, which the tolerance allows; of the others the one
-/// that is farther off is told.
+/// that is farther off is reported.
 #[test]
 fn of_several_onsets_the_farthest_outside_is_told() {
     let against = |first| (first..first + 4).map(|i| (vec![i], vec![12])).collect::<Vec<_>>();

@@ -40,7 +40,7 @@ impl Owner {
         let one_kernel = !this.boot.is_empty() && self.boot == this.boot;
         if self.host != this.host {
             // A container by another name, which counts its processes for itself: the lock on the file is
-            // the system's. What another machine does can be told by nothing here.
+            // the system's. What another machine does cannot be seen here.
             return !(one_kernel && free);
         }
         // Where the system tells nothing about processes, the lock on the file decides alone.

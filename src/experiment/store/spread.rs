@@ -38,7 +38,7 @@ pub struct Asked {
     pub overrides: Vec<String>,
     /// A directory of models, absolute.
     pub models: Option<PathBuf>,
-    /// The command that asked.
+    /// The command of the request.
     pub command: String,
 }
 

@@ -6,7 +6,7 @@
 //!                                  (until its next input)
 //! ```
 //!
-//! A message is over when the actions that empty its buffer are asked for, and its thread's core carries
+//! A message is over when the actions that empty its buffer are requested, and its thread's core carries
 //! them out one after the other. Until it is through, another thread of the process that runs beside it
 //! (own or independent lanes) must not have the buffer. A thread that has another input is through: the
 //! contract gives it none before.

@@ -53,13 +53,13 @@ pub(super) enum Body {
     },
     /// An operation on a window.
     OneSided,
-    /// A collective that was only begun.
+    /// A nonblocking collective.
     Background { slot: u16, function: &'static str },
     /// A request of several messages.
     Joint { slot: u16, function: &'static str },
     /// A partitioned operation.
     Partitioned { slot: u16, function: &'static str },
-    /// Finished; the program has not asked yet.
+    /// Finished; the program has not tested or waited yet.
     Complete(Outcome),
 }
 

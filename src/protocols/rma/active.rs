@@ -28,7 +28,7 @@ pub(super) enum Fence {
     Counting(Exchange),
     /// They come.
     Coming { expected: u64 },
-    /// The targets are asked whether the operations of this process are done.
+    /// The targets get a request to answer when the operations of this process are done.
     Flushing,
     /// Nobody goes on before everybody is done.
     Barrier(Exchange),

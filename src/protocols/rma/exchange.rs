@@ -37,7 +37,7 @@ pub(super) struct Exchange {
 pub(super) struct Leg {
     /// Receiver of this rank's words.
     pub(super) to: u32,
-    /// Sender of the words that are heard.
+    /// Sender of the words that are received.
     pub(super) from: u32,
     /// Words to send.
     pub(super) words: Arc<[u64]>,
@@ -57,7 +57,7 @@ impl Exchange {
         Self::new(rank, size, Pattern::Scatter, distance, numbers)
     }
 
-    /// Nobody knows its end before everybody has begun it.
+    /// No rank knows its end before all have started it.
     pub(super) fn barrier(rank: u32, size: u32) -> Self {
         Self::new(rank, size, Pattern::Barrier, 1, Vec::new())
     }

@@ -88,7 +88,7 @@ impl Facts<'_> {
         }
     }
 
-    /// An update that another process has asked for has taken place: what it told of in pieces,
+    /// An update that another process has requested has taken place: what it reported in pieces,
     /// whether or not it came so.
     pub(super) fn applied(
         self,

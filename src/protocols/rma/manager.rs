@@ -59,7 +59,7 @@ impl<R> LockManager<R> {
         }
     }
 
-    /// The next request that can be granted; asked until there is none.
+    /// The next request that can be granted; called until there is none.
     pub(super) fn grant(&mut self) -> Option<(LockKind, R)> {
         let (kind, _) = self.waiting.front()?;
         let kind = *kind;

@@ -4,7 +4,7 @@
 //!   lazy      lock ─▶ note           op ─▶ queue          unlock ─▶ LOCK … GRANTED, all ops, the last
 //!   eager     lock ─▶ LOCK           op ─▶ out, if granted         with UNLOCK … DONE or bytes
 //!   adaptive  lazy until the queue is long, then eager for the rest of the epoch
-//!   merged    one op, nothing asked yet: LOCK + op + UNLOCK in one packet
+//!   merged    one op, nothing sent yet: LOCK + op + UNLOCK in one packet
 //! ```
 //!
 //! A flush or unlock rides on the last operation; bytes that come back say that all before is done.
@@ -72,7 +72,7 @@ impl Window {
         let Some(state) = self.targets.get_mut(&target) else { return };
         let nothing_done = state.queue.is_empty() && matches!(state.lock, Lock::Called(_));
         if nothing_done {
-            // Nobody was asked: nobody is told.
+            // No lock was requested: no unlock is sent.
             if wants == Wants::Unlock {
                 self.targets.remove(&target);
             }
@@ -385,7 +385,7 @@ impl Window {
         RmaPacket::About { window: self.id, body }
     }
 
-    /// Another thread has called an operation since a flush asked: what it queued must go out, or
+    /// Another thread has called an operation since a flush was sent: what it queued must go out, or
     /// the flush would wait for a call that may wait for the flush.
     pub(super) fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
         #[cfg(feature = "mutants")]

@@ -36,11 +36,11 @@ pub(super) struct Exposure {
 pub(super) enum Lock {
     /// Called for, and nobody knows.
     Called(LockKind),
-    /// Asked for.
+    /// Requested.
     Requested(LockKind),
     /// Granted.
     Granted(LockKind),
-    /// Nobody was asked, since nobody could object.
+    /// No request was sent, since no process could object.
     Unchecked,
     /// Given back, or no lock is needed.
     Open,
@@ -325,7 +325,7 @@ impl Window {
         self.targets.values().any(|target| matches!(target.lock, Lock::Granted(_)))
     }
 
-    /// Whether the lock of a target is granted, or all that were asked for are.
+    /// Whether the lock of a target is granted, or all that were requested are.
     pub(super) fn has_lock_of(&self, target: Option<u32>) -> bool {
         let waits = |state: &Target| matches!(state.lock, Lock::Requested(_));
         match target {

@@ -12,7 +12,7 @@ pub enum Issue {
     /// With the flush or unlock that needs them.
     #[default]
     Lazy,
-    /// As soon as the lock is granted, which is asked for at once.
+    /// As soon as the lock is granted, which is requested at once.
     Eager,
     /// Lazily, until so many operations or bytes wait for one target in one epoch.
     Adaptive {
@@ -67,7 +67,7 @@ pub struct Settings {
     pub rules: Rules,
     /// The memory model of windows.
     pub model: MemoryModel,
-    /// Whether the monitors are told who accesses what.
+    /// Whether the monitors get each access and its origin.
     pub watch: bool,
 }
 

@@ -45,7 +45,7 @@ impl Stack {
         self.printed(None)
     }
 
-    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// The same in a width of a printed page, where one is requested: without the title, which is
     /// the caption's.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ type Actor = (Process, Option<Thread>);
 #[derive(Clone, Debug)]
 pub struct Pct {
     random: Stream,
-    /// Priorities of the actors met so far; high ones act first.
+    /// Priorities of the actors seen so far; high ones act first.
     priorities: Vec<(Actor, u64)>,
     /// Steps at which the actor falls.
     changes: Vec<usize>,

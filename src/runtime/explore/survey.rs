@@ -67,7 +67,7 @@ pub struct Survey {
     pub violations: Vec<(Violation, Vec<Choice>)>,
     /// Faults of protocols, each with the shortest way to it; the first of each wording.
     pub faults: Vec<(Fault, Vec<Choice>)>,
-    /// How often interesting branches were met, summed over the transitions.
+    /// How often interesting branches were reached, summed over the transitions.
     pub sometimes: Sometimes,
 }
 

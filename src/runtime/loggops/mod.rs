@@ -2,7 +2,7 @@
 //! else is modelled. No protocol, no topology, no library: what a message costs are six numbers.
 //!
 //! ```text
-//!   send     |--o + (s-1)O--| CPU          receive: one that waits is told; else it waits
+//!   send     |--o + (s-1)O--| CPU          receive: one that waits goes on; else it waits
 //!            |--g + (s-1)G------| NIC
 //!                   L
 //!            |------+------> first byte    |--o + (s-1)max(O,G)--| CPU of the receiver

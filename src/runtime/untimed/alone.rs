@@ -37,7 +37,7 @@ where
     /// names (a call does, for all that is known before it), a program that lingers (it reads no
     /// bytes of its window), a call that enters a collective, ready sends and
     /// where there are any the posting of receives, copies after something has left (a
-    /// peer that was told may look at the bytes before), and all steps of a process whose windows
+    /// peer that knows may look at the bytes before), and all steps of a process whose windows
     /// other HCAs may reach at any time. Steps that are followed alone can follow each other for
     /// ever: a search must not follow one alone into a state that it has left behind.
     pub fn lone_step(&self) -> Option<Choice> {

@@ -1,4 +1,4 @@
-//! What may happen next, and how it is told.
+//! The choices of what happens next, and their words.
 
 use std::fmt;
 

@@ -48,7 +48,7 @@ pub(super) struct Known<M: Machine, P> {
     serial: u64,
 }
 
-/// The values that were asked for last, by what they are known by.
+/// The values that were requested last, by what they are known by.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     young: Half<T>,

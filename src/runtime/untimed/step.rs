@@ -172,7 +172,7 @@ where
         }
     }
 
-    /// The completion of an operation is told.
+    /// The completion of an operation is delivered.
     fn finish(&mut self, process: Process, token: Token) {
         let port = self.ports[process.0 as usize].change();
         let place = port.operation(token);

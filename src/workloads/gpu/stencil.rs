@@ -5,7 +5,7 @@
 //!          array (four copies inside the device); the kernel
 //! ```
 //!
-//! Rows are contiguous and go by one copy each way; columns are packed by the method that is asked for.
+//! Rows are contiguous and go by one copy each way; columns are packed by the method that is requested.
 //! Each exchange is `MPI_Sendrecv` of GPU memory. Copies inside the device and the kernel are queued:
 //! the next exchange waits for them in its stream.
 //! Source: `gpu-pack` Sec. 5.1, Table 3; the sources of SHOC (grid, order of exchanges, copies,

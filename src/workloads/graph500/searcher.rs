@@ -184,7 +184,7 @@ impl Searcher {
             | (Asked::Left(_), Reply::Any { .. } | Reply::Outcome(_)) => {
                 self.asked = Asked::Nothing;
             }
-            // An isend, an irecv, a barrier or a reduction: nothing was asked for.
+            // An isend, an irecv, a barrier or a reduction: no message was requested.
             _ => {}
         }
     }
@@ -196,7 +196,7 @@ impl Searcher {
         self.done += u32::from(status.count == 0);
     }
 
-    /// The call for what is asked for; `None` where it has become pointless.
+    /// The call for what is requested; `None` where it has become pointless.
     fn ask(&mut self) -> Option<Next<Call>> {
         let receive = Handle(RECEIVE);
         let call = match self.asked {

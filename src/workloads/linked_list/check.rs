@@ -1,5 +1,5 @@
 //! Whether the list is what it must be, whatever the order of its making: element k belongs to rank
-//! k mod P, there are as many as were asked for, and the last one points nowhere.
+//! k mod P, there are as many as were requested, and the last one points nowhere.
 //!
 //! Source: `rma` Fig. 8; the check walks the memories after the run, at no simulated cost.
 

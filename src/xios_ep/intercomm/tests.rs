@@ -293,7 +293,7 @@ pub(crate) fn random(stream: &mut Stream) -> ([Caller; 2], Members) {
     }
 }
 
-/// Every law of the section on many layouts, and every case met often.
+/// Every law of the section on many layouts, and every case often.
 // claim: xep-ic-final
 // claim: xep-ic-steps
 // claim: xep-map-mirror

@@ -1,7 +1,7 @@
 //! Windows of endpoints at work: what each call of an endpoint is on windows of MPI.
 //!
 //! ```text
-//!   create   for each i < N, after all of the process have met: thread i makes window i; where a
+//!   create   for each i < N, after all threads of the process are there: thread i makes window i; where a
 //!            client process has no such thread, its master does, of no memory; the server's master
 //!            makes them all, of one memory
 //!   client   thread i acts on window i; its master also fences and frees those without a thread

@@ -21,7 +21,7 @@ fn sent(id: u64, process: u32, (tag, sender, receiver): (i32, u32, u32)) -> Prob
     Probed { message: id, source: process, tag }
 }
 
-/// MPI's matched probe on a queue; a library that asked for less than anything would see less.
+/// MPI's matched probe on a queue; a library that requested less than anything would see less.
 fn probe(queue: &mut Queue) -> impl FnMut(ProcessProbe) -> Option<Probed<u64>> {
     |wanted| {
         let wants = |found: &Probed<u64>| {

@@ -50,7 +50,7 @@ impl Matching {
         self.ready.posted.get_or_insert_default();
     }
 
-    /// A fact in which a ready send may be concerned, before the others are told of it.
+    /// A fact in which a ready send may be concerned, before the other monitors get it.
     pub(crate) fn of_ready(
         &mut self,
         fact: &Observation,
@@ -166,7 +166,7 @@ mod tests {
         Observation::Arrived { message: MessageId { process: 0, serial }, taken_by }
     }
 
-    /// The laws that these facts break, each told at its time where there is a clock.
+    /// The laws that these facts break, each at its time where there is a clock.
     fn broken_by(facts: &[(Option<u64>, Observation)]) -> Vec<&'static str> {
         let (mut matching, mut found) = (Matching::new(2), Vec::new());
         if facts.iter().any(|(at, _)| at.is_some()) {
