@@ -19,7 +19,7 @@ pub(super) const ALLOW: &str = "--allow-exec";
 /// Commands that a note names one by one.
 const SHOWN: usize = 3;
 
-/// Whether a path is a file that somebody may execute.
+/// Whether a path is a file that may be executed.
 pub(super) fn is_program(path: &Path) -> bool {
     let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
     path.metadata().is_ok_and(executable)

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, VecDeque};
 
-    /// Where a word waits: a side, and the rank there that hears it; none in the peer communicator.
+    /// Where a word waits: a side, and the rank there that receives it; none in the peer communicator.
     type Place = (usize, Option<usize>);
 
     /// A rank, and where the word is that it waits for.

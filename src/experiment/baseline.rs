@@ -1,4 +1,4 @@
-//! Baselines: the results that a scenario had when somebody looked at them and found them right.
+//! Baselines: the results that a scenario had when they were last found right.
 //!
 //! A baseline is a JSON file `traces/baselines/NAME/PATH OF THE SCENARIO.json` with one line for
 //! each point, so that a change of one point is a change of one line. It names a tolerance for each

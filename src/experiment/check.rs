@@ -164,7 +164,7 @@ pub struct Comparison {
     pub work: Vec<Shift>,
     /// Whether other events alone count as moved.
     pub digest_counts: bool,
-    /// Numbers of the machine that are not those of the baseline; empty where nobody looked.
+    /// Numbers of the machine that are not those of the baseline; empty where they were not compared.
     pub inputs: Vec<Change>,
 }
 

@@ -101,7 +101,7 @@ impl Pair<'_> {
         self.has_same_events() && self.metrics.iter().all(MetricPair::is_same)
     }
 
-    /// Whether the events of both sides are equal, and how they ended. Nobody knows of points that a limit
+    /// Whether the events of both sides are equal, and how they ended. It is unknown of points that a limit
     /// ended: what they would have done, or, where they were not started, anything.
     pub fn has_same_events(&self) -> bool {
         let [Some(left), Some(right)] = self.points else { return false };

@@ -20,7 +20,7 @@ const BESIDE: [(&str, &str, &str); 1] = [("incast", "nodes", "9")];
 /// Statements in one line of a note.
 const WORDS: usize = 8;
 
-/// The machine where nobody names one.
+/// The machine where none is named.
 const USUAL: &str = "broadwell-edr";
 
 /// The kinds of workload, but for replays: those need a file that is there.

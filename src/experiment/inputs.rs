@@ -133,7 +133,7 @@ fn short(text: &str) -> String {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Inputs {
     fields: BTreeMap<String, String>,
-    /// Nothing where nobody kept them.
+    /// Nothing where they were not kept.
     machines: Option<Vec<Numbers>>,
 }
 

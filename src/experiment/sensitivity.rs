@@ -1,4 +1,4 @@
-//! How much results depend on numbers that nobody measured: each at its lowest and its highest
+//! How much results depend on numbers without a measurement: each at its lowest and its highest
 //! plausible value, all others as they are.
 
 use super::plan::{self, Plan, Request, assumed};

@@ -16,7 +16,7 @@
 //! - `handle` changes nothing but the machine: memory and wires are reached by actions. What it does
 //!   follows from what the machine's `Hash` sees, as what a program does from its own: a search
 //!   repeats what it knows. Words for readers may depend on more.
-//! - A thread inside a call with no work left polls; nobody else takes packets, but an adapter that
+//! - A thread inside a call with no work left polls; no other part takes packets, but an adapter that
 //!   matches ([`Machine::adapter_takes`]).
 
 use std::fmt::Debug;
@@ -234,7 +234,7 @@ pub enum Action<P, R> {
         side: Side,
     },
     /// This core updates elements of a window: `old` gets what they were, before `operand` changes
-    /// them. Nobody sees it half done.
+    /// them. It is never seen half done.
     Update {
         /// The elements.
         target: Region,
@@ -372,7 +372,7 @@ pub enum Action<P, R> {
     Poll(Token),
     /// Come back in under the guard, as [`Input::Resume`]. Ends the list.
     Resume(Token),
-    /// This core ends a request, or gives a buffer back before: monitors hear of it after the code.
+    /// This core ends a request, or gives a buffer back before: monitors get it after the code.
     Complete {
         /// The library code that ends the request; `None` costs nothing.
         code: Option<Step>,
@@ -710,7 +710,7 @@ pub enum Next<C> {
     Join,
     /// The thread reads at most 8 bytes of its process's memory: see [`Program::loaded`].
     Load(Region),
-    /// [`Next::Load`] of memory that nobody reads again before it is written: its buffer holds
+    /// [`Next::Load`] of memory that is not read again before it is written: its buffer holds
     /// nothing from then on.
     Take(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.

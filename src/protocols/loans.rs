@@ -56,7 +56,7 @@ enum End {
     Completes(Handle),
     /// A synchronisation of a window with a target.
     Synchronises(Win, u32),
-    /// The program hears of another process.
+    /// The program has received from another process.
     Hears,
 }
 
@@ -344,7 +344,7 @@ impl<P: Copy> Loans<P> {
         }
     }
 
-    /// The program hears of another process.
+    /// The program has received from another process.
     fn hears(&mut self) {
         self.over(End::Hears);
     }

@@ -62,7 +62,7 @@ pub enum Spent {
     Pinning,
     /// A GPU works.
     Gpu,
-    /// After the last thing that somebody waited for.
+    /// After the last wait of the path.
     Ending,
     /// Explained by nothing: a gap in this runtime's notes.
     Other,

@@ -51,14 +51,14 @@ use units::{Time, TimeDelta};
 pub enum Asked {
     /// A call of a packing.
     Pack(DeviceCall),
-    /// A kernel of somebody else, which fills the SMs.
+    /// A kernel of another process, which fills the SMs.
     Compute {
         /// How long it would take alone if it stored nothing.
         time: TimeDelta,
         /// Bytes that it stores into host memory, in full packets.
         stores: u64,
     },
-    /// A contiguous copy of somebody else, into device memory.
+    /// A contiguous copy of another process, into device memory.
     CopyIn(u64),
     /// One out of device memory.
     CopyOut(u64),

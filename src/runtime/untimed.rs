@@ -368,7 +368,7 @@ where
         self.memories.store(process, region, bytes);
     }
 
-    /// Packets that nobody took yet.
+    /// Packets that no process has taken yet.
     pub fn undelivered(&self) -> u64 {
         let channels = self.ports.iter().flat_map(|port| &port.channels);
         channels.map(|channel| channel.packets.len() as u64).sum()

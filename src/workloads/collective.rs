@@ -341,7 +341,7 @@ const REQUEST: Handle = Handle(0);
 enum State {
     /// The measured time begins.
     Creation,
-    /// Everybody is there before anybody begins.
+    /// All are there before any begins.
     Barrier,
     /// A round may begin.
     Round,

@@ -205,7 +205,7 @@ pub struct Epochs {
     pub busy: u64,
     /// The direct access of rank 0.
     pub direct: Direct,
-    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    /// Whether no process requests locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
     /// Whether all processes map the memory of all (`MPI_Win_allocate_shared`).
     pub shared: bool,

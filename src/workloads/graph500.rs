@@ -3,10 +3,10 @@
 //! By pairs, `simple`:
 //!
 //! ```text
-//!   level   receive from anybody; scan the edges of the own frontier: each edge to a vertex of another
+//!   level   receive from any rank; scan the edges of the own frontier: each edge to a vertex of another
 //!           process is a pair (vertex, predecessor) of 16 B in a buffer for that process, which is sent
 //!           when it is full; then the rest of each buffer and an empty message to say that no more
-//!           comes; receive until everybody has said so; sum the new frontiers (allreduce)
+//!           comes; receive until all have said so; sum the new frontiers (allreduce)
 //! ```
 //!
 //! The graph is made and searched before the run, by the rules of the benchmark (`rmat`); what the search

@@ -295,7 +295,7 @@ impl<P> Job<P> {
             lock: self.lock,
             payload: self.payload,
             connections: self.connections,
-            // Without a rule nobody copies through the kernel.
+            // Without a rule no core copies through the kernel.
             kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
             pace: self.pace,
             counter_lag: self.counter_lag,

@@ -6,13 +6,13 @@
 //!   else reads next:                   null: lets the library work, reads again · else goes there
 //! ```
 //!
-//! The idioms differ only in the epoch around an access. The first element is there before anybody
-//! begins, and everybody knows where: the broadcast of its address is not measured. An element is
+//! The idioms differ only in the epoch around an access. The first element is there before any rank
+//! begins, and all know where: the broadcast of its address is not measured. An element is
 //! attached by itself, as the document's listing allocates it: attaching in blocks would save calls,
 //! and no message.
 //!
 //! A rank that reads its own element sends nothing and waits for nothing: without a call that makes
-//! progress between two looks nobody could ever append to it. The authors' public code probes there,
+//! progress between two looks no rank could ever append to it. The authors' public code probes there,
 //! as often as there are fruitless looks, doubling; the document does not tell.
 //!
 //! Source: `rma` Sec. 5.4, Fig. 8 and 9.
@@ -250,7 +250,7 @@ impl Appender {
         }
     }
 
-    /// How often it has read a pointer; 0 where nobody counts.
+    /// How often it has read a pointer; 0 where looks are not counted.
     pub const fn looks(&self) -> u64 {
         self.looks.0
     }

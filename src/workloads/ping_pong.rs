@@ -116,7 +116,7 @@ pub struct PingPong {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
-    /// A long queue is made, where one was requested; then everybody is there.
+    /// A long queue is made, where one was requested; then both are there.
     Barrier,
     /// Round `done`, first half or second.
     Half { done: u32, second: bool },

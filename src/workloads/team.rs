@@ -72,7 +72,7 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
 /// One process of threads that make the calls of `round` in each round.
 ///
 /// The first thread makes the endpoints over `parent` where they are dynamic, and waits in a
-/// barrier of the processes, so that nobody begins before the last is created.
+/// barrier of the processes, so that none begins before the last is created.
 fn process(
     threads: u16,
     (parent, creation): (Comm, Creation),

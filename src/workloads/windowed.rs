@@ -118,9 +118,9 @@ enum Start {
 enum State {
     /// The endpoints are made, or the thread is attached to its own.
     Create,
-    /// A long queue is made, where one was requested; then everybody is there.
+    /// A long queue is made, where one was requested; then all are there.
     Barrier,
-    /// Everybody has warmed up.
+    /// All have warmed up.
     Met,
     /// The timed rounds begin: the other threads are created.
     Fork,
@@ -310,7 +310,7 @@ impl Windowed {
         }
     }
 
-    /// The empty message: from the receiver to the sender; nobody waits where both send.
+    /// The empty message: from the receiver to the sender; no thread waits where both send.
     fn round_over(&self) -> Option<Call> {
         let (peer, comm) = (Peer::Rank(self.peer), self.share.comm);
         let tag = self.share.tags + ROUND_OVER;

@@ -77,7 +77,7 @@ pub enum CreateError {
         /// The process.
         process: u32,
     },
-    /// Nobody asks for any.
+    /// No process requests any.
     #[error("all {processes} processes ask for 0 endpoints; a communicator has one at least")]
     None {
         /// How many processes there are.

@@ -7,7 +7,7 @@ use crate::claims::files;
 
 /// A word, and the most lines that may have it: in sources, in tests, in documents.
 const CEILINGS: [(&str, [usize; 3]); 3] =
-    [("nobody", [137, 44, 2]), ("whoever", [12, 15, 1]), ("told", [262, 107, 1])];
+    [("nobody", [59, 44, 2]), ("whoever", [1, 15, 1]), ("told", [261, 107, 1])];
 
 /// Lines of these files that have the word by itself.
 fn lines(files: &[(String, String)], word: &str) -> usize {

@@ -343,7 +343,7 @@ impl RawOp {
             Kind::Get => 0,
             Kind::Update { update, .. } => update.operand(at.bytes()),
         };
-        // A no_op has data in the vectors that nobody looks at.
+        // A no_op has data in the vectors that are not compared.
         data.truncate(usize::try_from(needed).expect("a case is small"));
         if data.len() as u64 != needed {
             return Err(need("data"));

@@ -32,7 +32,7 @@ pub(super) enum Fault {
     NoTruncation,
     /// A receive gets the bytes of the message after the one it matched.
     WrongBytes,
-    /// Barriers let everybody through.
+    /// Barriers let all ranks through.
     OpenBarrier,
 }
 

@@ -16,7 +16,7 @@ pub struct Column {
 pub(super) struct Heads {
     /// The head of the first column.
     pub(super) key: String,
-    /// The others: where a name is `None`, nobody uses the column.
+    /// The others: where a name is `None`, the column is not used.
     pub(super) columns: Vec<Option<Column>>,
     /// Whether a last column says that the data were checked.
     pub(super) checked: bool,

@@ -62,7 +62,7 @@ fn read_line(path: &str) -> String {
 }
 
 /// When a process started, in clock ticks since boot; `None` where there is no such process, or only what
-/// is left of one that has ended and that nobody has waited for.
+/// is left of one that has ended and that was not waited for.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain anything; 20 fields after it comes the start.

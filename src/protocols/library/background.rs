@@ -5,7 +5,7 @@
 //!   … a move is complete … the last of its round ──▶ its work ──▶ next round … ──▶ complete
 //! ```
 //!
-//! The rounds are those of the calls that wait (`collective.rs`), gone through by whoever makes
+//! The rounds are those of the calls that wait (`collective.rs`), gone through by the thread that makes
 //! progress: nothing moves on while no thread of the process is inside the library. Several may be
 //! under way on one communicator. All its ranks begin them in one order, so that the number of a
 //! beginning stands in the tags and keeps their messages apart.

@@ -40,7 +40,7 @@ impl BufferNumbers {
         })
     }
 
-    /// The lowest free number; nobody has it yet.
+    /// The lowest free number.
     #[inline]
     pub(super) fn lowest(&self) -> u32 {
         self.free.first().copied().unwrap_or(self.below)
@@ -79,7 +79,7 @@ impl BufferNumbers {
         }
     }
 
-    /// Whether nobody has a buffer.
+    /// Whether no buffer is in use.
     pub(super) const fn is_idle(&self) -> bool {
         self.below == 0
     }

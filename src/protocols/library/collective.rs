@@ -397,7 +397,7 @@ impl Running {
     }
 }
 
-/// The calling rank enters a function of a collective, and its monitors hear of it: the communicator, or the
+/// The calling rank enters a function of a collective, and its monitors get it: the communicator, or the
 /// operation that was prepared there as so-many-th, with the rank and the number of ranks.
 fn enters(
     messages: &Messages,

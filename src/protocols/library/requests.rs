@@ -25,7 +25,7 @@ pub(super) struct Request {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Body {
-    /// A synchronous eager message that nobody has matched yet.
+    /// A synchronous eager message that is not matched yet.
     Unmatched { message: MessageId, to: Route, tag: i32, buffer: Region },
     /// The sender side of a rendezvous; `receiver` is known once it has spoken.
     Sending {

@@ -27,9 +27,9 @@ pub(super) struct Goal {
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Aim {
-    /// A window: everybody's words are known.
+    /// A window: the words of all are known.
     Gather(Box<Creating>),
-    /// A window: everybody has it.
+    /// A window: all have it.
     Made {
         window: u32,
         exchange: Exchange,
@@ -44,12 +44,12 @@ enum Aim {
         window: u32,
         expected: u64,
     },
-    /// Everybody is done with it.
+    /// All are done with it.
     Freed {
         window: u32,
         exchange: Exchange,
     },
-    /// Nobody else has an exclusive lock of the own part, whose end no answer would tell: memory may
+    /// No other process has an exclusive lock of the own part, whose end no answer would show: memory may
     /// be detached.
     Detach {
         window: u32,

@@ -80,7 +80,7 @@ impl Window {
         }
         let mut wants = wants;
         if wants == Wants::Unlock && state.lock == Lock::Unchecked {
-            // Nobody gave the lock, and nobody takes it back.
+            // The lock was never requested, and is not released.
             (state.lock, wants) = (Lock::Open, Wants::Flush);
         }
         state.wants = state.wants.max(wants);
@@ -314,7 +314,7 @@ impl Window {
         port.tell(self, target, body, payload);
     }
 
-    /// Hands one operation to the HCA, which needs nobody at the target.
+    /// Hands one operation to the HCA, which needs no thread at the target.
     fn post(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
         let parts = u32::try_from(queued.place.runs().count()).expect("blocks are counted in u32");
         let slot = self.open_slot(Slot { target, queued, gives_back: None, parts });

@@ -69,7 +69,7 @@ impl Creating {
         Self { win, members, flavor, model, exchange }
     }
 
-    /// The window, once everybody's words are known.
+    /// The window, once the words of all are known.
     ///
     /// # Errors
     ///

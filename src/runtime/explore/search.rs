@@ -169,7 +169,7 @@ struct Followed<M: Machine, P: Program<M>> {
     /// The choice, and how many steps it and those took that join it.
     index: u16,
     taken: u32,
-    /// Nobody may hope for a fault: it leads to no good end.
+    /// A fault counts as no way to a good end.
     hopeless: bool,
 }
 

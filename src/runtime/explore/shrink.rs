@@ -89,7 +89,7 @@ where
     }
 }
 
-/// A run by some choices and, after them, everybody in turn.
+/// A run by some choices and, after them, all threads in turn.
 #[derive(Clone, Debug)]
 pub struct Forced<M: Machine, P: Program<M>> {
     /// The choices that were requested and could be made.

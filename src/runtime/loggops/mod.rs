@@ -16,7 +16,7 @@
 //! vectors in `traces/goal/`. Its order is (time, stamp): an element that finds its CPU or NIC busy
 //! is put back to the time when both are free and keeps its stamp. The tool puts back every element
 //! that waits, each time; here those that wait for the same CPU and NIC stand in a line, and only
-//! the first is put back: clocks never run backwards, so that whoever stands behind it could not
+//! the first is put back: clocks never run backwards, so that the one behind it could not
 //! have gone first.
 //!
 //! Left out: noise, and that the tool orders more than 16 operations of one kind that become

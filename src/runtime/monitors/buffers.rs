@@ -306,7 +306,7 @@ impl Buffers {
         allowed: impl Fn(&Loan) -> bool,
         found: &mut Vec<Violation>,
     ) {
-        // Buffers of the library are nobody's.
+        // Buffers of the library have no owner.
         if let Space::User(id) = region.space {
             self.touches_of(process, (id, region), verb, allowed, found);
         }
@@ -398,7 +398,7 @@ impl Buffers {
     }
 }
 
-/// Fills a buffer that nobody has, as a message or what lies in pieces: the seed of its bytes.
+/// Fills a free buffer, as a message or what lies in pieces: the seed of its bytes.
 fn filled(
     memories: &mut Memories,
     process: Process,

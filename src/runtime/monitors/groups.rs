@@ -139,7 +139,7 @@ impl Groups {
         }
     }
 
-    /// Rank 0 enters no other collective, so nobody does: the row is kept for those under way only.
+    /// Rank 0 enters no other collective, so no rank does: the row is kept for those under way only.
     fn closed(&mut self, context: Context, first: Process) {
         self.rows.retain(|of, row| {
             row.closed |= (of.context, of.first) == (context, first.0);

@@ -9,11 +9,11 @@
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | `MPI_Rsend` | the receive of a ready send is posted before the send starts | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
-//! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes nobody more often than it promises | [`mutex`] |
+//! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes no rank more often than it promises | [`mutex`] |
 //! | V3 | what sender, receiver and HCA move of a large message is all of it, once | [`movers`] |
 //! | E1 | endpoints are numbered process by process | [`groups`] |
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
-//! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
+//! | C3 | no rank leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one, and call the same fences | [`groups`], [`windows`] |
 //! | C5 | the library does a collective in one way at all its ranks, whatever each of them gives | [`groups`] |
 //! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |

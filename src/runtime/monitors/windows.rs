@@ -123,7 +123,7 @@ struct Part {
     posts: BTreeMap<u32, u32>,
     /// For each target, how often an access epoch to it was started.
     starts: BTreeMap<u32, u32>,
-    /// Own memories that somebody accesses between fences, or between start and complete.
+    /// Own memories that other processes access between fences, or between start and complete.
     entered: BTreeSet<u32>,
     /// Memories of others that it accesses under locks.
     reached: BTreeMap<u32, BTreeSet<u32>>,
@@ -246,7 +246,7 @@ impl Windows {
         touched.is_some_and(|touched| touched.iter().any(|(_, memory)| unified(*memory)))
     }
 
-    /// The process sends something: who hears of it may know what it has done.
+    /// The process sends something: a process that receives it may know of its operations.
     pub fn speaks(&mut self, process: Process) {
         if self.listens_to(process) {
             self.close_touched(process.0, |_| true);

@@ -14,9 +14,9 @@ impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
 {
-    /// A step that nobody else can notice: the only thread of a process returns from its call.
+    /// A step that no other thread can notice: the only thread of a process returns from its call.
     ///
-    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
+    /// It neither enables nor disables a choice of any other actor, touches no memory and no wire,
     /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
     /// must call between two returns.
     pub fn private_step(&self) -> Option<Choice> {
@@ -46,7 +46,7 @@ where
             let thread = Thread(0);
             let named = || self.named_by_operations(process);
             let step = match (strand.list.last(), &strand.stage) {
-                // What touches a window begins a step of its own; of these nobody else sees any.
+                // What touches a window begins a step of its own; no other process sees any of these.
                 (
                     Some(
                         action @ (Action::Copy { .. }

@@ -137,7 +137,7 @@ impl Choice {
         }
     }
 
-    /// Whether it is a fault of the environment, which nobody may wait for.
+    /// Whether it is a fault of the environment, which no process may wait for.
     pub const fn is_fault(self) -> bool {
         match self {
             Self::Crash { .. } => true,

@@ -64,7 +64,7 @@ pub(super) enum Stage<C> {
     Touches(Touch),
     /// Inside the library.
     Inside,
-    /// Nobody has created it yet.
+    /// It is not created yet.
     Unborn,
     /// Its program waits for the end of the other threads.
     Joining,
@@ -98,7 +98,7 @@ impl Touch {
         first.into_iter().chain(second)
     }
 
-    /// Whether nobody else can reach this memory: the moment does not matter.
+    /// Whether no other process can reach this memory: the moment does not matter.
     pub(super) const fn is_private(self) -> bool {
         match self {
             Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {

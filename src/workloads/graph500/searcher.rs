@@ -5,11 +5,11 @@
 //!           last one to the same process has left; send it
 //!   Flush   to each other process in turn: wait likewise; send the rest, if any; wait; send an empty
 //!           message; wait
-//!   Drain   wait until everybody has sent an empty message
+//!   Drain   wait until all have sent an empty message
 //!   Reduce  allreduce; the next level
 //! ```
 //!
-//! A wait also takes what comes, which is how nobody waits for a rank that waits. Its state is a few
+//! A wait also takes what comes, so that no rank waits for a rank that waits. Its state is a few
 //! numbers; the traffic is shared by all ranks. The library holds a request and a buffer for each process
 //! it sends to, as in the reference code.
 

@@ -179,7 +179,7 @@ fn drained_by_two(schedule: u32, in_one_step: bool) -> Vec<u64> {
             message::relocate(&mut part, probed).unwrap();
         }
     }
-    // Whoever still holds a message files it at last.
+    // A thread that still holds a message files it at last.
     for probed in held.into_iter().flatten() {
         message::relocate(&mut part, probed).unwrap();
     }

@@ -2,7 +2,7 @@
 //! its receive names (MPI-4.1, Sec. 3.3.1).
 //!
 //! What a call states of its buffer is kept while the buffer is borrowed, and of a message from its send
-//! to the end of its receive, where both are known: whoever matched the two, and however. A side that
+//! to the end of its receive, where both are known: whichever part matched the two. A side that
 //! says no more than how many bytes it has states nothing, as one does with `MPI_PACKED`. `byte` is
 //! `MPI_BYTE`, which meets itself only. How much a receive has room for is another law (M8).
 //!
