@@ -97,7 +97,7 @@ impl MetricCheck {
     }
 }
 
-/// The limits from which a change counts, beside those of the baseline.
+/// The rules by which a change counts, beside those of the baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// Whether metrics and claims decide, and the digest only informs.

@@ -445,7 +445,7 @@ pub struct Happened {
     pub at: Time,
     /// The rank or the resource that it happened at.
     pub place: String,
-    /// The law that broke, or the event, in words.
+    /// The event, in words.
     pub what: String,
     /// The number of the event that it follows from; 0 where it was planned from the beginning.
     pub cause: u64,

@@ -50,7 +50,7 @@ enum How {
 pub struct Chosen {
     /// The call, not yet in steps over units.
     pub call: Collective,
-    /// The communicators for which these are.
+    /// The kind of these units.
     pub over: Over,
     /// Whether the scenario says so; else a rule may.
     over_is_stated: bool,
@@ -128,7 +128,7 @@ impl Choices {
         }
     }
 
-    /// The level that combines first, where a statement of its `own` or the scenario says so.
+    /// The units that combine first, where a statement of its `own` or the scenario says so.
     fn steps(&self, call: &Collective, own: Option<Over>) -> Option<Over> {
         let has_steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
             || (call.kind == Kind::Barrier && own.is_some());

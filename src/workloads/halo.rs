@@ -35,7 +35,7 @@ pub const fn received(face: usize) -> Space {
     Space::User(number(face))
 }
 
-/// The space that leaves through a face.
+/// The space of the data that leave through a face.
 pub const fn sent(face: usize) -> Space {
     Space::User(COUNT + number(face))
 }

@@ -211,7 +211,7 @@ impl Reading<'_> {
     }
 }
 
-/// The refusal of a key that workloads over the endpoint library do not take.
+/// The workloads that run over the endpoint library, in words.
 pub const OVER_PLAIN_MPI: &str =
     "only the workloads `message_rate` without long queues, `collective` and `program` run over it";
 
