@@ -137,8 +137,8 @@ fn install(folder: &Path) -> io::Result<()> {
     provide_file(&lib.join("pkgconfig/mpi.pc"), pkgconfig.as_bytes(), 0o644)
 }
 
-/// Refuses a folder that belongs to other users, and closes an own one to them: ranks would load
-/// what they put there.
+/// Refuses a folder of another user, and takes from others the right to write to the user's own: ranks
+/// would load what they put there.
 fn own(folder: &Path) -> io::Result<()> {
     const OTHERS: u32 = 0o022;
     let (link, about) = (fs::symlink_metadata(folder)?, fs::metadata(folder)?);

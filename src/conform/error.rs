@@ -33,7 +33,7 @@ pub enum VectorError {
         WORLD_MAX
     )]
     World {
-        /// The version in the file.
+        /// The number of processes in the file.
         found: Option<u32>,
     },
     /// The number of ranks, or the modulus of the user's operator, is missing or too large.
