@@ -89,7 +89,7 @@ impl Method {
         }
     }
 
-    /// Whether each copy is waited for before the next one is asked for: `cudaMemcpy` and its
+    /// Whether each copy is waited for before the next one is requested: `cudaMemcpy` and its
     /// siblings return when they are done. The others queue their calls in one stream. Of
     /// [`Method::Automatic`], ask what it has chosen.
     pub const fn waits_for_each(self) -> bool {

@@ -14,7 +14,7 @@ pub enum Space {
     /// A buffer of the library that keeps an unexpected eager message.
     Unexpected(u32),
     /// Where a collective keeps what is on its way; one per thread, and, from the other end, one per
-    /// collective that was only begun.
+    /// nonblocking collective.
     Scratch(u16),
     /// Memory of the program that a window exposes to others.
     Window(u32),

@@ -329,7 +329,7 @@ impl Computation {
     }
 }
 
-/// What the clocks of a program tell.
+/// The time that the clocks of a program give.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum ClockOf {
     /// The time of this computer
@@ -338,7 +338,7 @@ pub(super) enum ClockOf {
     Simulated,
 }
 
-/// What becomes of the standard output of ranks.
+/// The treatment of the standard output of ranks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Printed {
     /// Each line behind its rank.
@@ -449,7 +449,7 @@ pub(super) struct GatherArguments {
     pub(super) allow_exec: bool,
 }
 
-/// Who runs the points.
+/// The runner of the points.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum Where {
     /// This process
@@ -755,7 +755,7 @@ pub(super) enum Color {
     Never,
 }
 
-/// What `run` prints.
+/// The formats of `run`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum Format {
     /// Tables, claims and digest for people
@@ -768,7 +768,7 @@ pub(super) enum Format {
     Osu,
 }
 
-/// What `check` prints.
+/// The formats of `check`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum CheckOutput {
     /// For people, the greatest differences first
@@ -779,7 +779,7 @@ pub(super) enum CheckOutput {
     Junit,
 }
 
-/// What `explore`, `replay` and `diff` print.
+/// The formats of `explore`, `replay` and `diff`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(super) enum CheckFormat {
     /// For people

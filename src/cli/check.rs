@@ -42,7 +42,7 @@ struct Job {
     inputs: Vec<Change>,
 }
 
-/// What became of one scenario.
+/// The outcome of one scenario.
 struct Checked {
     scenario: String,
     status: CheckStatus,
@@ -107,7 +107,7 @@ pub(super) fn check(terminal: Terminal, arguments: &CheckArguments) -> Outcome {
     report(terminal, arguments, page.as_ref(), &jobs, &checked)
 }
 
-/// The file of the page, if one was asked for.
+/// The file of the page, if one was requested.
 fn report_file(arguments: &CheckArguments, jobs: &[Job]) -> Result<Option<Output>, Failure> {
     let Some(path) = &arguments.report else { return Ok(None) };
     let baseline = |job: &Job| baseline::path(baseline_name(arguments), &job.plan.name);

@@ -92,7 +92,7 @@ fn difference(metric: &MetricCheck) -> String {
     }
 }
 
-/// Whose work moved, one line each; the most first.
+/// Parts whose work moved, one line each; the greatest shift first.
 pub(super) fn work_lines(shifts: &[Shift]) -> Vec<String> {
     let all = all_shifts(shifts);
     let line = |shift: &Shift| {

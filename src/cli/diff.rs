@@ -282,7 +282,8 @@ fn inputs_that_differ(pairs: &Sides<'_>, [a, b]: &[Side; 2]) -> Vec<Change> {
     changes
 }
 
-/// Whose work differs; nothing where a side does not tell, or has points that the other lacks.
+/// Parts whose work differs; nothing where a side keeps no work, or has points that the other
+/// lacks.
 fn work_moved(pairs: &Sides<'_>, [a, b]: &[Side; 2]) -> Vec<Shift> {
     let told = !a.work.is_empty() && !b.work.is_empty() && pairs.is_complete();
     if told { attribution::shifts(&b.work, &a.work) } else { Vec::new() }

@@ -202,7 +202,7 @@ fn checked(entry: &Entry, size: Size) -> Result<Size, Failure> {
     Ok(size)
 }
 
-/// What links may do to packets.
+/// The faults that links may cause, from the words on the command line.
 fn packets(given: &[String]) -> Result<Allowed, Failure> {
     let mut allowed = Allowed::default();
     for one in given {

@@ -77,7 +77,7 @@ pub(super) fn fit(terminal: Terminal, arguments: &FitArguments) -> Outcome {
     .into())
 }
 
-/// The file of the model, if one was asked for.
+/// The file of the model, if one was requested.
 fn output(arguments: &FitArguments, inputs: &[PathBuf]) -> Result<Option<Output>, Failure> {
     arguments.out.as_ref().map(|path| Output::new("--out", path, inputs)).transpose()
 }

@@ -226,7 +226,7 @@ fn in_words(schedule: &Schedule, stuck: &Stuck) -> String {
     format!("rank {}, line {line}: {label}{what}: {waits}", op.rank)
 }
 
-/// What `--format json` prints.
+/// The document that `--format json` prints.
 #[derive(Serialize)]
 struct Document {
     schema: u32,
@@ -285,7 +285,7 @@ fn as_table(replayed: &Replayed) -> String {
     text
 }
 
-/// The scenario that replays a schedule on the machine that was asked for; `None` without one.
+/// The scenario that replays a schedule on the machine that was requested; `None` without one.
 pub(super) fn scenario(
     terminal: Terminal,
     arguments: &RunArguments,

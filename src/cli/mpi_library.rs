@@ -137,7 +137,8 @@ fn install(folder: &Path) -> io::Result<()> {
     provide_file(&lib.join("pkgconfig/mpi.pc"), pkgconfig.as_bytes(), 0o644)
 }
 
-/// What others may write to, or put there, ranks would load: refuses a folder of theirs, and closes one of ours.
+/// Refuses a folder of another user, and takes from others the right to write to the user's own: ranks
+/// would load what they put there.
 fn own(folder: &Path) -> io::Result<()> {
     const OTHERS: u32 = 0o022;
     let (link, about) = (fs::symlink_metadata(folder)?, fs::metadata(folder)?);

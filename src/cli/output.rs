@@ -48,7 +48,7 @@ pub(super) fn keeps_inputs(
 }
 
 impl Output {
-    /// The file of `option`, asked for before the work whose result it will hold; `inputs` are the files
+    /// The file of `option`, checked before the work whose result it will hold; `inputs` are the files
     /// that the command reads.
     pub(super) fn new(option: &str, path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
         let output = Self { path: path.to_owned(), target: followed(path) };
@@ -137,7 +137,7 @@ fn is_linked(one: &Path, other: &Path) -> bool {
     number(one).is_some_and(|one| number(other) == Some(one))
 }
 
-/// Whether two names are hard links to one file: where it cannot be asked, none are.
+/// Whether two names are hard links to one file: where that is unknown, none are.
 #[cfg(not(unix))]
 fn is_linked(_: &Path, _: &Path) -> bool {
     false

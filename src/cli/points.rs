@@ -12,7 +12,7 @@ use form::codes;
 use report::numbers::in_parentheses;
 use units::TimeDelta;
 
-/// Threads to use: as asked for, or as many as there are cores.
+/// Threads to use: as requested, or as many as there are cores.
 pub(super) fn jobs(asked: Option<usize>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     asked.unwrap_or_else(cores)

@@ -19,7 +19,7 @@ pub(super) const ALLOW: &str = "--allow-exec";
 /// Commands that a note names one by one.
 const SHOWN: usize = 3;
 
-/// Whether a path is a file that somebody may execute.
+/// Whether a path is a file that may be executed.
 pub(super) fn is_program(path: &Path) -> bool {
     let executable = |about: Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
     path.metadata().is_ok_and(executable)
@@ -35,7 +35,7 @@ pub(super) fn tell<'a>(terminal: Terminal, plans: impl IntoIterator<Item = &'a P
     }
 }
 
-/// What the points of a plan run, if they run programs.
+/// The commands that the points of a plan run, if they run programs.
 fn what_runs(plan: &Plan) -> Option<String> {
     let commands = commands(plan);
     let ranks = plan.points.iter().map(|point| point.placement.processes).max()?;

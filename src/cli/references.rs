@@ -12,7 +12,7 @@ use report::figure::{
 };
 use report::numbers::read_parameter;
 
-/// A figure as it was asked for, as it was bound, and as it will be drawn.
+/// A figure as the scenario states it, as it was bound, and as it will be drawn.
 pub(super) struct Drawn<'a> {
     pub(super) figure: &'a Figure,
     pub(super) spec: &'a FigureSpec,

@@ -167,7 +167,7 @@ fn put_chosen(plan: &Plan, out: &mut Map<String, Value>) {
 /// Where the scenario's own assumptions stand, beside those of its machine.
 const ASSUMED: &str = "assumed";
 
-/// What some point assumes, once for each value.
+/// Writes the assumed numbers of all points, each value once.
 fn put_assumed(plan: &Plan, out: &mut Map<String, Value>) {
     let all = assumed::of(plan);
     let as_json = |one: &Assumption| {

@@ -192,7 +192,7 @@ fn check_metrics(plan: &Plan, asked: &[String]) -> Result<(), Failure> {
     Err(Problem::new(&codes::USAGE, what).help(help).into())
 }
 
-/// Keeps the metrics that were asked for, in that order; all where none was.
+/// Keeps the metrics that were requested, in that order; all where none was.
 fn keep_metrics(result: &mut RunResult, asked: &[String]) {
     if asked.is_empty() {
         return;
@@ -239,7 +239,7 @@ fn check_time(arguments: &RunArguments, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// A result in the form that was asked for.
+/// A result in the form that was requested.
 pub(super) fn printed(plan: &Plan, result: &RunResult, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Osu => osu_text(result, &osu_spec(plan)?)?,

@@ -11,7 +11,7 @@ use experiment::plan::{self, Plan, Request};
 use form::codes;
 use form::diagnostic::quote;
 
-/// What `scenario` with these options asks for.
+/// The request for `scenario` with these options.
 pub(super) fn request(
     scenario: &str,
     changes: &Changes,
@@ -24,7 +24,8 @@ pub(super) fn request(
     Ok(Request { overrides: overrides.collect(), ..request })
 }
 
-/// What `scenario` asks for with the options of both sides of a comparison, and its `own` by `option`.
+/// The request for `scenario` with the options of both sides of a comparison, and its `own` by
+/// `option`.
 pub(super) fn request_of_side(
     scenario: &str,
     changes: &Changes,

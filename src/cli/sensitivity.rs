@@ -174,7 +174,7 @@ fn metric(
     })
 }
 
-/// What every run of the command shares.
+/// Data that all runs of the command share.
 struct Work<'a> {
     arguments: &'a SensitivityArguments,
     request: &'a Request,

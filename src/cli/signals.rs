@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(1500);
 
 /// A file that grows beyond what the system allows is an error of writing it, not the end of the program.
 pub(super) fn outlive_long_files() {
-    // Where it cannot be asked for, the signal ends the program as before.
+    // Where no handler can be set, the signal ends the program as before.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
@@ -26,7 +26,7 @@ pub(super) fn outlive_long_files() {
 static NO_PANIC: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
 /// An allocation that the system refuses ends the process as limits do. The standard library says how
-/// much was asked for, and aborts: nothing can be cleared up then, and nothing that was kept is lost.
+/// much was requested, and aborts: nothing can be cleared up then, and nothing that was kept is lost.
 pub(super) fn end_at_failed_allocations() {
     let limit = i32::from(ExitClass::Limit.exit_code());
     let _ = signal_hook::flag::register_conditional_shutdown(SIGABRT, limit, NO_PANIC.clone());
@@ -37,7 +37,7 @@ pub(super) fn note_panic() {
     NO_PANIC.store(false, Ordering::SeqCst);
 }
 
-/// The signal that asked this process to stop, if any.
+/// The signal that stops this process, if any.
 #[derive(Clone, Debug)]
 pub(super) struct Interrupt {
     /// Set by the first signal.
@@ -76,7 +76,7 @@ impl Interrupt {
             }
         });
         if started.is_ok() {
-            // It ends when the other side is dropped: the signals are heard from here on.
+            // It ends when the other side is dropped: signals are handled from here on.
             let _ = begun.recv();
         }
         interrupt

@@ -21,7 +21,7 @@ use runtime::causes::Recorded;
 const TRACE: &str = "--trace";
 const SEQUENCE: &str = "--sequence";
 
-/// The files that were asked for of the only point of a plan.
+/// The files that were requested for the only point of a plan.
 #[derive(Debug)]
 pub(super) struct Single<'a> {
     plan: &'a Plan,

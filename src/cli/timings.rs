@@ -17,7 +17,7 @@ impl Timings {
         Self { before: spent(), took: Vec::new() }
     }
 
-    /// What was spent since the last call was spent on `scenario`.
+    /// Charges the time since the last call to `scenario`.
     pub(super) fn took(&mut self, scenario: &str) {
         let now = spent();
         self.took.push((scenario.to_owned(), now.saturating_sub(self.before)));

@@ -1,9 +1,9 @@
-//! What processes agree on to make or free communicators: a context, and a few numbers of everybody,
+//! What processes agree on to make or free communicators: a context, and a few numbers of all,
 //! as that of its endpoints.
 //!
 //! ```text
-//!   Contexts   round k: tell rank + 2^k the greatest context number heard of, hear from rank - 2^k
-//!   Counts     round k: tell rank - 2^k all counts known, hear as many from rank + 2^k
+//!   Contexts   round k: send rank + 2^k the greatest context number known, receive from rank - 2^k
+//!   Counts     round k: send rank - 2^k all counts known, receive as many from rank + 2^k
 //! ```
 //!
 //! Both take ceil(log2 P) rounds. Counts travel four in a word of the library's own messages, so
@@ -47,7 +47,7 @@ pub struct Agreement {
 pub struct Exchange {
     /// Receiver of this rank's word.
     pub to: Rank,
-    /// Sender of the word that is heard.
+    /// Sender of the word that is received.
     pub from: Rank,
     /// Tag of both.
     pub tag: i32,

@@ -28,7 +28,7 @@ pub struct Collective {
     pub kind: Kind,
     /// How.
     pub algorithm: Algorithm,
-    /// Groups of ranks that combine among themselves first; `None`: everybody is alike.
+    /// Groups of ranks that combine among themselves first; `None`: all are alike.
     pub units: Option<Arc<Units>>,
     /// The root, where there is one; between two groups see [`Between::ROOT`] and [`Between::NO_ROOT`].
     pub root: Rank,

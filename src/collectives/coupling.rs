@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   swap   the leaders send each other their words, one for one, through a communicator of both
-//!   tell   each leader sends its group what it has heard, rank by rank
+//!   tell   each leader sends its group what it has received, rank by rank
 //! ```
 //!
 //! The greater context of both is that of both. The first word has the count of numbers and the
@@ -33,7 +33,7 @@ pub struct Exchange {
     pub through: Through,
     /// Receiver of this rank's word, and the word.
     pub to: Option<(Rank, u64)>,
-    /// Sender of the word that is heard.
+    /// Sender of the word that is received.
     pub from: Option<Rank>,
 }
 
@@ -43,7 +43,7 @@ pub struct Coupling {
     role: Role,
     /// Words that were sent.
     sent: usize,
-    /// Words that were heard.
+    /// Words that were received.
     heard: Vec<u64>,
 }
 
@@ -53,11 +53,11 @@ enum Role {
     Swaps { words: Arc<[u64]>, remote: Rank, group: Group },
     /// Tells its group these.
     Tells { words: Arc<[u64]>, group: Group },
-    /// Is told by this rank.
+    /// Gets a word from this rank.
     Told { by: Rank },
 }
 
-/// The group of a leader: everybody but itself is told.
+/// The group of a leader, without itself.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 struct Group {
     leader: Rank,
@@ -77,7 +77,7 @@ impl Coupling {
         Self { role: Role::Told { by: leader }, sent: 0, heard: Vec::new() }
     }
 
-    /// The next step; `None` when everything is known and told.
+    /// The next step; `None` when everything is known and sent.
     pub fn next_exchange(&mut self) -> Option<Exchange> {
         let hears = !self.has_heard_all();
         match &self.role {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, VecDeque};
 
-    /// Where a word waits: a side, and the rank there that hears it; none in the peer communicator.
+    /// Where a word waits: a side, and the rank there that receives it; none in the peer communicator.
     type Place = (usize, Option<usize>);
 
     /// A rank, and where the word is that it waits for.

@@ -5,7 +5,7 @@
 //!   allreduce:  reduce to the leader ──▶ allreduce of the leaders ──▶ broadcast by the leader
 //!   reduce:     reduce to the leader ──▶ reduce of the leaders to the root
 //!   bcast:      broadcast among the leaders, from the root ──▶ broadcast by the leader
-//!   barrier:    tell the leader ──▶ barrier of the leaders ──▶ hear from the leader
+//!   barrier:    send to the leader ──▶ barrier of the leaders ──▶ receive from the leader
 //! ```
 //!
 //! The leader of a unit is its lowest rank, and the root where it is of the unit: nothing is sent

@@ -1,4 +1,4 @@
-//! What an algorithm of a collective is told: the kind of the operation, one rank's task in it, and how
+//! The input of an algorithm of a collective: the kind of the operation, one rank's task in it, and how
 //! far the rank has come.
 
 use std::sync::Arc;
@@ -167,14 +167,14 @@ const BEGUN: i32 = 1 << 29;
 /// Encoding: the highest of the nine bits of a number in a tag.
 const PREPARED: i32 = 1 << 28;
 
-/// Numbers of collectives that were begun only, and of those that were prepared, before they come again.
+/// Numbers of nonblocking collectives, and of persistent ones, before they come again.
 /// Encoding: a tag has nine bits for both.
 pub const BEGUN_AT_ONCE: u32 = 1 << 8;
 
 /// A place in the order in which the ranks of a communicator begin, or prepare, what no call waits for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Turn {
-    /// That of an operation that was begun.
+    /// That of a nonblocking operation.
     Begun(u32),
     /// That of one that was prepared: each of its starts has it, so that ranks start in any order.
     Prepared(u32),
@@ -290,7 +290,7 @@ pub struct At {
     pub round: u32,
 }
 
-/// One rank's task: what an algorithm is told.
+/// One rank's task: the input of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Rank that performs the task.

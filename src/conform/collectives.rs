@@ -37,16 +37,16 @@ pub struct Case {
     pub ranks: Vec<Taking>,
 }
 
-/// What one rank takes part with.
+/// The part of one rank in a collective: its buffers and its result.
 #[derive(Clone, Debug)]
 pub struct Taking {
     /// Its call, by the default algorithm; buffers are number 0 and 1 of the program.
     pub call: Collective,
-    /// What it gives.
+    /// Bytes of the send buffer.
     pub input: Vec<u8>,
-    /// What its result buffer holds before.
+    /// Bytes of the result buffer before the call.
     pub output: Vec<u8>,
-    /// What a real library left there; `None` where nothing is defined.
+    /// Bytes that a real library left there; `None` where nothing is defined.
     pub result: Option<Vec<u8>>,
 }
 
@@ -131,7 +131,7 @@ impl Case {
 impl<W: World> Judged<W> for Case {
     const IS_SCHEDULED: bool = true;
 
-    /// What is wrong with the case, by the first algorithm that shows it.
+    /// The first mismatch of the case, by the first algorithm that shows it.
     fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch> {
         let wrong = self.algorithms().find_map(|algorithm| {
             let ranks = self.by(algorithm);

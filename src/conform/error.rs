@@ -31,7 +31,7 @@ pub enum VectorError {
         WORLD_MAX
     )]
     World {
-        /// What is there.
+        /// The number of processes in the file.
         found: Option<u32>,
     },
     /// The number of ranks, or the modulus of the user's operator, is missing or too large.
@@ -51,7 +51,7 @@ pub enum VectorError {
         op: usize,
         /// The key that is wrong, as it stands in the text; empty where none alone is.
         key: String,
-        /// What is wrong with it.
+        /// The mistake, in words.
         problem: String,
     },
     /// A case does not fit together.
@@ -59,7 +59,7 @@ pub enum VectorError {
     Case {
         /// The case's `id`.
         case: u64,
-        /// What is wrong with it.
+        /// The mistake, in words.
         problem: String,
     },
 }

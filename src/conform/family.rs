@@ -19,7 +19,7 @@ pub(super) struct Recording {
     pub(super) shipped: Shipped,
 }
 
-/// What a family needs to know of a whole file.
+/// The data of a whole file that a family needs for its cases.
 pub(super) trait Head: Sized {
     /// Reads it out of the head of the file.
     fn of(recording: Recording) -> Result<Self, VectorError>;
@@ -35,7 +35,7 @@ impl Head for () {
 pub(super) trait Recorded: DeserializeOwned {
     /// The case that it becomes.
     type Case;
-    /// What its family needs to know of the whole file.
+    /// The data of the whole file that its family needs.
     type Head: Head;
 
     /// The case, where its parts fit together.
@@ -47,6 +47,6 @@ pub(super) trait Judged<W> {
     /// Whether it is run under several schedules.
     const IS_SCHEDULED: bool;
 
-    /// What is wrong with the case under one schedule.
+    /// The first mismatch of the case under one schedule.
     fn mismatch(&self, world: &W, schedule: u64) -> Option<Mismatch>;
 }

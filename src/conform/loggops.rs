@@ -24,11 +24,11 @@ pub struct Case {
     pub id: u64,
     /// Its name.
     pub name: String,
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub schedule: Schedule,
-    /// What it costs.
+    /// The six numbers of the model.
     pub parameters: Parameters,
-    /// What the tool says, by field.
+    /// The answers of the tool, by field.
     expected: Vec<(&'static str, Value)>,
 }
 

@@ -1,7 +1,7 @@
 //! The family `matching`: point-to-point programs and what their calls returned.
 //!
 //! A *strict* case must come out as it was recorded under every schedule, a *racy* one as any of
-//! the outcomes that MPI allows. What a receive got is told from the received bytes, not from the
+//! the outcomes that MPI allows. What a receive got is read from the received bytes, not from the
 //! simulator's books.
 
 mod calls;
@@ -31,7 +31,7 @@ pub trait World {
 
 /// A world after the end of all its programs.
 pub trait Finished {
-    /// What the calls of a rank returned.
+    /// The records of the calls of a rank.
     fn records(&self, rank: usize) -> &[Record];
 
     /// Whether a buffer of a rank begins with the first `bytes` bytes of a message.
@@ -70,7 +70,7 @@ fn difference(outcomes: &[Vec<Vec<Value>>], found: &[Vec<Value>]) -> Option<Wron
     None
 }
 
-/// What each rank's calls returned, in the words of the vectors.
+/// The returns of each rank's calls, in the words of the vectors.
 pub(super) fn outcome(case: &Case, finished: &dyn Finished) -> Vec<Vec<Value>> {
     let teller = |rank| Teller { case, finished, rank };
     (0..case.programs.size())

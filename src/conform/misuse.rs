@@ -26,7 +26,7 @@ pub struct Case {
     pub id: u64,
     /// The calls, by rank.
     calls: Vec<Vec<Call>>,
-    /// What they returned, by rank, up to the first that did not return.
+    /// The answers of the calls, by rank, up to the first that did not return.
     returns: Vec<Vec<Answer>>,
 }
 
@@ -39,7 +39,7 @@ enum Call {
     Barrier,
 }
 
-/// What a call returns.
+/// The answer of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Answer {
     Done,
@@ -126,7 +126,7 @@ impl Case {
         Ok(case)
     }
 
-    /// What is wrong with the case under these rules.
+    /// The first mismatch of the case under these rules.
     pub(super) fn mismatch(&self, rules: Rules) -> Option<Mismatch> {
         let mut world = World::new(&self.calls);
         world.run(rules);
@@ -235,9 +235,9 @@ struct World<'a> {
     answers: Vec<Vec<Answer>>,
     /// Why a call was refused, by rank and entry.
     refusals: BTreeMap<(usize, usize), String>,
-    /// Posts by (target, origin) that no start has met.
+    /// Posts by (target, origin) that no start has consumed.
     posts: BTreeMap<(Rank, Rank), u32>,
-    /// Completes by (origin, target) that no wait has met.
+    /// Completes by (origin, target) that no wait has consumed.
     completes: BTreeMap<(Rank, Rank), u32>,
     /// Which ranks stand in a call that all make together.
     standing: Vec<bool>,
@@ -309,8 +309,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What a call that is in order returns, and with which outcome it counts; `None` as long as it
-    /// waits.
+    /// The event as which a legal call counts, and its answer; `None` as long as it waits.
     fn meet(&mut self, rank: usize, event: &Event) -> Option<(Event, Answer)> {
         let me = Rank(u32::try_from(rank).expect("there are two ranks at most"));
         let mut event = event.clone();
@@ -354,7 +353,7 @@ fn tell(told: &mut BTreeMap<(Rank, Rank), u32>, me: Rank, group: &RankSet) {
     }
 }
 
-/// Takes what each of a group has told, where all have; answers whether they have.
+/// Takes the notices of all members of a group, where all are there; answers whether they are.
 fn take(told: &mut BTreeMap<(Rank, Rank), u32>, group: &RankSet, me: Rank) -> bool {
     let has = |other: &Rank| told.get(&(*other, me)).is_some_and(|count| *count > 0);
     let all = group.ranks().iter().all(has);

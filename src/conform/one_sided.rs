@@ -91,7 +91,8 @@ impl Case {
         if self.suits(&SETTINGS[turn]) { SETTINGS[turn] } else { SETTINGS[0] }
     }
 
-    /// What is wrong with what a run left behind.
+    /// The first difference between the memories that a run left behind and the outcomes that MPI
+    /// allows.
     pub fn difference(&self, memories: &Memories) -> Option<Wrong> {
         let bytes = |rank: u32, region| memories.bytes(Process(rank), region);
         let results = self.steps.iter().zip(&self.fetched).enumerate();

@@ -32,7 +32,7 @@ pub trait World {
 struct Way {
     /// Whether each is on a node of its own; else all are on one.
     apart: bool,
-    /// What the scenario says of it.
+    /// The options under which the scenario runs.
     overrides: &'static [&'static str],
 }
 

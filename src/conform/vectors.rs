@@ -49,7 +49,7 @@ pub enum Cases {
     DisputedPrograms(Vec<programs::Disputed>),
 }
 
-/// What tells a file of schedules from all others.
+/// The mark by which a file of schedules is recognised.
 #[derive(Deserialize)]
 struct Tool {
     tool: Option<String>,
@@ -70,7 +70,7 @@ struct File<C> {
     family: String,
     schema: u64,
     mpi: String,
-    /// Another library that was asked.
+    /// Another library that was recorded.
     second_opinion: Option<String>,
     seed: u64,
     /// Processes of the recorded job, where the family has one for all cases.

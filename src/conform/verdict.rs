@@ -33,11 +33,11 @@ pub struct Mismatch {
     pub case: u64,
     /// The first schedule that showed it; `None` where nothing is scheduled.
     pub schedule: Option<u64>,
-    /// What was wrong.
+    /// The mismatch.
     pub wrong: Wrong,
 }
 
-/// What can be wrong with an outcome.
+/// A mismatch between an outcome and MPI.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Wrong {
     /// The programs did not end, or a definition refused its input.
@@ -48,18 +48,18 @@ pub enum Wrong {
         rank: usize,
         /// The entry among what this rank's calls returned, from 0.
         entry: usize,
-        /// What MPI returns there: one value, or several where the case is racy.
+        /// The values that MPI allows there: one, or several where the case is racy.
         expected: Vec<Option<Value>>,
-        /// What the simulator returned; `None` where its calls had returned nothing more.
+        /// The value of the simulator; `None` where its calls had returned nothing more.
         found: Option<Value>,
     },
     /// A definition gives something else.
     Differs {
         /// Which field of the case.
         field: String,
-        /// What MPI gives there: one value, or several where MPI leaves a choice.
+        /// The values that MPI allows there: one, or several where MPI leaves a choice.
         expected: Vec<Option<Value>>,
-        /// What the simulator gives; `None` where it gives nothing.
+        /// The value of the simulator; `None` where it gives nothing.
         found: Option<Value>,
     },
 }

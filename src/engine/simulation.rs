@@ -298,7 +298,7 @@ impl<E: Event> Simulation<E> {
         self.recorded().checkpoints()
     }
 
-    /// The journal, where one was asked for.
+    /// The journal, where one was requested.
     pub fn journal(&self) -> Option<&Journal> {
         self.journal.as_deref()
     }

@@ -55,7 +55,7 @@ pub struct Failure {
     pub rank: u32,
     /// The cause, in a sentence.
     pub what: String,
-    /// The exit status that the program asked for (`MPI_Abort`), if it did.
+    /// The exit status that the program requested (`MPI_Abort`), if it did.
     pub status: Option<i32>,
 }
 
@@ -71,7 +71,7 @@ pub struct Member {
     pub inside: Option<Inside>,
     /// The calls for which the process runs functions of its own, the innermost last, and what becomes of the results.
     pub outer: Vec<(Inside, Back)>,
-    /// The time in picoseconds, where the process has asked for it.
+    /// The time in picoseconds, where the process has requested it.
     pub time: Option<u64>,
     /// Whether the process is about to read the time.
     pub reads_clock: bool,
@@ -87,7 +87,7 @@ pub struct Member {
     pub progress: Progress,
     /// Digest of its calls and of the data that it has sent.
     pub digest: Digest,
-    /// Whether the process is asked no more.
+    /// Whether requests to the process have ended.
     pub is_over: bool,
 }
 
@@ -317,7 +317,7 @@ impl Job {
         true
     }
 
-    /// Notes that a rank's process cannot be asked or answered any more, or its memory not reached.
+    /// Notes that a rank's process can no longer be reached, or its memory not.
     pub fn lost(&self, member: &mut Member, rank: u32, error: &RankError) {
         if self.has_no_supervisor() {
             return;

@@ -10,7 +10,7 @@
 //! | `abi/*.txt` | see the functions and constants of MPI 5.0, of which header and library are made, and the family that answers each function |
 //! | [`wire`] | see what a process and the simulator say to each other |
 //! | [`supervise`] | see who starts the processes, and ends them |
-//! | [`ranks`] | see how a process is asked and answered |
+//! | [`ranks`] | see how requests and replies reach a process |
 //! | [`mpi`] | see what a function's arguments mean |
 //! | [`program`] | see how a process becomes the program of a rank |
 

@@ -584,7 +584,7 @@ impl Rank {
         )
     }
 
-    /// The error of a process that writes something else than it is asked for.
+    /// The error of a process that writes something else than was requested.
     pub const fn nonsense(&self) -> RankError {
         RankError::Nonsense { rank: self.number }
     }
@@ -807,7 +807,8 @@ pub fn ending(status: ExitStatus) -> String {
 mod tests {
     use super::*;
 
-    /// What is written by a system that moves at most `most` bytes a call and has room for `room`.
+    /// The bytes that arrive through a system that moves at most `most` bytes a call and has room
+    /// for `room`.
     fn written(bytes: &[u8], most: usize, room: usize) -> (nix::Result<()>, Vec<u8>) {
         let mut memory = Vec::new();
         let result = in_steps(bytes.len(), |done| {

@@ -6,8 +6,8 @@
 //!             ◀ words ─            ◀ what a rank leaves behind becomes its child ─┘
 //! ```
 //!
-//! The parent of a process alone knows its number for sure, since the number stays taken until the parent has asked how
-//! the process ended. The supervisor is the parent of each rank, and becomes that of what a rank has started and not
+//! The parent of a process alone knows its number for sure, since the number stays taken until the parent has collected
+//! the exit status. The supervisor is the parent of each rank, and becomes that of what a rank has started and not
 //! waited for, daemons with sessions of their own among them (`PR_SET_CHILD_SUBREAPER`). The end of the orders is the
 //! end of the job: that pipe closes when the simulator ends it, and when the simulator is killed.
 //!

@@ -12,7 +12,7 @@ use runtime::account::Part;
 /// Busy time by kind of resource, in picoseconds.
 pub type Work = BTreeMap<String, u64>;
 
-/// What threads do and what does not count as work.
+/// Parts of the time of threads that do not count as work.
 const WAITING: [Part; 4] = [Part::Poll, Part::Wait, Part::Lock, Part::Outside];
 
 /// How the work of one kind of resource moved.

@@ -1,4 +1,4 @@
-//! Baselines: the results that a scenario had when somebody looked at them and found them right.
+//! Baselines: the results that a scenario had when they were last found right.
 //!
 //! A baseline is a JSON file `traces/baselines/NAME/PATH OF THE SCENARIO.json` with one line for
 //! each point, so that a change of one point is a change of one line. It names a tolerance for each
@@ -44,7 +44,7 @@ pub struct Baseline {
     pub version: String,
     /// The scenario's path under `scenarios/` without `.json`.
     pub scenario: String,
-    /// What of the scenario decides about its results.
+    /// The part of the scenario that decides about its results.
     pub definition: Value,
     /// The machines by name and hash of their numbers ([`Numbers::key`]); empty where an older version
     /// saved the file.
@@ -58,7 +58,7 @@ pub struct Baseline {
     pub points: Vec<SavedPoint>,
     /// The claims in the order of the scenario.
     pub claims: Vec<SavedClaim>,
-    /// What the time of all points went into; empty where an older version saved the file.
+    /// The work of all points by part; empty where an older version saved the file.
     #[serde(default)]
     pub work: Work,
 }
@@ -96,7 +96,7 @@ pub struct SavedClaim {
     pub id: String,
     /// Whether it held.
     pub status: Verdict,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
 }
 
@@ -309,7 +309,7 @@ fn lines(all: &[impl Serialize]) -> String {
     format!("[\n{}\n]", all.iter().map(written).collect::<Vec<_>>().join(",\n"))
 }
 
-/// What of a scenario decides about its results, from its file and the options.
+/// The part of a scenario that decides about its results, from its file and the options.
 ///
 /// # Panics
 ///

@@ -53,7 +53,7 @@ pub enum CheckError {
     },
 }
 
-/// What became of a number or a claim.
+/// The way in which a number or a claim changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moved {
     /// Nothing, or no more than is tolerated.
@@ -97,7 +97,7 @@ impl MetricCheck {
     }
 }
 
-/// What counts as moved, beside what the baseline says.
+/// The rules by which a change counts, beside those of the baseline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// Whether metrics and claims decide, and the digest only informs.
@@ -106,7 +106,7 @@ pub struct Rules {
     pub tolerances: Vec<Tolerance>,
 }
 
-/// A tolerance that was asked for.
+/// A tolerance that was requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
     /// The metric; every one that no other tolerance names, where there is none.
@@ -135,7 +135,7 @@ pub struct ClaimCheck {
 }
 
 impl ClaimCheck {
-    /// What became of the verdict.
+    /// The change of the verdict.
     pub fn moved(&self) -> Moved {
         match self.baseline {
             None => Moved::New,
@@ -160,18 +160,18 @@ pub struct Comparison {
     pub claims: Vec<ClaimCheck>,
     /// Claims that only the baseline has.
     pub missing_claims: Vec<String>,
-    /// Whose work moved; empty where the baseline does not tell it.
+    /// Parts whose work moved; empty where the baseline keeps no work.
     pub work: Vec<Shift>,
     /// Whether other events alone count as moved.
     pub digest_counts: bool,
-    /// Numbers of the machine that are not those of the baseline; empty where nobody looked.
+    /// Numbers of the machine that are not those of the baseline; empty where they were not compared.
     pub inputs: Vec<Change>,
 }
 
 /// Metrics of a point that moved in step: one, and the names of those that follow from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact<'a> {
-    /// The one that is told.
+    /// The one that is shown.
     pub metric: &'a MetricCheck,
     /// The others.
     pub in_step: Vec<&'a str>,
@@ -195,7 +195,7 @@ impl Comparison {
     }
 
     /// The metrics that moved, the greatest difference first; those that moved in step at a point are one
-    /// fact, told by the first of them.
+    /// fact, shown by the first of them.
     pub fn worst(&self) -> Vec<Fact<'_>> {
         let of_point = self.metrics.chunk_by(|left, right| left.point == right.point);
         let mut all: Vec<Fact<'_>> = of_point

@@ -38,11 +38,11 @@ pub struct Claim {
     pub cannot_fail: Option<String>,
     /// The metric that it is about.
     pub metric: &'static MetricSpec,
-    /// What it says.
+    /// The statement of the claim.
     pub kind: ClaimKind,
 }
 
-/// What a claim says; every case or line must satisfy it.
+/// The statement of a claim; every case or line must satisfy it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClaimKind {
     /// The metric is `value`, in its own unit, within `tolerance`.
@@ -92,7 +92,8 @@ pub enum ClaimKind {
     Ordering {
         /// Both points of each case.
         cases: Vec<(Replicas, Replicas)>,
-        /// What both sides of each case are divided by before; none where they are taken as they are.
+        /// Points by which both sides of each case are divided first; none where they are taken as
+        /// they are.
         bases: Vec<(Replicas, Replicas)>,
         /// Below, or above.
         below: bool,
@@ -201,7 +202,7 @@ pub struct Binder<'a> {
     pub sweep: &'a Sweep,
     /// The metrics that the workload measures.
     pub metrics: Vec<&'static MetricSpec>,
-    /// What is measured.
+    /// The quantities that the workload measures.
     pub workload: figures::Measures,
     /// Where the scenario lies, and the files that it names.
     pub folder: PathBuf,

@@ -27,12 +27,12 @@ pub struct Dependences {
     pub digest: String,
     /// How many numbers were varied.
     pub varied: usize,
-    /// What was found.
+    /// The claims that depend on numbers.
     pub claims: Vec<Dependence>,
 }
 
 impl Dependences {
-    /// What is known of a scenario: of this checkout, else as it was when this program was built.
+    /// The dependences known of a scenario: of this checkout, else those built into the program.
     pub fn of(scenario: &str, shipped: Shipped) -> Option<Self> {
         let kept = std::fs::read_to_string(path(scenario)).ok();
         let built = || shipped.sensitivities.find(scenario).map(str::to_owned);

@@ -77,7 +77,7 @@ impl MetricPair {
         if greater > 0.0 { (left - right).abs() / greater } else { 0.0 }
     }
 
-    /// The value of B against that of A, in percent of A; `None` where that cannot be told.
+    /// The value of B against that of A, in percent of A; `None` where that is not known.
     pub fn change(&self) -> Option<f64> {
         let [Some(left), Some(right)] = self.values else { return None };
         (left.abs() > 0.0).then(|| (right - left) / left.abs() * 100.0)
@@ -89,7 +89,7 @@ impl MetricPair {
 pub struct Fact<'s, 'a> {
     /// The pair.
     pub pair: &'s Pair<'a>,
-    /// The one that is told.
+    /// The one that is shown.
     pub metric: &'s MetricPair,
     /// The others.
     pub in_step: Vec<&'s str>,
@@ -101,8 +101,8 @@ impl Pair<'_> {
         self.has_same_events() && self.metrics.iter().all(MetricPair::is_same)
     }
 
-    /// Whether the events of both sides are equal, and how they ended. Nobody knows of points that a limit
-    /// ended: what they would have done, or, where they were not begun, anything.
+    /// Whether the events of both sides are equal, and how they ended. It is unknown of points that a limit
+    /// ended: what they would have done, or, where they were not started, anything.
     pub fn has_same_events(&self) -> bool {
         let [Some(left), Some(right)] = self.points else { return false };
         let whole = !left.limited && !right.limited;
@@ -173,7 +173,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The metrics that differ, those that differ most first; those of a pair that are in step are one fact,
-    /// told by the first of them.
+    /// shown by the first of them.
     pub fn worst(&self) -> Vec<Fact<'_, 'a>> {
         let each = self.pairs.iter().flat_map(|pair| {
             pair.moved().into_iter().map(move |group| {
@@ -273,21 +273,21 @@ fn choices(left: &RunResult, right: &RunResult) -> Result<Vec<Choice>, DiffError
 pub struct Difference<'a> {
     /// The scenario, or both.
     pub scenario: String,
-    /// What the sides are.
+    /// The names of the sides.
     pub names: [SideName; 2],
-    /// What was not the same for both, as far as that is known: values of A and B.
+    /// Inputs that are known to differ: values of A and B.
     pub inputs: Vec<Change>,
     /// Their points.
     pub sides: Sides<'a>,
-    /// Whose work differs, over all points; A is before, B is now.
+    /// Parts whose work differs, over all points; A is before, B is now.
     pub work: Vec<Shift>,
     /// The point that was looked at event by event.
     pub closer: Option<Closer>,
-    /// What could not be told, and why.
+    /// Comparisons that could not be made, and why.
     pub notes: Vec<String>,
 }
 
-/// What one side is.
+/// The name of one side.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SideName {
     /// As the command called it.

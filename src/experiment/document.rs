@@ -50,12 +50,12 @@ impl<'de> Deserialize<'de> for Keys {
     }
 }
 
-/// What the file at `path` is.
+/// The kind of the file at `path`.
 pub fn recognise(path: &Path) -> Document {
     if path.extension().is_some_and(|extension| extension == EXTENSION) {
         return Document::Schedule;
     }
-    // What cannot be read is told by the reader of scenarios.
+    // The reader of scenarios reports what cannot be read.
     let is_file = path.is_file();
     let read = || library::read(&mut Diagnostics::new(), Shipped::default(), path, MAX_BYTES);
     let bytes = is_file.then(read).flatten().unwrap_or_default();

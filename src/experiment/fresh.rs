@@ -20,7 +20,7 @@ const BESIDE: [(&str, &str, &str); 1] = [("incast", "nodes", "9")];
 /// Statements in one line of a note.
 const WORDS: usize = 8;
 
-/// The machine where nobody names one.
+/// The machine where none is named.
 const USUAL: &str = "broadwell-edr";
 
 /// The kinds of workload, but for replays: those need a file that is there.
@@ -51,7 +51,7 @@ pub fn scenario(kind: &Variant, machine: Option<&str>, library: &Library) -> Str
     texts.find(|text| accepted(text, library)).unwrap_or_else(|| text(kind, &least))
 }
 
-/// What one scenario differs from another in.
+/// Settings in which one scenario differs from another.
 #[derive(Clone)]
 struct Settings {
     machine: String,
@@ -157,7 +157,7 @@ fn is_bytes(shape: &Shape) -> bool {
     matches!(shape, Shape::Quantity { dimension: units::Dimension::Bytes, .. })
 }
 
-/// What each key means, as a list with a line for each: those that must be there first.
+/// The meaning of each key, one line each: the required ones first.
 fn notes(fields: &[Field], indent: usize) -> String {
     let known = |field: &&Field| field.key != "note";
     let is_needed = |field: &&Field| matches!(field.need, Need::Required(_) | Need::Alternative(_));

@@ -1,4 +1,4 @@
-//! Metrics that are one fact told several times: a time, and the rates that follow from it.
+//! Metrics that show one fact several times: a time, and the rates that follow from it.
 
 /// The part by which the changes of two numbers may differ, where one is computed from the other.
 const ROUNDING: f64 = 1e-9;

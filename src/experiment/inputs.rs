@@ -19,7 +19,7 @@ const PRESENTATION: [&str; 8] =
     ["title", "source", "sources", "note", "figures", "claims", "assumed", "chosen"];
 /// The folder of machines, from the one that holds `baselines`.
 const MACHINES: &str = "machines";
-/// What stands for a value that is not there.
+/// The word for a value that is not there.
 const NONE: &str = "none";
 /// Differences that are written out.
 const SHOWN: usize = 6;
@@ -133,7 +133,7 @@ fn short(text: &str) -> String {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Inputs {
     fields: BTreeMap<String, String>,
-    /// Nothing where nobody kept them.
+    /// Nothing where they were not kept.
     machines: Option<Vec<Numbers>>,
 }
 

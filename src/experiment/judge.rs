@@ -20,7 +20,7 @@ pub fn claims(plan: &Plan, points: &[PointResult]) -> Vec<ClaimResult> {
     plan.claims.iter().enumerate().map(judged).collect()
 }
 
-/// What one case came to.
+/// The finding for one case.
 struct Found {
     holds: bool,
     /// How far it is inside the edge of what holds, negative outside; the least is reported. Each

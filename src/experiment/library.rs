@@ -78,7 +78,7 @@ pub fn given(
     parse(diagnostics, library, shown, text.as_bytes().to_vec(), &scenario_name(Path::new(shown)))
 }
 
-/// The file that a scenario in `folder` names. Whoever runs a scenario of somebody else reads no file
+/// The file that a scenario in `folder` names. A user who runs a scenario of somebody else reads no file
 /// for it that lies elsewhere than the scenario, or than the command runs.
 pub fn named_file(
     diagnostics: &mut Diagnostics,

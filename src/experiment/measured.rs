@@ -35,7 +35,7 @@ pub struct Measured {
     pub program: Option<&'static Program>,
     /// Every comment before the numbers, the names of the columns last.
     pub comments: Vec<String>,
-    /// What the first column holds, such as `Size`.
+    /// The head of the first column, such as `Size`.
     pub key: String,
     /// The other columns.
     pub columns: Vec<Column>,
@@ -48,7 +48,7 @@ pub struct Measured {
 /// A line of numbers.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What stands in its first column.
+    /// The quantity in its first column.
     pub key: Key,
     /// A number for each other column.
     pub values: Vec<f64>,
@@ -56,7 +56,7 @@ pub struct Row {
     pub span: Span,
 }
 
-/// What was measured at a size.
+/// The values measured at a size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// The size in bytes.

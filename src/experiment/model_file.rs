@@ -252,7 +252,7 @@ fn warn_if_implausible(
     );
 }
 
-/// Who changes a number in a scenario expects to see a difference.
+/// Warns about a number that changes nothing: the author of the scenario expects a difference.
 fn warn_if_not_simulated(
     diagnostics: &mut Diagnostics,
     level: &Level,

@@ -24,7 +24,7 @@ pub struct RunResult {
     pub points: Vec<PointResult>,
     /// One verdict per claim of the scenario, in file order.
     pub claims: Vec<ClaimResult>,
-    /// The same points with another cost of one resource, where that was asked for.
+    /// The same points with another cost of one resource, where that was requested.
     pub what_if: Vec<Supposed>,
 }
 
@@ -48,23 +48,23 @@ pub struct PointResult {
     pub digest: String,
     /// Measured values, in a fixed order; empty where the program failed.
     pub metrics: Vec<Metric>,
-    /// What each resource did during the run, warm-up included.
+    /// The use of each resource during the run, warm-up included.
     pub resources: Vec<ResourceUse>,
-    /// What threads spent their lives on, warm-up included.
+    /// The time of threads by kind, warm-up included.
     pub spent: Vec<Spent>,
     /// A deadlock, an error or a broken law of the simulated program, or the limit that ended it, explained;
     /// `None` if it ended well.
     pub failure: Option<String>,
     /// Whether what ended it was a limit of the scenario.
     pub limited: bool,
-    /// The exit status that a real program asked for, where that ended the point: `MPI_Abort`, or the end of a rank
+    /// The exit status that a real program requested, where that ended the point: `MPI_Abort`, or the end of a rank
     /// with another status than 0.
     pub exit_status: Option<i32>,
     /// Faults of the plan that did nothing, in the order of the plan.
     pub unfired: Vec<Unfired>,
-    /// What of the measured time is a start, where that is much of it.
+    /// The part of the measured time that is a start, where that is much of it.
     pub transient: Option<Transient>,
-    /// Where the measured time went, where that was asked for and the program finished.
+    /// Where the measured time went, where that was requested and the program finished.
     pub explanation: Option<Explanation>,
 }
 
@@ -79,14 +79,14 @@ pub struct Unfired {
     pub why: String,
 }
 
-/// What of the measured time of a point is a start, and not a steady state.
+/// The part of the measured time of a point that is a start, and not a steady state.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Transient {
     /// Time of the first and of the second half of the measured rounds, where they differ by more than a
     /// twentieth.
     pub halves: Option<[TimeDelta; 2]>,
-    /// What a thread pays once for its buffers and its measured time, where that is more than a twentieth:
-    /// of the thread with the greatest share.
+    /// The time that a thread pays once for its buffers, and its measured time, where the former is
+    /// more than a twentieth: of the thread with the greatest share.
     pub once: Option<[TimeDelta; 2]>,
     /// The key that takes the start out, where the workload has one.
     pub mend: Option<String>,
@@ -106,17 +106,17 @@ pub struct Explanation {
 /// A part of the measured time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Share {
-    /// Whose time it was: a resource, or a rank with its core.
+    /// The owner of the time: a resource, or a rank with its core.
     pub resource: String,
-    /// What that is.
+    /// The kind of the owner.
     pub kind: Spends,
-    /// What the time was spent on.
+    /// The phase of the time.
     pub phase: &'static str,
     /// How long.
     pub time: TimeDelta,
 }
 
-/// What time is spent by, where reports tell all of a kind as one.
+/// The kinds of owners of time, where reports sum up all of a kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Spends {
     /// A core that runs a thread.
@@ -125,7 +125,7 @@ pub enum Spends {
     CoreAndMemory,
     /// A link of the network.
     Link,
-    /// Told by its name: those of other nodes are of its kind.
+    /// Known by its name: those of other nodes are of its kind.
     Other,
 }
 
@@ -191,7 +191,7 @@ pub struct Spent {
     pub time: TimeDelta,
 }
 
-/// What one resource did.
+/// The use of one resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceUse {
     /// Such as `node 0 PCIe to HCA`, `node 1 HCA units sending`, [`Self::CORES`].
@@ -232,7 +232,7 @@ impl ResourceUse {
     }
 }
 
-/// What happened when: slices of time on tracks that each do one thing at a time.
+/// Slices of time on tracks that each do one thing at a time.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Timeline {
     /// The name of each track.
@@ -248,7 +248,7 @@ pub struct Timeline {
 pub struct Slice {
     /// The place of its track.
     pub track: usize,
-    /// What it was.
+    /// The name of the slice.
     pub name: &'static str,
     /// When it began, in picoseconds.
     pub from_ps: u64,
@@ -256,7 +256,7 @@ pub struct Slice {
     pub to_ps: u64,
 }
 
-/// What a few ranks said to each other, and what their cores and adapters copied.
+/// Messages between a few ranks, and the copies of their cores and adapters.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Sequence {
     /// Heading.
@@ -272,11 +272,11 @@ pub struct Sequence {
 /// Something that went from one rank to another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Arrow {
-    /// Who sent it.
+    /// The sender.
     pub from: u32,
-    /// Who got it.
+    /// The receiver.
     pub to: u32,
-    /// What it was.
+    /// The kind of the packet, in words.
     pub label: String,
     /// Bytes of payload and header.
     pub bytes: u64,
@@ -291,9 +291,9 @@ pub struct Arrow {
 /// Something that kept a core busy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lasting {
-    /// Whose core.
+    /// The rank whose core it is.
     pub rank: u32,
-    /// What it did.
+    /// The work, in a word.
     pub name: &'static str,
     /// When it began, in picoseconds.
     pub from_ps: u64,
@@ -312,17 +312,17 @@ pub struct ClaimResult {
     pub status: ClaimStatus,
     /// Whether the model was calibrated on it.
     pub role: ClaimRole,
-    /// What was measured, in words or as a number.
+    /// The measured value, in words or as a number.
     pub measured: String,
     /// The unit of such a number: `x` for a ratio; empty for a plain number.
     pub unit: &'static str,
-    /// What was expected, with tolerance.
+    /// The expected value, with tolerance.
     pub expected: String,
     /// Document and figure.
     pub source: String,
     /// Why it could not have failed, where it holds and any model would meet it.
     pub cannot_fail: Option<String>,
-    /// What a trivial model comes to, where there is one for this kind of claim.
+    /// The verdict of a trivial model, where there is one for this kind of claim.
     pub null_model: Option<NullModel>,
     /// Assumed numbers whose range holds the other verdict too.
     pub undecided: Vec<Dependence>,
@@ -336,7 +336,7 @@ pub struct Dependence {
     pub claim: String,
     /// The path of the number, as `--set` takes it.
     pub number: String,
-    /// What it is.
+    /// The value.
     pub value: String,
     /// Its lowest and its highest plausible value.
     pub range: [String; 2],
@@ -371,7 +371,7 @@ impl ClaimResult {
         self.role == ClaimRole::Prediction && self.cannot_fail.is_none()
     }
 
-    /// What the verdict on a prediction is worth, in lines; none where nothing is to be said.
+    /// The worth of the verdict on a prediction, in lines; none where there is nothing to say.
     pub fn worth(&self) -> Vec<String> {
         if self.role == ClaimRole::Input {
             return Vec::new();
@@ -387,7 +387,7 @@ impl ClaimResult {
         lines
     }
 
-    /// What was measured, and a number with its unit.
+    /// The measured value; a number with its unit.
     pub fn measured_in_words(&self) -> String {
         let is_number = !self.unit.is_empty() && self.measured.parse::<f64>().is_ok();
         if is_number { format!("{} {}", self.measured, self.unit) } else { self.measured.clone() }
@@ -445,7 +445,7 @@ pub struct Happened {
     pub at: Time,
     /// The rank or the resource that it happened at.
     pub place: String,
-    /// What happened there.
+    /// The event, in words.
     pub what: String,
     /// The number of the event that it follows from; 0 where it was planned from the beginning.
     pub cause: u64,

@@ -114,7 +114,7 @@ pub fn run(
     Ok(gather(plan, points.into_iter().flatten().collect()))
 }
 
-/// Runs points, given by the run that they share ([`plan::runs`]); those that were not begun when it was stopped are
+/// Runs points, given by the run that they share ([`plan::runs`]); those that were not started when it was stopped are
 /// left out.
 ///
 /// `keep` receives each point as soon as it is complete.
@@ -191,9 +191,9 @@ pub fn run_point(
     Ok((ran.result(point), ran.causes()))
 }
 
-/// What became of a run: what its points measure is read off it.
+/// The outcome of a run; the metrics of its points are read from it.
 enum Simulated {
-    /// It is not begun.
+    /// It is not started.
     Refused(LimitReached),
     /// It is over.
     Over(Box<(Outcome, Noted)>),
@@ -229,7 +229,7 @@ impl Simulated {
     }
 }
 
-/// A point that is not begun.
+/// A point that is not started.
 fn refused(point: &Point, limit: &LimitReached) -> PointResult {
     PointResult {
         digest: Digest::of_digests([]).to_string(),

@@ -376,7 +376,7 @@ pub fn is_of_account(name: &str) -> bool {
     all_of_account().any(|metric| metric.name == name)
 }
 
-/// What a metric of an account is, where its name does not say it.
+/// The meaning of a metric of an account, where its name does not say it.
 pub fn legend(name: &str) -> Option<&'static str> {
     all_of_account().find(|metric| metric.name == name).and_then(|metric| metric.title)
 }
@@ -403,5 +403,5 @@ fn with_account(
     all
 }
 
-/// What a workload of an unknown kind measures.
+/// The metric of a workload of an unknown kind.
 static TIME: MetricSpec = workloads::metric::TIME;

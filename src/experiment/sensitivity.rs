@@ -1,4 +1,4 @@
-//! How much results depend on numbers that nobody measured: each at its lowest and its highest
+//! How much results depend on numbers without a measurement: each at its lowest and its highest
 //! plausible value, all others as they are.
 
 use super::plan::{self, Plan, Request, assumed};
@@ -11,7 +11,7 @@ use hardware::value::Value;
 pub struct Uncertain {
     /// Its path, as `--set` takes it.
     pub path: String,
-    /// What it is.
+    /// The value.
     pub value: String,
     /// The lowest value that is plausible.
     pub low: String,
@@ -49,7 +49,7 @@ pub enum End {
     High,
 }
 
-/// What one end of a number's range does.
+/// The effect of one end of a number's range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The metric's change: the mean over all points of its ratio, less 1.
@@ -131,7 +131,8 @@ pub fn changed(request: &Request, path: &str, value: &str) -> Result<Plan, Strin
     plan.ok_or_else(|| diagnostics.human().lines().next().unwrap_or_default().to_owned())
 }
 
-/// What another result does to `metric` and to the claims; `None` where no point of both has it.
+/// The change of `metric` and of the claims in another result; `None` where no point of both has
+/// it.
 pub fn effect(base: &RunResult, other: &RunResult, metric: &str) -> Option<Effect> {
     let value = |point: &PointResult| point.metric(metric).map(|metric| metric.value);
     let pairs = base.points.iter().zip(&other.points);
@@ -153,7 +154,7 @@ pub fn effect(base: &RunResult, other: &RunResult, metric: &str) -> Option<Effec
     })
 }
 
-/// Whether no limit ended a point: of those that were not begun, digests are equal.
+/// Whether no limit ended a point: of those that were not started, digests are equal.
 fn is_whole(result: &RunResult) -> bool {
     !result.points.iter().any(|point| point.limited)
 }

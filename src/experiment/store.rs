@@ -49,7 +49,7 @@ pub enum Mode {
     Resume,
 }
 
-/// What opening a results directory led to.
+/// The outcome of opening a results directory.
 #[derive(Debug)]
 pub enum Opening {
     /// The directory is locked and ready; the notes are for the user.
@@ -71,7 +71,7 @@ pub struct Store {
     lock: Lock,
 }
 
-/// What is found in a directory before a run.
+/// The contents of a directory before a run.
 struct Found {
     manifest: Option<Manifest>,
     journal: Option<Recovered>,

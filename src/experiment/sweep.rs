@@ -28,7 +28,7 @@ pub struct Axis {
     pub values: Vec<AxisValue>,
     /// Where its path stands.
     pub span: Span,
-    /// What the path names.
+    /// The field or number that the path names.
     target: Target,
 }
 
@@ -41,7 +41,7 @@ pub struct AxisValue {
     pub steps: Option<u64>,
     /// The value in its one form: equal values have equal forms.
     form: String,
-    /// What is put into the tree.
+    /// The value that is put into the tree.
     node: Node,
 }
 
@@ -94,7 +94,7 @@ impl Axis {
         *first > 0 && last / 4 >= *first && pairs().all(|(one, next)| 2 * next >= 3 * one)
     }
 
-    /// What a number of the machine is, in its own words; nothing for a field of the scenario.
+    /// The meaning of a number of the machine, in a sentence; nothing for a field of the scenario.
     pub fn machine_words(&self) -> Option<&'static str> {
         match self.target {
             Target::Parameter(parameter) => Some(parameter.doc),
@@ -181,7 +181,7 @@ pub fn check_own_places(diagnostics: &mut Diagnostics, tree: &Node, sweep: &Swee
     }
 }
 
-/// What to do about the value of a swept field in its own place.
+/// The remedy for a value of a swept field in its own place.
 pub const IS_SWEPT: &str = "the field is swept, and no point has this value: write a value that it may have, or leave it out";
 
 /// Reads the axes of `tree`; `None` where one of them is wrong.
@@ -208,7 +208,7 @@ pub fn read(diagnostics: &mut Diagnostics, tree: &Node) -> Option<Sweep> {
     (diagnostics.errors() == before).then_some(sweep)
 }
 
-/// What the key of `member`, which stands at `at`, names; `None` with a report.
+/// The target that the key of `member`, which stands at `at`, names; `None` with a report.
 pub(super) fn target(
     diagnostics: &mut Diagnostics,
     tree: &Node,

@@ -10,7 +10,7 @@ pub enum Stopped {
     States,
     /// There is more to keep than it may keep.
     Memory,
-    /// It was asked to stop.
+    /// It got a request to stop.
     Asked,
 }
 
@@ -34,11 +34,11 @@ pub struct Explored {
     pub unfinished: usize,
     /// Bytes of tables and open states at most.
     pub memory: usize,
-    /// Why not every order was tried, where that was asked for.
+    /// Why not every order was tried, where that was requested.
     pub stopped: Option<Stopped>,
     /// Failures, one of each class.
     pub failures: Vec<Failed>,
-    /// How often interesting branches were met.
+    /// How often interesting branches were reached.
     pub sometimes: Sometimes,
     /// Reports of crashes, one for each victim, and of queue pairs that gave up, at the nearest end.
     pub diagnoses: Vec<String>,

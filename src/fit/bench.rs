@@ -24,8 +24,8 @@ const CYCLES: u32 = 50;
 /// Bytes of a message beside a long queue.
 const QUEUED: &str = "8 B";
 
-/// What a table of packing packs: bytes of all blocks, of which each lies so many of its lengths from
-/// the next, and their primitives.
+/// The layout of a table of packing: bytes of all blocks, of which each lies so many of its lengths
+/// from the next, and their primitives.
 const PACKED: &str = "1 MiB";
 const APART: u32 = 8;
 const PRIMITIVE: &str = "byte";
@@ -43,7 +43,7 @@ pub enum BenchError {
         file: String,
         /// Its row.
         key: u64,
-        /// Who waits for whom.
+        /// The processes that wait, and for which others.
         why: String,
     },
     /// As many numbers as rows.
@@ -75,7 +75,7 @@ pub struct Row {
     pub key: u64,
     /// As measured.
     pub measured: f64,
-    /// What it is used for.
+    /// The use of the row: fitted, held out or compared.
     pub role: Role,
     metric: &'static str,
     point: Point,
@@ -122,7 +122,7 @@ impl Bench {
         Some(Self { start: start?, tables, rows, keep })
     }
 
-    /// Runs rows on machines; `tell` is told after each row how many have run.
+    /// Runs rows on machines; `tell` gets after each row the number that have run.
     pub fn runner<'a>(
         &'a self,
         stop: &'a AtomicBool,
@@ -158,7 +158,7 @@ type Key = Vec<(&'static str, u64)>;
 
 /// Runs rows, counts them and remembers what they gave.
 pub struct Runner<'a> {
-    /// What is run.
+    /// The benchmark.
     pub bench: &'a Bench,
     stop: &'a AtomicBool,
     jobs: usize,
@@ -174,7 +174,7 @@ impl Runner<'_> {
         self.runs
     }
 
-    /// What one machine gives: see [`Self::run`].
+    /// The result of one machine: see [`Self::run`].
     ///
     /// # Errors
     ///
@@ -183,9 +183,9 @@ impl Runner<'_> {
         Ok(self.run(std::slice::from_ref(values), rows)?.remove(0))
     }
 
-    /// What machines with these numbers give for some rows, in the tables' units; infinite where
-    /// the numbers contradict each other. What was run before is not run again, and all that is new
-    /// runs side by side.
+    /// The results of machines with these numbers for some rows, in the tables' units; infinite
+    /// where the numbers contradict each other. Known results are not run again, and all new ones
+    /// run side by side.
     ///
     /// # Errors
     ///
@@ -296,8 +296,8 @@ fn rows_of(index: usize, table: &Table, points: Vec<Point>, hold_out: usize) -> 
     .collect()
 }
 
-/// What of a request concerns a table: how messages go is no choice of a packing, which sends none. It
-/// is one of the tables beside it; without any, it is left to be refused.
+/// The part of a request that concerns a table: a packing sends no message and takes no choice of
+/// protocols. It is one of the tables beside it; without any, it is left to be refused.
 fn concerning(request: &Request, table: &Table, tables: &[Table]) -> Request {
     let sends = |table: &Table| table.benchmark != Benchmark::Pack;
     let mut request = request.clone();

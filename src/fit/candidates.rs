@@ -36,7 +36,7 @@ impl Between {
         }
     }
 
-    /// The candidates, in the order in which they are tried: where two cannot be told apart, the
+    /// The candidates, in the order in which they are tried: where two cannot be distinguished, the
     /// first one is fitted.
     pub const fn candidates(self) -> &'static [Candidate] {
         match self {
@@ -57,7 +57,7 @@ pub struct Candidate {
     pub told_by: &'static str,
     /// A benchmark without which nothing tells it.
     pub needs: Option<Benchmark>,
-    /// Whether it is tried before the others, which are tried where the rows are not met by then.
+    /// Whether it is tried before the others, which are tried where the rows are not reproduced by then.
     pub first: bool,
 }
 
@@ -75,7 +75,7 @@ impl Candidate {
     }
 }
 
-/// What tells the steps of a library.
+/// The measurement that shows the steps of a library.
 const RATE: &str = "rate of small messages";
 const LATENCY: &str = "latency of small messages";
 
@@ -116,7 +116,7 @@ const MESSAGE_STEPS: Candidate = Candidate {
     ],
     ..STEPS
 };
-/// What an adapter can do in all: a pair alone does not reach it.
+/// The rate of an adapter in all: a pair alone does not reach it.
 const TOTAL_RATE: Candidate = Candidate {
     needs: Some(Benchmark::MultiPair),
     ..one(&["hca.msg_rate_total"], "rate of small messages of many pairs, where the adapter limits")

@@ -31,16 +31,16 @@ const MAX_NODES: u32 = 500_000;
 /// PCI classes of network adapters: Ethernet and InfiniBand; of displays and accelerators.
 const NETWORK: [&str; 2] = ["0200", "0207"];
 const GPU: [&str; 3] = ["0300", "0302", "1200"];
-/// What hwloc 2 calls an RDMA device among `OSDev`, and the bit of hwloc 3 for one.
+/// The name of hwloc 2 for an RDMA device among `OSDev`, and the bit of hwloc 3.
 const OPEN_FABRICS: &str = "3";
 const OPEN_FABRICS_BIT: u32 = 32;
 
-/// What a file tells.
+/// The topology that a file describes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
     /// Path, value, and where it was seen.
     pub numbers: Vec<(&'static str, Value, String)>,
-    /// What the numbers of a machine cannot say.
+    /// Facts that the numbers of a machine cannot express.
     pub remarks: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, path: &Path) -> Opt
     }
 }
 
-/// What is wrong in a file, and where.
+/// A mistake in a file, and its place.
 #[derive(Debug)]
 struct Wrong {
     at: usize,

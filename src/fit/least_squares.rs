@@ -66,8 +66,8 @@ pub(super) fn newton(
     solve(matrix, right)
 }
 
-/// What the columns are after a step whose outcome they did not foretell: changed as little as
-/// explains it, along the step alone (Broyden).
+/// The columns after a step with an unexpected outcome: changed as little as explains it, along the
+/// step alone (Broyden).
 pub(super) fn learn(columns: &mut [Vec<f64>], step: &[f64], before: &[f64], after: &[f64]) {
     let length = dot(step, step);
     if length <= 0.0 || after.iter().any(|residual| !residual.is_finite()) {

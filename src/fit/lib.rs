@@ -6,7 +6,7 @@
 //! ```
 //!
 //! No curve is fitted: every prediction is a run of the mechanisms, and only numbers of the machine
-//! change. A candidate that moves no row, or moves rows only as others together do, cannot be told
+//! change. A candidate that moves no row, or moves rows only as others together do, cannot be determined
 //! from the measurement: it stays as it was, and is called assumed.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub use request::{Request, Role};
 pub use search::{Fitted, Kept, Number};
 pub use table::{Benchmark, Table};
 
-/// What a fit has found.
+/// The result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Candidates that were determined.
@@ -58,7 +58,7 @@ pub struct Compared {
     pub simulated: f64,
     /// As simulated on a machine that was fitted without it, where it was held out.
     pub unseen: Option<f64>,
-    /// What it was used for.
+    /// The use of the row.
     pub role: Role,
 }
 
@@ -154,7 +154,7 @@ fn enough(rows: usize, found: &[Number]) -> Result<(), BenchError> {
     Err(BenchError::TooFew { rows, numbers: numbers.len(), names })
 }
 
-/// What a search that does not see the rows held out gives for them.
+/// The results that a search without the held-out rows gives for them.
 fn held_out(runner: &mut Runner<'_>, between: Between) -> Result<Vec<(usize, f64)>, BenchError> {
     let rows = runner.bench.rows.iter().enumerate();
     let unseen: Vec<usize> =

@@ -6,7 +6,7 @@ use super::{Fit, Number};
 use form::machine::{Confidence, KnownNumber, Machine, sections};
 use hardware::profile::{Kind, Value};
 
-/// What the file says of itself.
+/// Name, title and source of the file.
 #[derive(Clone, Debug)]
 pub struct About {
     /// The model's name.

@@ -4,7 +4,7 @@
 //! size, not its square (soft L1), so that one row that no number reaches does not bend all others. What
 //! is large becomes narrower on the way, since the last cost alone would end in the next valley.
 //! A number that the machine's model calls measured or stated pulls to where it was: its distance, in
-//! halves of its range, weighs as much as the residual of a row. Where the rows can be met exactly,
+//! halves of its range, weighs as much as the residual of a row. Where the rows can be reproduced exactly,
 //! nothing pulls. Steps are
 //! those of Gauss and Newton, damped (Levenberg, Marquardt), from differences of runs; at the end two
 //! candidates that move nearly the same rows take steps of their own, from longer differences. The eager
@@ -34,7 +34,7 @@ const ALIKE: f64 = 0.9;
 const STRIDES: [f64; 3] = [0.3, 0.1, 0.03];
 /// A candidate moves rows by at least so many percent for each percent of its own.
 const VISIBLE: f64 = 0.03;
-/// What is left of a separable candidate's effect beside the others'.
+/// The least part of a candidate's effect that is its own, beside those of the others.
 const SEPARABLE: f64 = 0.1;
 /// The greatest standard error of a logarithm that is determined.
 const VAGUE: f64 = 0.35;
@@ -58,9 +58,9 @@ const HALVES: u32 = 8;
 const CLEARLY: f64 = 0.95;
 /// The misfit of rows before any search.
 const FIRST_MISFIT: f64 = 0.1;
-/// How often what can be told is looked at again.
+/// How often the determined candidates are chosen again.
 const LOOKS: u32 = 6;
-/// Rows are met where the misfit is not above this.
+/// Rows are reproduced where the misfit is not above this.
 const MET: f64 = 0.02;
 /// A kept candidate decides about a row that it moves by this part of its own change.
 const DECIDES: f64 = 0.5;
@@ -99,14 +99,14 @@ pub struct Kept {
     pub decides: Vec<usize>,
 }
 
-/// What the search has found.
+/// The result of the search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fitted {
     /// Numbers in place of the machine's.
     pub values: Values,
     /// They, one by one.
     pub numbers: Vec<Number>,
-    /// What could not be told.
+    /// The numbers that could not be determined.
     pub kept: Vec<Kept>,
 }
 
@@ -119,7 +119,7 @@ struct Place {
     limits: Vec<u64>,
 }
 
-/// A place, the candidates that were told there, and those that were told too vaguely.
+/// A place, the candidates determined there, and those determined too vaguely.
 type Settled = (Place, Vec<usize>, Vec<(usize, String)>);
 
 struct Search<'a, 'b> {
@@ -209,7 +209,7 @@ impl Search<'_, '_> {
         self.result(&place, &chosen, vague)
     }
 
-    /// Searches until what can be told stays the same: the place, and what was told at it.
+    /// Searches until the determined candidates stay the same: the place, and these candidates.
     fn settle(&mut self, mut place: Place) -> Result<Settled, BenchError> {
         let tries_to_meet = self.misfit == 0.0;
         let jacobian = self.jacobian(&place)?;
@@ -243,7 +243,7 @@ impl Search<'_, '_> {
             if look > 0 && now == chosen {
                 break;
             }
-            // What can no longer be told goes back to where it was.
+            // A candidate that is no longer determined goes back to its old value.
             for (index, factor) in place.factors.iter_mut().enumerate() {
                 if !now.contains(&index) {
                     *factor = 0.0;
@@ -344,7 +344,7 @@ impl Search<'_, '_> {
         std::iter::once(0).chain(sizes).filter(|limit| *limit <= band.1.steps()).collect()
     }
 
-    /// What pulls candidates to where they were, a residual each.
+    /// The residuals that pull candidates to their old values, one each.
     fn pulls(&self, place: &Place) -> Vec<f64> {
         let pull = |(factor, half): (&f64, &Option<f64>)| {
             half.map_or(0.0, |half| self.misfit * factor / half)
@@ -613,7 +613,7 @@ impl Search<'_, '_> {
         Ok(best)
     }
 
-    /// What was found, rounded to what is written, with its range.
+    /// The values found, rounded as they are written, with their ranges.
     fn result(
         mut self,
         place: &Place,
@@ -695,7 +695,8 @@ impl Search<'_, '_> {
         Ok(Fitted { values, numbers, kept })
     }
 
-    /// The limits that were moved, each with the range in which the rows are met as well; those that were not, and why.
+    /// The limits that were moved, each with the range in which the rows are reproduced as well; those that were not,
+    /// and why.
     fn limit_numbers(
         &mut self,
         place: &Place,

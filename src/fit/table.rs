@@ -17,7 +17,7 @@ const USUAL_WINDOW: u32 = 64;
 const MOST_PAIRS: u32 = 1024;
 const LONGEST_WINDOW: u32 = 4096;
 
-/// What was run.
+/// The benchmark that was run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Benchmark {
     /// `osu_latency`.
@@ -143,7 +143,7 @@ impl Benchmark {
         }
     }
 
-    /// What the first column holds.
+    /// The quantity in the first column.
     pub const fn first_column(self) -> &'static str {
         match (self.operations(), self.is_by_entries()) {
             (Some(_), _) => "operation",
@@ -179,7 +179,7 @@ impl Benchmark {
 pub struct Table {
     /// The name of its file.
     pub file: String,
-    /// What was run.
+    /// The benchmark that was run.
     pub benchmark: Benchmark,
     /// Pairs of processes.
     pub pairs: u32,
@@ -210,7 +210,7 @@ pub fn read(diagnostics: &mut Diagnostics, shipped: Shipped, asked: &str) -> Opt
     read.map_err(report).ok()
 }
 
-/// What is wrong with a table, and where.
+/// A mistake in a table, and its place.
 struct Wrong {
     at: Span,
     found: String,
@@ -287,7 +287,7 @@ fn pairs_and_window(benchmark: Benchmark, measured: &Measured) -> Result<(u32, u
     Err(Wrong { at: measured.heads, found, allowed })
 }
 
-/// Whether a table can be what it is asked for; `false` after a report.
+/// Whether a table can have the role that was requested; `false` after a report.
 pub fn check_role(diagnostics: &mut Diagnostics, table: &Table) -> bool {
     let is_fitted_packing = table.fitted && table.benchmark == Benchmark::Pack;
     if is_fitted_packing {

@@ -1,6 +1,6 @@
 //! Every code that a diagnostic can carry, with its exit code and its paragraph for `explain`.
 
-/// What kind of failure a code is: it decides the exit code of the program.
+/// The kind of failure of a code: it decides the exit code of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ExitClass {
     /// The command line is wrong.
@@ -36,7 +36,7 @@ impl ExitClass {
 pub struct Entry {
     /// Such as `E0312`; it never changes its meaning.
     pub code: &'static str,
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub exit: ExitClass,
     /// One line.
     pub title: &'static str,

@@ -119,7 +119,7 @@ impl Machine {
         all
     }
 
-    /// What its numbers stand on.
+    /// The confidence of its numbers, counted.
     pub fn standing(&self) -> Standing {
         let there = || self.numbers.iter().filter(|number| number.value.is_some());
         let is_sourced = |number: &&KnownNumber| {

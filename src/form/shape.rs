@@ -96,7 +96,7 @@ pub enum Shape {
     Defined {
         /// Its name in schemas.
         name: &'static str,
-        /// What it is.
+        /// The shape that has this name.
         shape: &'static Self,
     },
 }

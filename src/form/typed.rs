@@ -19,7 +19,7 @@ pub struct Entry {
     pub shape: &'static Shape,
     /// Whether it may be left out.
     pub need: Need,
-    /// What it means, in a sentence, where the field of the struct does not say it.
+    /// The meaning in a sentence, where the field of the struct does not say it.
     pub doc: &'static str,
 }
 

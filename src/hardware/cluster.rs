@@ -35,7 +35,7 @@ pub enum Posting {
     Fetch,
     /// As `Fetch`, for more than one MTU: memory on both sides carries the traffic.
     Bulk,
-    /// An RDMA read is asked for: the WQE travels with the doorbell, and the peer's HCA takes the
+    /// An RDMA read is requested: the WQE travels with the doorbell, and the peer's HCA takes the
     /// request; nothing reaches its host.
     ReadRequest,
     /// The response to an RDMA read: no doorbell at the responder, which owns the data.
@@ -96,7 +96,7 @@ pub struct Cluster {
     /// Routes that the load has chosen, by their nodes.
     chosen: BTreeMap<(u32, u32), Vec<LinkId>>,
     copies: Copies,
-    /// By node: what one adapter carries between two processes of its node, where that is asked for.
+    /// By node: what one adapter carries between two processes of its node, where that is requested.
     loopbacks: Vec<ResourceId>,
 }
 

@@ -37,7 +37,7 @@ impl Pinning {
         PARTS + u128::from(growth.as_ppm()) * others
     }
 
-    /// Everybody advances until `now`.
+    /// All callers advance until `now`.
     fn advance(&mut self, now: Time, growth: Ratio) {
         let elapsed = now.since(self.until);
         let passed = u128::from(elapsed.as_ps()) * PARTS;

@@ -1,7 +1,7 @@
 //! The registration cache of an MPI library: which bytes of which buffers of a process stay pinned for the
 //! HCA.
 //!
-//! A registration pins what it is asked for, a part of a buffer too. What is asked for again costs nothing
+//! A registration pins the range that was requested, a part of a buffer too. What is requested again costs nothing
 //! while all of it is pinned; where a part of it is not, all of it is pinned anew, as a cache does that looks
 //! for one entry. Where the bytes would pass the limit, what was used longest ago is unpinned,
 //! as in MVAPICH2. Its limit, `MV2_DREG_CACHE_LIMIT`, is none by default.

@@ -21,7 +21,7 @@ use protocols::call::Comm;
 use protocols::contract::{Region, Space};
 use units::Bytes;
 
-/// What the scenario says about all collectives.
+/// The choices of the scenario for all collectives.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Choices {
     /// How operations choose, those of the scenario before those of its preset.
@@ -50,7 +50,7 @@ enum How {
 pub struct Chosen {
     /// The call, not yet in steps over units.
     pub call: Collective,
-    /// What these are.
+    /// The kind of these units.
     pub over: Over,
     /// Whether the scenario says so; else a rule may.
     over_is_stated: bool,
@@ -65,9 +65,9 @@ pub struct Reason {
     pub algorithm: Algorithm,
     /// The rule, counted from 1; `None` where none fits.
     pub rule: Option<(usize, Written)>,
-    /// Whose rules they are.
+    /// The origin of the rules.
     pub origin: Origin,
-    /// What the rules looked at.
+    /// The facts that the rules looked at.
     pub facts: Facts,
 }
 
@@ -128,7 +128,7 @@ impl Choices {
         }
     }
 
-    /// Who combines first, where a statement of its `own` or the scenario says so.
+    /// The units that combine first, where a statement of its `own` or the scenario says so.
     fn steps(&self, call: &Collective, own: Option<Over>) -> Option<Over> {
         let has_steps = matches!(call.kind, Kind::Bcast | Kind::Reduce | Kind::Allreduce)
             || (call.kind == Kind::Barrier && own.is_some());
@@ -352,7 +352,7 @@ fn ordered(diagnostics: &mut Diagnostics, node: &Node, path: &str) -> Reduction 
     if commutes { reduction } else { reduction.in_order() }
 }
 
-/// Who reads a statement: a rank of a program.
+/// The reader of a statement: a rank of a program.
 pub struct Reader<'a> {
     /// Where reports go.
     pub diagnostics: &'a mut Diagnostics,
@@ -735,7 +735,7 @@ pub fn measured(kind: Kind, size: u64, ranks: u32, reduction: Reduction) -> Coll
     }
 }
 
-/// Messages that all ranks of one call send together, asked of its algorithm.
+/// Messages that all ranks of one call send together, by its algorithm.
 pub fn messages(call: &Collective, ranks: u32) -> u64 {
     let mut round = Round::default();
     let mut sent = 0;

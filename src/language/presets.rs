@@ -5,7 +5,7 @@
 pub(crate) struct Preset {
     /// Its word in scenarios.
     pub(crate) word: &'static str,
-    /// Whose it is.
+    /// The library whose rules they are.
     about: &'static str,
     /// Its file.
     pub(crate) text: &'static str,

@@ -39,13 +39,13 @@ impl Over {
 /// The rules of one operation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Table {
-    /// Whose they are.
+    /// The origin of the rules.
     pub origin: Origin,
     /// The rules, in order.
     pub rules: Vec<Written>,
 }
 
-/// Whose rules these are.
+/// The origin of rules.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Origin {
     /// Those of the scenario.
@@ -208,7 +208,7 @@ impl fmt::Display for Written {
     }
 }
 
-/// What rules look at, in words.
+/// The facts that rules look at, in words.
 pub fn in_words(facts: &Facts) -> String {
     let bytes = facts.bytes.map(|bytes| format!("{}, ", Bytes::new(bytes)));
     let total = facts.total.filter(|_| facts.total != facts.bytes);

@@ -98,7 +98,7 @@ pub enum CartesianError {
     /// The grid has no such dimension.
     #[error("dimension {dimension} is out of range, the grid has {dimensions} dimensions")]
     NoDimension {
-        /// The dimension asked for.
+        /// The dimension requested.
         dimension: usize,
         /// Dimensions of the grid.
         dimensions: usize,

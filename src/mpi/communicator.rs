@@ -43,7 +43,7 @@ pub enum CommunicatorError {
     /// The table has no such communicator.
     #[error("communicator {number} does not exist; there are {known}, numbered from 0")]
     Unknown {
-        /// The number asked for.
+        /// The number requested.
         number: u16,
         /// Length of the table.
         known: usize,

@@ -28,7 +28,7 @@ pub enum EndpointsError {
     /// More ranks than can be numbered.
     #[error("{ranks} endpoints are more than the {} that ranks can number", u32::MAX)]
     TooMany {
-        /// How many were asked for.
+        /// How many were requested.
         ranks: u64,
     },
     /// A communicator without ranks.

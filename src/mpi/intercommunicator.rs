@@ -108,7 +108,7 @@ pub enum IntercommunicatorError {
     /// The table has no such intercommunicator.
     #[error("intercommunicator {number} does not exist; there are {known}, numbered from 0")]
     Unknown {
-        /// The number asked for.
+        /// The number requested.
         number: u16,
         /// Length of the table.
         known: usize,

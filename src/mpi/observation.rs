@@ -242,14 +242,14 @@ pub enum StatementError {
         /// Its type.
         datatype: Datatype,
     },
-    /// A part of a shared window is read or written before `MPI_Win_shared_query` has told where it lies.
+    /// A part of a shared window is read or written before `MPI_Win_shared_query` has returned its place.
     UnknownPart {
         /// Rank of the process that has the part.
         target: i64,
     },
     /// A statement touches bytes of a buffer with a name that an open operation has.
     InUse {
-        /// The line that has begun the operation.
+        /// The line that has started the operation.
         line: u32,
         /// Whether it writes them; else it reads them.
         writes: bool,
@@ -277,7 +277,7 @@ pub enum StatementError {
         /// Ranks of the communicator.
         ranks: u32,
     },
-    /// A request was begun again before it ended.
+    /// A request was started again before it ended.
     StillOpen,
     /// A matched probe into a handle whose message was not received.
     StillHeld,
@@ -551,7 +551,7 @@ pub enum GroupFact {
         /// Rank of the caller.
         rank: Rank,
         /// How many it has entered there since it entered this one: none, unless this one was only
-        /// begun.
+        /// started.
         since: u32,
         /// The MPI function.
         operation: &'static str,

@@ -404,8 +404,8 @@ mod tests {
         check_int32(Operator::Bxor, -1, i32::MAX, i32::MIN);
     }
 
-    /// What an operator on integers of some width gives, computed in 128 bits: the low bits are the
-    /// same whatever the width, and the order is that of the numbers.
+    /// The result of an operator on integers of some width, computed in 128 bits: the low bits are
+    /// the same whatever the width, and the order is that of the numbers.
     fn plain(operator: Operator, low: i128, high: i128) -> i128 {
         let truth = |holds: bool| i128::from(holds);
         match operator {

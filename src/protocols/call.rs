@@ -160,7 +160,7 @@ impl Call {
         self.first(|field| if let Field::Over(comm) = field { Some(*comm) } else { None })
     }
 
-    /// The call that is begun by this one: that of a request which was prepared for it, or itself.
+    /// The call that is started by this one: that of a request which was prepared for it, or itself.
     pub fn begun(&self) -> &Self {
         if let Self::Start { operation, .. } = self { operation } else { self }
     }
@@ -252,7 +252,7 @@ pub struct Over {
     pub remote: Rank,
     /// The tag of what the caller says: 0 or more.
     pub says: i32,
-    /// The tag of what it hears: 0 or more.
+    /// The tag of what it receives: 0 or more.
     pub hears: i32,
 }
 
@@ -343,12 +343,12 @@ calls::rows! {
         /// `MPI_Comm_free`.
         Free { comm: Comm as Over },
         /// The exchange of two groups that `MPI_Intercomm_create` begins with, of numbers that the caller
-        /// itself reads; `over` is the way to the other leader, for the leader. Everybody hears what the
+        /// itself reads; `over` is the way to the other leader, for the leader. All ranks get what the
         /// other leader says.
         Couple { comm: Comm as Over, leader: Rank, over: Option<Over> as Inside, own: Arc<[u32]> },
         /// `MPI_Allgather` of numbers that the caller itself reads, as many of each rank. They travel in
         /// headers, so that they exist where payload does not. On an intercommunicator all of both sides
-        /// tell and hear, the side first whose rank 0 is the lower process.
+        /// send and receive, the side first whose rank 0 is the lower process.
         Numbers { comm: Comm as Over, own: Arc<[u32]> },
     }
 }

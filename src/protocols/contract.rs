@@ -16,7 +16,7 @@
 //! - `handle` changes nothing but the machine: memory and wires are reached by actions. What it does
 //!   follows from what the machine's `Hash` sees, as what a program does from its own: a search
 //!   repeats what it knows. Words for readers may depend on more.
-//! - A thread inside a call with no work left polls; nobody else takes packets, but an adapter that
+//! - A thread inside a call with no work left polls; no other part takes packets, but an adapter that
 //!   matches ([`Machine::adapter_takes`]).
 
 use std::fmt::Debug;
@@ -77,7 +77,7 @@ pub enum CodePath {
     Target,
 }
 
-/// Why the library is entered; asked of [`Machine::guard`].
+/// Why the library is entered; see [`Machine::guard`].
 #[derive(Debug, Eq, PartialEq)]
 pub enum Entry<'a, C> {
     /// A call of the program.
@@ -111,7 +111,7 @@ pub enum Input<P, C> {
     },
     /// A poll of this thread took the completion of an RDMA operation.
     Done(Token),
-    /// The pass asked for by [`Action::Poll`] is over.
+    /// The pass requested by [`Action::Poll`] is over.
     Polled(Token),
     /// The work before [`Action::Resume`] is over.
     Resume(Token),
@@ -196,7 +196,7 @@ pub enum Toward {
 
 /// Action that a machine requests, in terms of hardware, with its quantities.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-// Its own tag: variants are told apart several times for each action, and a tag that hides in the
+// Its own tag: variants are distinguished several times for each action, and a tag that hides in the
 // niche of a field takes ten instructions to read.
 #[repr(u8)]
 pub enum Action<P, R> {
@@ -234,7 +234,7 @@ pub enum Action<P, R> {
         side: Side,
     },
     /// This core updates elements of a window: `old` gets what they were, before `operand` changes
-    /// them. Nobody sees it half done.
+    /// them. It is never seen half done.
     Update {
         /// The elements.
         target: Region,
@@ -372,7 +372,7 @@ pub enum Action<P, R> {
     Poll(Token),
     /// Come back in under the guard, as [`Input::Resume`]. Ends the list.
     Resume(Token),
-    /// This core ends a request, or gives a buffer back before: monitors hear of it after the code.
+    /// This core ends a request, or gives a buffer back before: monitors get it after the code.
     Complete {
         /// The library code that ends the request; `None` costs nothing.
         code: Option<CodePath>,
@@ -584,7 +584,7 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// Return value of a call.
     type Reply: Clone + Eq + Hash + Debug;
 
-    /// The lock this entry needs; asked before `handle`, changes nothing.
+    /// The lock this entry needs; called before `handle`, changes nothing.
     fn guard(&self, thread: Thread, entry: &Entry<'_, Self::Call>) -> Option<Guard>;
 
     /// The lanes that `thread` polls while it is inside its call, under one guard; what it finds may need
@@ -710,7 +710,7 @@ pub enum Next<C> {
     Join,
     /// The thread reads at most 8 bytes of its process's memory: see [`Program::loaded`].
     Load(Region),
-    /// [`Next::Load`] of memory that nobody reads again before it is written: its buffer holds
+    /// [`Next::Load`] of memory that is not read again before it is written: its buffer holds
     /// nothing from then on.
     Take(Region),
     /// The thread writes the first bytes of a number into its process's memory, little endian.
@@ -720,7 +720,7 @@ pub enum Next<C> {
     /// The thread copies inside its process's memory, outside the library: as long as both are.
     Copy(Region, Region),
     /// The thread asks the GPU of its process for an operation in a stream of the process, and goes
-    /// on: nothing is told of its end, and its bytes do not exist.
+    /// on: its end is not reported, and its bytes do not exist.
     Offload(u16, Arc<DeviceWork>),
     /// The program tells its monitors a fact, at no cost.
     Tell(Observation),

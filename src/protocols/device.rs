@@ -5,7 +5,7 @@
 //!   in chunks: chunk k travels while chunk k + 1 is packed and chunk k - 1 is unpacked
 //! ```
 //!
-//! The HCA reads the pinned memory that the GPU has written, as with `GPUDirect` v1: nobody copies in
+//! The HCA reads the pinned memory that the GPU has written, as with `GPUDirect` v1: no core copies in
 //! between. Every process has one GPU; what a thread asks for runs in one stream, in order.
 //! Source: `gpu-pack` Sec. 2.3, 3.3, 4.3 and 5.1.
 

@@ -24,7 +24,7 @@ pub struct Job {
     pub node_of: Vec<u32>,
     /// Threads of each process; with more than one the library takes its locks.
     pub threads: Vec<u16>,
-    /// What the endpoints of a process share.
+    /// The resources that the endpoints of a process share.
     pub endpoints: Endpoints,
     /// Protocol for large messages between nodes.
     pub rendezvous: Protocol,
@@ -118,7 +118,7 @@ pub enum Queues {
     Own,
 }
 
-/// What a call on one endpoint owes the others.
+/// The progress that a call on one endpoint makes for the others.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Progress {
     /// Any call makes progress for all endpoints of the process.
@@ -155,14 +155,14 @@ impl Vcis {
     }
 }
 
-/// What the endpoints of a process share.
+/// The resources that the endpoints of a process share.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Endpoints {
     /// NIC contexts of a process; endpoints beyond them are multiplexed. Zero counts as one.
     pub lanes: u16,
     /// How endpoints match.
     pub queues: Queues,
-    /// What a call on one endpoint owes the others.
+    /// The progress that a call on one endpoint makes for the others.
     pub progress: Progress,
     /// Promise of the program about threads.
     pub threading: Threading,

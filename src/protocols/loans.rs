@@ -56,7 +56,7 @@ enum End {
     Completes(Handle),
     /// A synchronisation of a window with a target.
     Synchronises(Win, u32),
-    /// The program hears of another process.
+    /// The program has received from another process.
     Hears,
 }
 
@@ -75,7 +75,7 @@ enum Asks {
 /// A use that does not go with one which is open.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Clash<P> {
-    /// Where the open one has begun.
+    /// Where the open one started.
     pub place: P,
     /// Whether it writes; else it reads.
     pub writes: bool,
@@ -145,7 +145,7 @@ impl<P: Copy> Loans<P> {
         clash
     }
 
-    /// In a process of several threads another one may have asked for the partitions of a receive, and say so.
+    /// In a process of several threads another one may have requested the partitions of a receive, and say so.
     fn also_heard(&self, [first, second]: [Option<End>; 2], call: &Call) -> [Option<End>; 2] {
         let is_asked_elsewhere =
             self.thread.is_some() && matches!(call.begun(), Call::Partitioned(_));
@@ -220,7 +220,7 @@ impl<P: Copy> Loans<P> {
         }
     }
 
-    /// The program is at its end: all that it has begun is over when MPI is.
+    /// The program is at its end: all that it has started is over when MPI is.
     pub fn ends(&mut self) {
         *self = Self::new(self.thread);
     }
@@ -344,7 +344,7 @@ impl<P: Copy> Loans<P> {
         }
     }
 
-    /// The program hears of another process.
+    /// The program has received from another process.
     fn hears(&mut self) {
         self.over(End::Hears);
     }

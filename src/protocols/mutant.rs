@@ -42,7 +42,7 @@ macro_rules! mutants {
                 match self { $(Self::$name => $law,)* }
             }
 
-            /// What is different.
+            /// The difference from the right library, in a sentence.
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)* }
             }

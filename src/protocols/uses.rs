@@ -13,17 +13,17 @@
 //! | partitioned receive | a partition | writes | `MPI_Start` | the same, or `MPI_Parrived` says that it has come |
 //! | put, accumulate, and every other operation with an operand | origin | reads | its call | flush, unlock, fence or complete; of an operation with a request the program learns of its end |
 //! | get, and every other operation with a result | result | writes | its call | the same |
-//! | any of these, once its request is freed | as before | as before | | the program hears of another process |
+//! | any of these, once its request is freed | as before | as before | | the program receives from another process |
 //!
 //! Data in pieces is no more than its pieces: bytes between them are in no use. Of a collective with a list of
 //! blocks these are the blocks, of `MPI_Alltoallw` the elements of each block. A buffer that is not significant at
 //! a rank, and that of an operation with `MPI_PROC_NULL`, is in no use.
 //!
 //! Two uses of a byte at a time are allowed where both read, and where both are results of one-sided operations: then
-//! it is not defined which of them is there. A rank hears of another process when it returns from a
+//! it is not defined which of them is there. A rank receives from another process when it returns from a
 //! receive, from a probe that has found something, from a collective, from a synchronisation of a window, or when
 //! it has loaded something from memory that others reach: only then can it know how far a message is whose request it
-//! has freed. Whether that is what it has heard is not looked at, so that no program is blamed which does know.
+//! has freed. Whether that is what it has received is not looked at, so that no program is blamed which does know.
 //!
 //! Source: MPI 4.1, Sec. 3.7.2, 3.7.3 (the end of a freed request cannot be checked), 3.9, 4.2.2, 6.12, 12.3.
 //! `crate::loans` keeps the books of a program with it; the monitor of buffers (V2) grants the library what
@@ -158,7 +158,7 @@ fn of_a_message(call: &Call) -> Option<Lent> {
     lent.filter(|_| moves)
 }
 
-/// A second buffer of the same call, lent as long.
+/// A second buffer of the same call, borrowed as long.
 pub fn lends_also(call: &Call) -> Option<Lent> {
     let is_a_message = matches!(
         call,

@@ -66,7 +66,7 @@ const PARTITION: u64 = 1 << 35;
 
 impl Key {
     /// The handle that stands for this request in markers; inner ones have the highest bit set, and
-    /// the parts of a collective are not told apart.
+    /// the parts of a collective are not distinguished.
     pub const fn handle(self) -> Handle {
         match self {
             Self::User(handle) => handle,

@@ -45,7 +45,7 @@ pub struct Compared {
     pub hidden: usize,
     /// Claims whose verdict moved.
     pub claims: Vec<ClaimRow>,
-    /// Whose work moved.
+    /// The parts whose work moved.
     pub work: Vec<WorkRow>,
     /// The first events that differ, as text; empty where they were not looked for.
     pub events: String,

@@ -89,13 +89,13 @@ pub enum ReportError {
     /// No point has a value to draw.
     #[error("no point has a value of `{metric}`: nothing to draw")]
     NothingToDraw {
-        /// The metric asked for.
+        /// The metric requested.
         metric: String,
     },
     /// No point has this metric.
     #[error("no point has a metric `{name}`; there are: {known}")]
     UnknownMetric {
-        /// The metric asked for.
+        /// The metric requested.
         name: String,
         /// The metrics that exist.
         known: String,
@@ -103,7 +103,7 @@ pub enum ReportError {
     /// The path is not swept.
     #[error("`{path}` is not an axis of the sweep; the axes are: {known}")]
     UnknownAxis {
-        /// The path asked for.
+        /// The path requested.
         path: String,
         /// The paths that are swept.
         known: String,

@@ -24,7 +24,7 @@ const BARS: usize = 64;
 /// How many times as long as the shortest bar the longest may be.
 const FAR: f64 = 100.0;
 
-/// What resources of one kind are called.
+/// The word for resources of one kind.
 fn class(share: &Share) -> &str {
     match share.kind {
         Spends::Core => "core",
@@ -198,7 +198,7 @@ impl Measure {
 pub struct PathShift {
     /// The kind of resource.
     pub resource: String,
-    /// What its time was spent on.
+    /// The phase of its time.
     pub phase: &'static str,
     /// The time on each side.
     pub times: [TimeDelta; 2],

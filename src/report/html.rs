@@ -28,7 +28,7 @@ const TEMPLATES: [(&str, &str); 4] = [
 const BUSIEST: usize = 4;
 /// The most rows of one table; the page says how many more there are.
 const ROWS: usize = 600;
-/// Rows of a table that is shown without being asked for, and printed.
+/// Rows of a table that is shown without a click, and printed.
 const FOLD: usize = 40;
 
 /// A figure of the page.
@@ -38,7 +38,7 @@ pub struct PageFigure {
     pub caption: String,
     /// The name of its file beside the page.
     pub file: String,
-    /// What [`Figure::to_svg`](super::figure::Figure::to_svg) gave: inserted as it is.
+    /// The output of [`Figure::to_svg`](super::figure::Figure::to_svg), inserted as it is.
     pub svg: String,
 }
 
@@ -211,7 +211,7 @@ struct ClaimRow<'a> {
     measured: String,
     expected: &'a str,
     source: &'a str,
-    /// What its verdict is worth.
+    /// The worth of its verdict, in lines.
     worth: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ pub struct ResultDocument {
     pub points: Vec<PointDocument>,
     /// The claims, in file order.
     pub claims: Vec<ClaimDocument>,
-    /// The points with another cost of one resource; only where `--what-if` asked for it.
+    /// The points with another cost of one resource; only under `--what-if`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<SupposedDocument>,
 }
@@ -74,11 +74,12 @@ pub struct PointDocument {
     /// Faults of the plan that did nothing; only where there are such.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfired: Vec<UnfiredDocument>,
-    /// What of the measured time is a start, and not a steady state; only where that is more than 5 %.
+    /// The part of the measured time that is a start, and not a steady state; only where that is
+    /// more than 5 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "TransientDocument")]
     pub transient: Option<TransientDocument>,
-    /// Where the measured time went; only where `--explain` asked for it.
+    /// Where the measured time went; only under `--explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ExplanationDocument")]
     pub explanation: Option<ExplanationDocument>,
@@ -96,7 +97,7 @@ pub struct UnfiredDocument {
     pub why: String,
 }
 
-/// What of the measured time of a point is a start.
+/// The part of the measured time of a point that is a start.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 #[schemars(rename = "Transient")]
 pub struct TransientDocument {
@@ -105,8 +106,8 @@ pub struct TransientDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "[u64; 2]")]
     pub halves_ps: Option<[u64; 2]>,
-    /// What a thread pays once for its buffers, and its measured time, in picoseconds; only where that is
-    /// more than 5 %.
+    /// The time that a thread pays once for its buffers, and its measured time, in picoseconds;
+    /// only where the former is more than 5 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "[u64; 2]")]
     pub once_ps: Option<[u64; 2]>,
@@ -132,7 +133,7 @@ pub struct ExplanationDocument {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, JsonSchema)]
 #[schemars(rename = "Share")]
 pub struct ShareDocument {
-    /// Whose time it was.
+    /// The owner of the time.
     pub resource: String,
     /// The kind of work.
     pub phase: String,
@@ -201,7 +202,7 @@ pub struct ClaimDocument {
 pub struct DependenceDocument {
     /// Its path, as `--set` takes it.
     pub number: String,
-    /// What it is.
+    /// The value.
     pub value: String,
     /// Its lowest and its highest plausible value.
     pub range: [String; 2],

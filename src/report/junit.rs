@@ -60,7 +60,7 @@ struct SuiteView {
     cases: Vec<Case>,
 }
 
-/// What an element of the document is.
+/// The kind of an element of the document.
 #[derive(Clone, Copy, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {

@@ -11,7 +11,7 @@ use super::figure::wrap;
 use experiment::results::{Arrow, Lasting, Sequence};
 use units::{Bytes, TimeDelta};
 
-/// The least time of a bar, as a part of the whole: shorter ones are not told.
+/// The least time of a bar, as a part of the whole: shorter ones are left out.
 const LEAST_BAR: u64 = 200;
 
 const LEFT: i32 = 110;
@@ -216,8 +216,8 @@ impl<'a> Page<'a> {
         head(svg, (x, y), (to_x, to_y), colour);
     }
 
-    /// What an arrow says, beside it where no label stands yet: first near its beginning, so that those of
-    /// packets that cross each other stay apart.
+    /// Writes the text of an arrow beside it where no label stands yet: first near its beginning,
+    /// so that those of packets that cross each other stay apart.
     fn label(&self, arrow: &Arrow, taken: &mut Vec<Area>, svg: &mut String) {
         let (x, y) = (self.x(arrow.from), self.y(arrow.left_ps));
         let (to_x, to_y) = (self.x(arrow.to), self.y(arrow.came_ps));
@@ -313,7 +313,7 @@ const fn overlap(one: Area, other: Area) -> bool {
     one.0 < other.2 && other.0 < one.2 && one.1 < other.3 && other.1 < one.3
 }
 
-/// What stands beside an arrow: bytes follow the word that moves them.
+/// The text beside an arrow: bytes follow the word that moves them.
 fn said(arrow: &Arrow) -> String {
     if !arrow.dma {
         return arrow.label.clone();

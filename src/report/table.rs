@@ -13,7 +13,7 @@ const PIVOT_COLUMNS: usize = 8;
 /// The axis whose values are replicas of one measurement.
 const SEED: &str = "seed";
 
-/// What stands where a point has no value because it failed.
+/// The word for a point without a value because it failed.
 const FAILED: &str = "failed";
 
 /// The metric that every workload has.
@@ -107,7 +107,7 @@ fn constants<'a>(result: &'a RunResult, groups: &[Group<'_>]) -> Vec<(&'a str, S
     metrics(result).into_iter().skip(1).filter_map(value).collect()
 }
 
-/// What stands above the tables: the metrics that are the same at every point.
+/// The text above the tables: the metrics that are the same at every point.
 pub(super) fn constants_text(result: &RunResult) -> Option<String> {
     let axes = axes(result);
     let all = constants(result, &groups(result, &axes));
@@ -119,7 +119,7 @@ pub(super) fn constants_text(result: &RunResult) -> Option<String> {
     (!each.is_empty()).then(|| format!("the same at every point: {}", each.join(", ")))
 }
 
-/// What columns mean whose names do not say it.
+/// The meaning of columns whose names do not say it.
 pub(super) fn legend(result: &RunResult) -> Vec<(String, &'static str)> {
     let told = |name| Some((in_words(name), schema::legend(name)?));
     metrics(result).into_iter().filter_map(told).collect()

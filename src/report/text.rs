@@ -28,7 +28,7 @@ pub fn report_text(result: &RunResult, machine: &str) -> String {
     text
 }
 
-/// What failed, one paragraph per point.
+/// The failures, one paragraph per point.
 fn failures_text(result: &RunResult) -> String {
     let mut text = String::new();
     for point in &result.points {

@@ -23,7 +23,7 @@ pub enum Spent {
     Copy,
     /// Posting WQEs and doorbells, receive buffers, flags of shared cells; taking completions.
     Post,
-    /// From an arrival until a poll has met it, and passes that a test asks for.
+    /// From an arrival until a poll has found it, and passes that a test asks for.
     Poll,
     /// Waiting for a lock of the library, and taking it.
     Lock,
@@ -62,9 +62,9 @@ pub enum Spent {
     Pinning,
     /// A GPU works.
     Gpu,
-    /// After the last thing that somebody waited for.
+    /// After the last wait of the path.
     Ending,
-    /// Not told by anything: a gap in this runtime's notes.
+    /// Explained by nothing: a gap in this runtime's notes.
     Other,
     /// Buffers are registered with the HCA.
     Registration,
@@ -253,15 +253,15 @@ pub struct Recorded {
     pub first_marks: BTreeMap<u32, Time>,
     /// The last moment of all threads.
     pub last: Moment,
-    /// Moments of polls that met something which had come while their thread was outside the library,
+    /// Moments of polls that found something which had come while their thread was outside the library,
     /// and since when.
     pub late: BTreeMap<Moment, Time>,
-    /// Moments of polls that met what their call had waited for, though it came while the thread handled something
+    /// Moments of polls that found what their call had waited for, though it came while the thread handled something
     /// else by the way; and the arrivals of what was waited for.
     pub awaited: BTreeMap<Moment, Moment>,
     /// The longest waits, the longest first.
     pub waits: Vec<Blocked>,
-    /// Messages in the order of their arrivals, where they were asked for.
+    /// Messages in the order of their arrivals, where they were requested.
     pub messages: Vec<Message>,
 }
 

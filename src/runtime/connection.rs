@@ -42,7 +42,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// Whether it is a fault of the wire, which nobody may wait for.
+    /// Whether it is a fault of the wire, which no process may wait for.
     pub const fn is_fault(self) -> bool {
         matches!(self, Self::Lose(_) | Self::Repeat(_) | Self::Overtake(_))
     }
@@ -217,7 +217,7 @@ impl<C: Clone> Connection<C> {
                     }
                 }
                 Output::Failed(_) => {
-                    // An error completion: what is on the wires matters to nobody any more.
+                    // An error completion: packets on the wires no longer matter.
                     self.there.clear();
                     self.back.clear();
                 }

@@ -56,7 +56,7 @@ impl Counters {
         now
     }
 
-    /// A lock whose three numbers are equal is held by nobody, and nobody waits: it counts from 0 again.
+    /// A lock whose three numbers are equal is free, and no process waits: it counts from 0 again.
     /// No process can tell, and equal situations are equal values.
     fn forget_if_idle(&mut self, lock: TicketLock) {
         let numbers = Number::ALL.map(|number| Counter::Lock(lock, number));

@@ -1,9 +1,9 @@
 //! A process dies: what stops with it, and who then waits for it.
 //!
 //! A victim takes no further step; its HCA dies with it. What it sent is on the wire and arrives,
-//! what is sent to it is lost, and RDMA operations that name its memory never complete. Nobody is
-//! told: the survivors either end without it or wait for ever, and then the report names victim and
-//! waiters.
+//! what is sent to it is lost, and RDMA operations that name its memory never complete. The
+//! survivors get no notice: they either end without it or wait for ever, and then the report names victim
+//! and waiters.
 
 use std::fmt;
 use std::hash::Hash;

@@ -2,7 +2,7 @@
 //!
 //! Threads and their [`WaitSet`]s form an AND/OR graph. A wait on a process may be answered by
 //! any of its threads; a wildcard by any process. Starting from the threads that wait for nothing,
-//! everybody who may still be answered is marked; who is left over is deadlocked. So a cycle alone
+//! every thread that may still be answered is marked; the others are deadlocked. So a cycle alone
 //! is no deadlock where one of its waits has another way out: a deadlock is a knot.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Standing {
     pub process: Process,
     /// The thread.
     pub thread: Thread,
-    /// Whether its program ended: it will never answer anybody.
+    /// Whether its program ended: it will never answer a wait.
     pub ended: bool,
     /// Waits of its call; `None` where it can go on by itself.
     pub waits: Option<WaitSet>,
@@ -29,7 +29,7 @@ pub struct Standing {
     pub position: Option<u32>,
     /// The function of the program that it is in.
     pub site: Option<CallSite>,
-    /// The functions that have begun what it waits for, by the numbers of their calls.
+    /// The functions that have started what it waits for, by the numbers of their calls.
     pub begun: BTreeMap<u32, CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
@@ -48,7 +48,7 @@ pub struct Blocked {
     pub position: Option<u32>,
     /// The function of the program that the thread is in.
     pub site: Option<CallSite>,
-    /// The function that has begun what the thread waits for.
+    /// The function that has started what the thread waits for.
     pub begun: Option<CallSite>,
     /// Since when it waits, in a timed run.
     pub since: Option<Time>,
@@ -59,7 +59,7 @@ pub struct Blocked {
 pub struct Deadlock {
     /// Cycles: each thread waits for the next one, the last for the first. Shortest per knot.
     pub cycles: Vec<Vec<Blocked>>,
-    /// Waits that nobody is left to answer.
+    /// Waits that no thread is left to answer.
     pub unanswered: Vec<Blocked>,
     /// All other waits of deadlocked threads.
     pub behind: Vec<Blocked>,
@@ -88,7 +88,7 @@ pub fn for_threads(process: Process) -> WaitSet {
     WaitSet::All(vec![Wait { operation: "fork/join", peers, thread: None, detail, origin: 0 }])
 }
 
-/// The deadlock among these threads; `None` where everybody may still be answered.
+/// The deadlock among these threads; `None` where all may still be answered.
 pub fn diagnose(standings: &[Standing]) -> Option<Deadlock> {
     let crowd = Crowd::new(standings);
     let live = crowd.live();
@@ -211,7 +211,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// The waits of a thread that nobody live can end.
+/// The waits of a thread that no living process can end.
 fn hopeless<'a>(
     crowd: &'a Crowd<'a>,
     live: &'a [bool],

@@ -1,8 +1,8 @@
-//! Cores and their GPU, where there is one: operations are asked for in streams, and waited for.
+//! Cores and their GPU, where there is one: operations are requested in streams, and waited for.
 //!
 //! ```text
 //!   script ─▶ core ─submit─▶ stream ─▶ launch latency ─▶ Gpus ─▶ done ─▶ marks
-//!              └── is busy for the call, or waits until everything that was asked for is done
+//!              └── is busy for the call, or waits until everything that was requested is done
 //! ```
 //!
 //! This is where both towers meet for packing: a [`DeviceCall`] of a method becomes an operation of
@@ -51,14 +51,14 @@ use units::{Time, TimeDelta};
 pub enum Asked {
     /// A call of a packing.
     Pack(DeviceCall),
-    /// A kernel of somebody else, which fills the SMs.
+    /// A kernel of another process, which fills the SMs.
     Compute {
         /// How long it would take alone if it stored nothing.
         time: TimeDelta,
         /// Bytes that it stores into host memory, in full packets.
         stores: u64,
     },
-    /// A contiguous copy of somebody else, into device memory.
+    /// A contiguous copy of another process, into device memory.
     CopyIn(u64),
     /// One out of device memory.
     CopyOut(u64),
@@ -76,16 +76,16 @@ pub enum HostStep {
         /// Number of the part that it belongs to.
         part: u32,
     },
-    /// Waits for everything that was asked for.
+    /// Waits for everything that was requested.
     Wait,
-    /// Waits for everything that this part asked for.
+    /// Waits for everything that this part requested.
     WaitFor(u32),
 }
 
 /// Input of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The machine; it has a GPU if one is asked for anything.
+    /// The machine; it has a GPU if a step uses one.
     pub profile: Profile,
     /// Layout of the data that is packed.
     pub layout: Layout,
@@ -101,7 +101,7 @@ pub struct Setup {
     pub options: Options,
 }
 
-/// The first operation of a part is asked for at mark `2 part`; its last one is done at mark
+/// The first operation of a part is requested at mark `2 part`; its last one is done at mark
 /// `2 part + 1`.
 pub const fn marks_of(part: u32) -> [u32; 2] {
     [2 * part, 2 * part + 1]
@@ -113,7 +113,7 @@ enum Event {
     Gpu(GpuEvent),
     /// A core goes on with its program.
     Core(u32),
-    /// A core has packed what its step asked for.
+    /// A core has packed what its step requested.
     Packed(Place),
 }
 
@@ -251,7 +251,7 @@ struct Running {
     marks: BTreeMap<u32, Time>,
     /// When the last event happened that was no stale one.
     happened: Time,
-    /// Events in words, where they were asked for.
+    /// Events in words, where they were requested.
     words: Vec<EventWords>,
 }
 
@@ -259,7 +259,7 @@ struct Running {
 ///
 /// # Panics
 ///
-/// When the machine has no GPU and one is asked for something, or a block does not fit it: the plan
+/// When the machine has no GPU and a step uses one, or a block does not fit it: the plan
 /// was checked for both.
 pub fn run(setup: Setup) -> Outcome {
     let wires = Topology::new(topology::Shape::default(), 1).expect("one node");

@@ -19,7 +19,7 @@ pub struct Fingerprint {
     high: u64,
     /// The names, in the order in which they were written.
     names: Vec<i128>,
-    /// Of how many were given, where anybody has told.
+    /// A hash of how many names were given, where that was hashed.
     given: u64,
     /// How much was written.
     words: u32,
@@ -203,7 +203,7 @@ pub struct Shared<T>(Rc<Kept<T>>);
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Kept<T> {
-    /// Once somebody has asked.
+    /// The fingerprint, once it was computed.
     print: OnceCell<Print>,
     value: T,
 }

@@ -78,8 +78,8 @@ pub struct Memories {
     /// Landing slots of each process where payload is phantom: nothing else is kept then, and
     /// sharing would cost more than the slots.
     counted: Vec<Slots>,
-    /// Bytes that may be stored or taken up before somebody looks at them; the largest number where
-    /// nobody does. No part of what memories hold.
+    /// Bytes that may be stored or taken up before they are counted; the largest number where
+    /// they are not counted. No part of what memories hold.
     room: Note<u64>,
     /// Where the processes are real ones, what [`Space::User`] names lies in their memory.
     real: Note<Option<Rc<dyn ProcessMemory>>>,
@@ -133,7 +133,7 @@ impl Memories {
         self
     }
 
-    /// Somebody looks again when so many bytes more were stored, or taken up by messages.
+    /// They are counted again when so many bytes more were stored, or taken up by messages.
     pub const fn look_after(&mut self, bytes: u64) {
         self.room.0 = bytes;
     }
@@ -309,7 +309,7 @@ impl Memories {
         bytes.iter().take(8).rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
     }
 
-    /// A buffer holds nothing that anybody reads: it reads as zeros, as before it was written.
+    /// A buffer holds nothing that is read later: it reads as zeros, as before it was written.
     pub fn forget(&mut self, process: Process, space: Space) {
         if self.payload == Payload::Real {
             self.own_memory(process).spaces.remove(&space);
@@ -450,7 +450,7 @@ impl Memories {
         }
     }
 
-    /// Inverts every byte of a region, so that whoever still reads it reads nothing right.
+    /// Inverts every byte of a region, so that a later read gets wrong bytes.
     pub fn poison(&mut self, process: Process, region: Region) {
         if self.real(region) {
             let mut bytes = self.bytes_of(process, region);

@@ -42,7 +42,7 @@ pub enum Ending {
         /// Threads that retry, with their waits.
         askers: Vec<Blocked>,
     },
-    /// A protocol met an input that it does not know.
+    /// A protocol got an input that it does not know.
     Protocol {
         /// Where.
         process: Process,
@@ -101,11 +101,11 @@ pub struct Outcome {
     pub unfired: Vec<Unfired>,
     /// The choices, where they were recorded.
     pub choices: Vec<Choice>,
-    /// The causes, where they were asked for.
+    /// The causes, where they were requested.
     pub causes: Option<Box<Recorded>>,
     /// The digest after each whole stretch of events ([`engine::bisect`]).
     pub checkpoints: Vec<Digest>,
-    /// The events in words, where they were asked for.
+    /// The events in words, where they were requested.
     pub told: Vec<EventText>,
 }
 

@@ -4,7 +4,7 @@ use mpi::rma::ticket_lock::Number;
 use mpi::rma::update::Effect;
 use protocols::contract::{Action, Counter, Process, ProtocolError, Region, Thread};
 
-/// Why a run was stopped: a defect of a protocol, told as a result.
+/// Why a run was stopped: a defect of a protocol, reported as a result.
 #[derive(Clone, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 #[error("process {}, thread {}{}: {defect}", process.0, thread.0, in_line(*position))]
 pub struct Fault {
@@ -109,7 +109,7 @@ fn lengths_differ(
 /// Cuts a list into steps: what is done at once, as far as others can tell.
 ///
 /// A step ends before every action whose moment others can see: `Release`, `Return`, `Resume`,
-/// and a `Copy`, `Pack` or `Combine` after something has left in the same step (a peer that was told may look at the
+/// and a `Copy`, `Pack` or `Combine` after something has left in the same step (a peer that knows may look at the
 /// bytes before they are copied). A copy between two processes is a step of its own, since the
 /// neighbour could look at it, and so are changes of counters, but for those that a reading of
 /// counters leads to: they are of one piece with it. Of a lock's numbers only a ticket is taken with
@@ -129,11 +129,11 @@ impl Cut {
         Self { left: false, begun: false }
     }
 
-    /// Whether `action`, the next of the list, begins a new step; asked for every action of the
-    /// list in order. It stays false for the first action of a step that was begun for it.
+    /// Whether `action`, the next of the list, begins a new step; called for every action of the
+    /// list in order. It stays false for the first action of a step that was started for it.
     #[inline]
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
-        // Most actions belong to the step that is begun.
+        // Most actions belong to the step that is started.
         if never_cuts(action) {
             self.begun = true;
             return false;

@@ -284,7 +284,7 @@ where
         found
     }
 
-    /// How often the interesting branches were met on the way here.
+    /// How often the interesting branches were reached on the way here.
     pub fn sometimes(&self) -> Sometimes {
         let side_by_side = self.windows.side_by_side;
         let on_windows = Sometimes { side_by_side, ..Sometimes::default() };
@@ -292,7 +292,7 @@ where
         self.met.all().plus(watched).plus(self.met_on_wires())
     }
 
-    /// The same since it was asked for last.
+    /// The same since it was requested last.
     pub fn take_sometimes(&mut self) -> Sometimes {
         self.hand_over();
         self.take_met().all()
@@ -363,12 +363,12 @@ where
         &self.memories
     }
 
-    /// Puts bytes of the program's own into a buffer, before it is lent.
+    /// Puts bytes of the program's own into a buffer, before it is borrowed.
     pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
         self.memories.store(process, region, bytes);
     }
 
-    /// Packets that nobody took yet.
+    /// Packets that no process has taken yet.
     pub fn undelivered(&self) -> u64 {
         let channels = self.ports.iter().flat_map(|port| &port.channels);
         channels.map(|channel| channel.packets.len() as u64).sum()
@@ -407,7 +407,7 @@ fn strand_choices<M: Machine, P: Program<M>>(
         }
         Stage::Touches(_) => choices.push(Choice::Touch { process, thread }),
         Stage::Inside => {
-            // Mostly nothing is there, and the library need not be asked what it polls.
+            // Mostly nothing is there, and the polls of the library need not be computed.
             if !port.channels.is_empty() || !port.completions.is_empty() {
                 arrivals(process, thread, instance, port, choices);
             }

@@ -12,7 +12,7 @@
 //! Source: `MPICH301`, what `MPICH_ASYNC_PROGRESS` starts: a thread that waits for a message on a
 //! duplicate of `MPI_COMM_SELF`, which `MPI_Finalize` sends. Left out: the creation of the thread,
 //! which lies before the program; what its polls take from the hardware threads of its core, as
-//! `hardware::core` says, and of a computation that has begun before the agent works there.
+//! `hardware::core` says, and of a computation that has started before the agent works there.
 //! Noticeable where rank and agent share a core.
 
 use super::job::{AnyProgram, Job, JobError};
@@ -38,9 +38,9 @@ const EMPTY: Buffer = Buffer { id: Buffer::OWN - 1, bytes: 0 };
 pub enum Assisted<P> {
     /// The rank's own thread.
     Rank {
-        /// What it runs.
+        /// Its program.
         program: P,
-        /// Whether it has told the agent that it is over.
+        /// Whether it has notified the agent of its end.
         told: bool,
     },
     /// The agent.
@@ -125,7 +125,7 @@ impl<P> Job<P> {
     ///
     /// # Panics
     ///
-    /// Where a process has several threads already: they would have to be told apart from the agent
+    /// Where a process has several threads already: they would have to be distinguished from the agent
     /// where threads are created and joined.
     #[must_use]
     pub fn assisted(self) -> Job<Assisted<P>> {

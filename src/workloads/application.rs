@@ -60,7 +60,7 @@ pub(super) const fn rank_order(usual: &'static str) -> Entry {
 }
 
 form::words! {
-    /// What a size of the problem counts for.
+    /// The unit that the size of the problem is given for.
     pub enum Scaling {
         /// the problem grows with the job
         Weak = "weak",
@@ -72,7 +72,7 @@ form::words! {
 /// The field that says how many processes a node has.
 pub(super) const PER_NODE_PATH: &str = "workload.processes_per_node";
 
-/// What an application asks of the simulator; one type implements it in the file of its kind.
+/// The skeleton of an application; one type implements it in the file of its kind.
 pub trait Skeleton: Any + Debug + Send + Sync {
     /// Its kind.
     fn kind(&self) -> &'static Kind;
@@ -125,7 +125,7 @@ pub struct Application {
     pub processes: u32,
     /// The most processes of a node.
     pub per_node: u32,
-    /// What they do.
+    /// The task of the processes.
     pub task: Arc<dyn Skeleton>,
 }
 

@@ -5,7 +5,7 @@
 pub struct Assumption {
     /// The scenario's path.
     pub path: String,
-    /// What the point has.
+    /// The value at the point.
     pub value: String,
     /// The lowest and the highest value that is plausible.
     pub range: Option<(String, String)>,

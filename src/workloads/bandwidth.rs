@@ -62,7 +62,7 @@ pub static BOTH_WAYS: Kind = Kind {
 /// Pairs that exchange windows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// What the scenario says; one pair between nodes.
+    /// The values of the scenario; one pair between nodes.
     pub form: BandwidthForm,
     /// Whether both processes of a pair send.
     pub bidirectional: bool,

@@ -3,7 +3,7 @@
 //! Marks 0 and 1 of every rank bracket the timed calls; between the warm-up and them all ranks meet in a
 //! barrier, as in the Intel MPI Benchmarks. The calls follow each other without a barrier in
 //! between: a rank that is early in one call may already be in the next. With a computation beside it,
-//! a call only begins the collective; the rank computes, tests it where it is asked to, and waits.
+//! a call only begins the collective; the rank computes, tests it where the scenario says so, and waits.
 
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ pub static NONBLOCKING: Kind = Kind {
 /// All ranks call one operation again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCollective {
-    /// What the scenario says.
+    /// The values of the scenario.
     pub form: CollectiveForm,
     /// The call.
     pub chosen: Chosen,
@@ -144,7 +144,7 @@ pub struct MeasuredCollective {
     pub ranks_per_node: u32,
     /// Measured calls.
     pub rounds: u32,
-    /// What a rank computes while the operation is under way; `None`: it waits inside.
+    /// The computation of a rank while the operation is under way; `None`: it waits inside.
     pub beside: Option<Beside>,
 }
 
@@ -255,7 +255,7 @@ impl Workload for MeasuredCollective {
         vec![&self.chosen]
     }
 
-    /// What the slowest algorithm moves through one rank.
+    /// The traffic of the slowest algorithm through one rank.
     fn traffic(&self, processes: u32, threads: u16) -> Option<(Bytes, u128)> {
         let calls = u128::from(self.rounds) + u128::from(self.form.warmup);
         Some((self.form.size, calls * 2 * u128::from(processes) * u128::from(threads)))
@@ -325,7 +325,7 @@ impl Workload for MeasuredCollective {
     }
 }
 
-/// What a rank does between the beginning of a collective and the wait for its end.
+/// The computation of a rank between the start of a collective and the wait for its end.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Beside {
     /// All of its computation.
@@ -334,14 +334,14 @@ pub struct Beside {
     pub tests: u32,
 }
 
-/// The request of a collective that is only begun.
+/// The request of a nonblocking collective.
 const REQUEST: Handle = Handle(0);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
     /// The measured time begins.
     Creation,
-    /// Everybody is there before anybody begins.
+    /// All are there before any begins.
     Barrier,
     /// A round may begin.
     Round,
@@ -349,9 +349,9 @@ enum State {
     Halfway,
     /// All ranks have warmed up.
     Met,
-    /// The timed rounds have begun.
+    /// The timed rounds have started.
     Started,
-    /// The collective of the round was begun: a piece of the computation is next, after so many tests.
+    /// The collective of the round was started: a piece of the computation is next, after so many tests.
     Begun(u32),
     /// A piece of the computation is over, the one after so many tests.
     Computed(u32),
@@ -402,7 +402,7 @@ impl Repeated {
         Next::Call(Call::Collective(call))
     }
 
-    /// The state behind the round that was begun last.
+    /// The state behind the round that was started last.
     fn after_round(&self) -> State {
         let measured = self.done.saturating_sub(self.warm_up);
         if is_halfway(measured, self.rounds) { State::Halfway } else { State::Round }

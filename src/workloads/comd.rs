@@ -127,7 +127,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CoMd {
     /// The processes.

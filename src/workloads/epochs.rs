@@ -33,7 +33,7 @@ use units::{Bytes, TimeDelta};
 const HOST: u32 = 0;
 const WINDOW: Win = Win(0);
 const TAG: i32 = 1;
-/// What an origin gives, and where it gets to.
+/// Region of the bytes that an origin gives, and that of the bytes that it gets.
 const GIVEN: u32 = 0;
 const GOT: u32 = 1;
 /// Encoding: number of a buffer.
@@ -66,7 +66,7 @@ impl Epoch {
 }
 
 form::words! {
-    /// What it does in an epoch.
+    /// The operations of an origin in an epoch.
     pub enum Access {
         /// it writes
         Write = "write",
@@ -80,7 +80,7 @@ form::words! {
 }
 
 form::words! {
-    /// What rank 0 does with its own window meanwhile.
+    /// The accesses of rank 0 to its own window meanwhile.
     pub enum Direct {
         /// rank 0 leaves its window alone
         None = "none",
@@ -188,12 +188,12 @@ impl Task for Epochs {
     }
 }
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Epochs {
     /// How an origin reaches its target.
     pub epoch: Epoch,
-    /// What it does.
+    /// The operation of an origin.
     pub access: Access,
     /// How often in one epoch.
     pub operations: u32,
@@ -203,9 +203,9 @@ pub struct Epochs {
     pub rounds: u32,
     /// A stretch of rank 0 outside the library, in picoseconds; 0: it waits inside.
     pub busy: u64,
-    /// What it does then.
+    /// The direct access of rank 0.
     pub direct: Direct,
-    /// Whether nobody asks for locks that could conflict (`MPI_MODE_NOCHECK`).
+    /// Whether no process requests locks that could conflict (`MPI_MODE_NOCHECK`).
     pub no_check: bool,
     /// Whether all processes map the memory of all (`MPI_Win_allocate_shared`).
     pub shared: bool,

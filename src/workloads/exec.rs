@@ -92,7 +92,7 @@ impl PrintedMetric {
 }
 
 form::words! {
-    /// What a program's clocks tell.
+    /// The time that a program's clocks give.
     pub enum Clock {
         /// the time of this computer
         Host = "host",
@@ -225,11 +225,11 @@ struct Exec {
     choices: Choices,
 }
 
-/// What a recording is, for those who name another file.
+/// The description of a recording, for users who name another file.
 const A_RECORDING: &str =
     "the file that a run of the same command with `measured` and as many ranks has written";
 
-/// What the program's computation costs.
+/// The cost of the program's computation.
 fn compute(form: &ExecForm, reading: &mut Reading<'_>) -> Option<Compute> {
     let (factor, file) = (Factor(form.compute_factor.0), form.compute_file.as_ref());
     let (field, found, allowed) = match (form.compute, file.map(PathBuf::from)) {

@@ -119,7 +119,7 @@ form::words! {
 }
 
 form::words! {
-    /// What the length of a queue counts for.
+    /// The unit that the length of a queue is given for.
     pub enum LengthPer {
         /// all threads of a process share `length` entries
         Process = "process",

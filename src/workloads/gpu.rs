@@ -46,11 +46,11 @@ pub(super) fn method(name: &str) -> Method {
     found.expect("the tree was checked against its shape")
 }
 
-/// What a workload asks of the GPU of each node.
+/// The demands of a workload on the GPU of each node.
 struct Needs<'a> {
     /// Processes, one on each node.
     processes: u32,
-    /// What is packed.
+    /// The buffer to be packed.
     buffer: &'a DeviceBuffer,
     /// A block of the kernel that computes.
     block: Option<Block>,

@@ -3,10 +3,10 @@
 //! By pairs, `simple`:
 //!
 //! ```text
-//!   level   receive from anybody; scan the edges of the own frontier: each edge to a vertex of another
+//!   level   receive from any rank; scan the edges of the own frontier: each edge to a vertex of another
 //!           process is a pair (vertex, predecessor) of 16 B in a buffer for that process, which is sent
 //!           when it is full; then the rest of each buffer and an empty message to say that no more
-//!           comes; receive until everybody has said so; sum the new frontiers (allreduce)
+//!           comes; receive until all have said so; sum the new frontiers (allreduce)
 //! ```
 //!
 //! The graph is made and searched before the run, by the rules of the benchmark (`rmat`); what the search
@@ -154,7 +154,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Search {
     /// By which code.
@@ -167,10 +167,10 @@ pub struct Search {
     pub vertices: Option<u64>,
     /// Bytes of a buffer of pairs: full buffers are sent.
     pub buffer: u64,
-    /// What a process computes for each edge that it scans, and for each pair that it receives, in
-    /// picoseconds.
+    /// The computation of a process for each edge that it scans, and for each pair that it
+    /// receives, in picoseconds.
     pub compute: u64,
-    /// What a process computes for each word of a bitmap that it goes through, in picoseconds.
+    /// The computation of a process for each word of a bitmap that it goes through, in picoseconds.
     pub word: u64,
 }
 
@@ -180,7 +180,7 @@ impl Search {
         RMat { scale: self.scale, edge_factor: self.edge_factor }
     }
 
-    /// What the search sends between `processes` processes.
+    /// The traffic of the search between `processes` processes.
     pub fn traffic(&self, processes: u32, draws: &Draws) -> Traffic {
         let graph = self.graph();
         match self.vertices {
@@ -189,7 +189,7 @@ impl Search {
         }
     }
 
-    /// What the search looks at, where it is over bitmaps of this format.
+    /// The scans of the search, where it is over bitmaps of this format.
     pub fn scanned(&self, format: Format, processes: u32, draws: &Draws) -> Scanned {
         let graph = self.graph();
         match self.vertices {

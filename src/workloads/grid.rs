@@ -60,7 +60,7 @@ impl Grid {
         place
     }
 
-    /// Who stands at a place.
+    /// The rank at a place.
     pub fn rank(&self, place: [u32; AXES]) -> u32 {
         let outwards = self.axes().into_iter().rev();
         outwards.fold(0, |rank, axis| rank * self.extents[axis] + place[axis])

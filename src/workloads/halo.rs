@@ -22,9 +22,9 @@ const COUNT: u32 = FACES as u32;
 /// Messages of one rank in an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Halo<'a> {
-    /// Who its neighbours are.
+    /// The grid of its neighbours.
     pub(super) grid: &'a Grid,
-    /// Whose messages.
+    /// The rank of these messages.
     pub(super) rank: u32,
     /// Bytes through a face of each axis; both sides send as much.
     pub(super) bytes: [u64; AXES],
@@ -35,7 +35,7 @@ pub const fn received(face: usize) -> Space {
     Space::User(number(face))
 }
 
-/// What leaves through a face.
+/// The space of the data that leave through a face.
 pub const fn sent(face: usize) -> Space {
     Space::User(COUNT + number(face))
 }

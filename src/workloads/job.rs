@@ -26,14 +26,14 @@ use runtime::untimed::{Between, PacketFaults, World};
 use units::{Bytes, TimeDelta};
 use xios_ep::comm::CreateError;
 
-/// What disturbs the run.
+/// Disturbances of the run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Disturbance {
     /// Processes begin up to this much later than the first.
     pub start_skew: TimeDelta,
     /// The operating system takes each core for `1` in every `0`.
     pub os_noise: Option<(TimeDelta, TimeDelta)>,
-    /// What goes wrong; without faults nothing.
+    /// The plan of faults; empty without faults.
     pub faults: FaultPlan,
 }
 
@@ -48,7 +48,7 @@ pub struct Job<P = AnyProgram> {
     pub nodes: u32,
     /// Threads of each process.
     pub threads: u16,
-    /// What the endpoints of a process share.
+    /// The resources that the endpoints of a process share.
     pub endpoints: Endpoints,
     /// How processes fill nodes.
     pub scheme: Scheme,
@@ -82,9 +82,9 @@ pub struct Job<P = AnyProgram> {
     pub payload: Payload,
     /// Channels that a pass polls.
     pub connections: Connections,
-    /// Who gets a lock that several threads wait for.
+    /// The order in which a lock serves several waiting threads.
     pub lock: LockOrder,
-    /// What disturbs the run.
+    /// The disturbances of the run.
     pub disturbance: Disturbance,
     /// Seed of every random stream.
     pub seed: u64,
@@ -160,7 +160,7 @@ impl<P> Job<P> {
         }
     }
 
-    /// What the libraries of the job agree on.
+    /// The settings that the libraries of the job share.
     pub(super) fn library(&self, places: &Places) -> SharedJob {
         let mpi = &self.profile.mpi;
         let processes = self.processes();
@@ -295,7 +295,7 @@ impl<P> Job<P> {
             lock: self.lock,
             payload: self.payload,
             connections: self.connections,
-            // Without a rule nobody copies through the kernel.
+            // Without a rule no core copies through the kernel.
             kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
             pace: self.pace,
             counter_lag: self.counter_lag,

@@ -42,11 +42,11 @@ pub struct Kind {
     pub name: &'static str,
     /// Its keys.
     pub fields: &'static [Field],
-    /// What it does, in a sentence.
+    /// The workload in a sentence.
     pub about: &'static str,
-    /// What it measures, the main metric first; the measured time follows.
+    /// The metrics, the main one first; the measured time follows.
     pub metrics: &'static [MetricSpec],
-    /// What its account has beside that of all workloads.
+    /// The metrics of its account, beside those of all workloads.
     pub account: &'static [MetricSpec],
     /// The field that says how many processes a node has.
     pub processes: &'static str,
@@ -211,7 +211,7 @@ impl Reading<'_> {
     }
 }
 
-/// What runs over the endpoint library.
+/// The workloads that run over the endpoint library, in words.
 pub const OVER_PLAIN_MPI: &str =
     "only the workloads `message_rate` without long queues, `collective` and `program` run over it";
 
@@ -255,12 +255,12 @@ pub enum OsuTest {
     MessageRate,
 }
 
-/// A workload with its numbers: everything that is asked of one, whatever its kind.
+/// A workload with its numbers: the functions of all kinds.
 pub trait Workload: Any + Debug + Send + Sync {
     /// Its kind.
     fn kind(&self) -> &'static Kind;
 
-    /// What it measures, the main metric first; the measured time is the last.
+    /// The metrics, the main one first; the measured time is the last.
     fn metrics(&self) -> Vec<&'static MetricSpec> {
         self.kind().metrics.iter().collect()
     }
@@ -377,7 +377,7 @@ pub trait Workload: Any + Debug + Send + Sync {
         None
     }
 
-    /// What buffers hold before the run, where bytes exist.
+    /// The contents of buffers before the run, where bytes exist.
     fn contents(&self) -> Vec<(Process, Region, Vec<u8>)> {
         Vec::new()
     }

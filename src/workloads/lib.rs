@@ -127,7 +127,8 @@ impl AnyProgram {
         ::exec::watch::note_once(what);
     }
 
-    /// What the processes of its job have called and sent, in short, where it is one of real programs.
+    /// The calls and messages of the processes of its job, in short, where it is one of real
+    /// programs.
     pub fn calls_of_processes(&self) -> Option<Vec<u8>> {
         if let Self::Real(program) = self { Some(program.job().digest()) } else { None }
     }

@@ -6,13 +6,13 @@
 //!   else reads next:                   null: lets the library work, reads again · else goes there
 //! ```
 //!
-//! The idioms differ only in the epoch around an access. The first element is there before anybody
-//! begins, and everybody knows where: the broadcast of its address is not measured. An element is
+//! The idioms differ only in the epoch around an access. The first element is there before any rank
+//! begins, and all know where: the broadcast of its address is not measured. An element is
 //! attached by itself, as the document's listing allocates it: attaching in blocks would save calls,
 //! and no message.
 //!
 //! A rank that reads its own element sends nothing and waits for nothing: without a call that makes
-//! progress between two looks nobody could ever append to it. The authors' public code probes there,
+//! progress between two looks no rank could ever append to it. The authors' public code probes there,
 //! as often as there are fruitless looks, doubling; the document does not tell.
 //!
 //! Source: `rma` Sec. 5.4, Fig. 8 and 9.
@@ -86,7 +86,7 @@ form::words! {
 }
 
 form::words! {
-    /// What a number of elements counts.
+    /// The unit of a number of elements.
     pub enum ElementCount {
         /// the list gets so many
         Total = "total",
@@ -177,14 +177,14 @@ impl Task for List {
     }
 }
 
-/// What is asked of the ranks.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct List {
     /// The epoch around each access.
     pub idiom: Idiom,
     /// Elements in all.
     pub elements: u32,
-    /// What a rank does after a fruitless look.
+    /// The pause of a rank after a fruitless look.
     pub probes: Probes,
     /// Whether looks are counted; in every order of them a count would never end.
     pub counts: bool,
@@ -204,12 +204,12 @@ pub struct Appender {
     size: u32,
     list: List,
     stage: Stage,
-    /// What is to be done before the next decision.
+    /// The steps before the next decision.
     steps: VecDeque<Next<Call>>,
     /// Elements of its own.
     made: u32,
     stands_at: Pointer,
-    /// What the last two loads read.
+    /// The words that the last two loads read.
     words: [u64; 2],
     /// Probes after the next fruitless look.
     probes: u32,
@@ -250,7 +250,7 @@ impl Appender {
         }
     }
 
-    /// How often it has read a pointer; 0 where nobody counts.
+    /// How often it has read a pointer; 0 where looks are not counted.
     pub const fn looks(&self) -> u64 {
         self.looks.0
     }

@@ -65,7 +65,7 @@ pub static KIND: Kind = Kind {
 /// Pairs of processes that exchange windows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRate {
-    /// What the scenario says.
+    /// The values of the scenario.
     pub form: MessageRateForm,
     /// Sending processes of a node.
     pub senders_per_node: u32,

@@ -15,9 +15,9 @@ use units::{Dimension, Time, TimeDelta};
 pub struct MetricSpec {
     /// The scenario's word for it.
     pub name: &'static str,
-    /// What figures call it, where the word does not say it.
+    /// The title in figures, where the word does not say it.
     pub title: Option<&'static str>,
-    /// What it measures; `None` for a plain number.
+    /// The dimension; `None` for a plain number.
     pub dimension: Option<Dimension>,
     /// The unit that results are in; empty for a count.
     pub unit: &'static str,
@@ -75,7 +75,7 @@ pub struct Measured<'a> {
     pub ranks: Ranks,
     /// The machine of every node.
     pub profile: &'a Profile,
-    /// What the run did.
+    /// The outcome of the run.
     pub outcome: &'a Outcome,
     /// The programs of the ranks at their end; none over the endpoint library.
     pub programs: &'a [AnyProgram],

@@ -93,7 +93,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MiniGhost {
     /// The processes.

@@ -2,7 +2,7 @@
 //!
 //! A [`Contender`] is a rank that acquires the mutex and releases it again and again; `Mutex` is the
 //! algorithm, one file each. Marks 0 and 1 of every rank bracket its cycles; 2 and 3 stand where it
-//! enters and leaves, if they are asked for.
+//! enters and leaves, if they are requested.
 //!
 //! The mutex lives on rank 0. Numbers are 4 bytes wide, as in the public code of `rma`'s authors.
 

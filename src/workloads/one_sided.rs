@@ -36,7 +36,8 @@ form::words! {
 pub(super) const WINDOW: Entry =
     default(&WindowKind::SHAPE, "allocated").saying("How the window is made.");
 
-/// What the processes of a workload over windows do; one type implements it in the file of its kind.
+/// The task of the processes of a workload over windows; one type implements it in the file of its
+/// kind.
 pub trait Task: Debug + Send + Sync + Sized + 'static {
     /// Its kind.
     fn kind() -> &'static Kind;
@@ -83,7 +84,7 @@ pub struct OneSided<T> {
     pub processes: u32,
     /// The most processes of a node.
     pub per_node: u32,
-    /// What they do.
+    /// The task of the processes.
     pub task: T,
 }
 

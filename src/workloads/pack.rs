@@ -79,7 +79,7 @@ form::object! {
 const EXAMPLE: &str = r#"{ "kind": "vector", "count": 1024, "blocklength": 1, "stride": 64, "child": { "kind": "named", "name": "double" } }"#;
 
 form::words! {
-    /// What else the GPU does.
+    /// The kinds of other work of the GPU.
     pub enum OtherKind {
         /// a kernel on all SMs, as long as `time` says
         Kernel = "kernel",
@@ -180,7 +180,7 @@ impl PackingForm {
         }
     }
 
-    /// What is packed, where its buffer holds it.
+    /// The layout to be packed, where its buffer holds it.
     fn layout(&self, reading: &mut Reading<'_>) -> Option<Layout> {
         let path = workload_field!(Self, datatype);
         let datatype = datatypes::decode(reading.diagnostics, &self.datatype, path)?;
@@ -213,7 +213,7 @@ impl PackingForm {
         Some(layout)
     }
 
-    /// The method that packs the layout: the one that is asked for, or its fallback.
+    /// The method that packs the layout: the one that is requested, or its fallback.
     fn method(&self, reading: &mut Reading<'_>, layout: &Layout, task: Task) -> Option<Method> {
         let fallback = self.fallback.as_deref().map(super::gpu::method);
         match super::gpu::method(&self.method).or(fallback, layout, task) {
@@ -233,7 +233,7 @@ impl PackingForm {
 }
 
 impl BesideForm {
-    /// What else the GPU does; `packed` bytes where the scenario gives no size.
+    /// The other work of the GPU; `packed` bytes where the scenario gives no size.
     fn resolved(&self, reading: &mut Reading<'_>, packed: u64) -> Option<Beside> {
         let bytes = self.size.map_or(packed, Bytes::as_u64);
         let what = match (self.what, self.time) {
@@ -325,7 +325,7 @@ impl Packing {
         }
     }
 
-    /// What the driver is asked for.
+    /// The calls of the driver.
     fn driver_calls(&self) -> Vec<DeviceCall> {
         self.method.calls(&self.layout, self.task).unwrap_or_default()
     }

@@ -9,7 +9,7 @@ use units::TimeDelta;
 /// One packing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Packing {
-    /// What is packed.
+    /// The layout to be packed.
     pub layout: Layout,
     /// How.
     pub method: Method,
@@ -17,7 +17,7 @@ pub struct Packing {
     pub task: Task,
     /// Threads of a block of the kernel.
     pub threads_per_block: u32,
-    /// What else the GPU does.
+    /// The other work of the GPU.
     pub beside: Option<Beside>,
 }
 
@@ -26,7 +26,7 @@ pub struct Packing {
 pub struct Beside {
     /// What.
     pub what: Other,
-    /// When it is asked for.
+    /// When it is requested.
     pub order: Order,
 }
 
@@ -62,7 +62,7 @@ impl Packing {
         self.beside.is_some_and(|beside| beside.what == own && beside.order != Order::Serial)
     }
 
-    /// What each core of the host asks for.
+    /// The requests of each core of the host.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Packing {
 }
 
 form::words! {
-    /// Who is asked for first.
+    /// The order of the requests.
     pub enum Order {
         /// the other one, and the packing when it has ended
         Serial = "serial",
@@ -129,7 +129,7 @@ const fn ask(part: u32, asked: Asked) -> HostStep {
 }
 
 impl Beside {
-    /// What is asked for, where it is no packing.
+    /// The steps of a request that is no packing.
     fn steps(self) -> Vec<HostStep> {
         match self.what {
             Other::Kernel(time) => vec![ask(OTHER, Asked::Compute { time, stores: 0 })],

@@ -116,11 +116,11 @@ pub struct PingPong {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum State {
-    /// A long queue is made, where one was asked for; then everybody is there.
+    /// A long queue is made, where one was requested; then both are there.
     Barrier,
     /// Round `done`, first half or second.
     Half { done: u32, second: bool },
-    /// The timed rounds have begun.
+    /// The timed rounds have started.
     Started,
     /// A half of them is over, or the middle one.
     Halfway { done: u32 },

@@ -77,7 +77,7 @@ pub static KIND: Kind = Kind {
 /// Pairs of processes of which one puts into windows of the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PutRate {
-    /// What the scenario says.
+    /// The values of the scenario.
     pub form: PutRateForm,
     /// Processes of a node that put.
     pub senders_per_node: u32,

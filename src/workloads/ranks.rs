@@ -115,16 +115,16 @@ pub enum Addressing {
     EndpointLibrary,
 }
 
-/// What the endpoints of a process share.
+/// The resources that the endpoints of a process share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct EndpointOptions {
     /// NIC contexts of a process.
     pub nic_contexts: u16,
     /// How endpoints match.
     pub queues: Queues,
-    /// What a call on one endpoint owes the others.
+    /// The progress that a call on one endpoint makes for the others.
     pub progress: Progress,
-    /// What the program promises about threads.
+    /// The promise of the program about threads.
     pub threading: Threading,
     /// Whether they are there from the start.
     pub at_start: bool,

@@ -7,7 +7,7 @@ use runtime::loggops::schedule::Schedule;
 /// A schedule that a machine replays.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub schedule: Arc<Schedule>,
     /// Hash of its text: 32 hexadecimal digits.
     pub digest: String,

@@ -96,7 +96,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stencil {
     /// The processes.
@@ -109,7 +109,7 @@ pub struct Stencil {
     pub steps: u32,
     /// Computation of a process in a step, in picoseconds.
     pub compute: u64,
-    /// The rank whose copies are told beside those of all.
+    /// The rank whose copies are reported beside those of all.
     pub watched: u32,
 }
 
@@ -190,8 +190,8 @@ impl Skeleton for Stencil {
 }
 
 impl Stencil {
-    /// What the ranks spent: the watched one, the mean, and the greatest distance from the mean, as a part
-    /// of it. Of messages that they copied a half counts a half.
+    /// The cost of the ranks: of the watched one, the mean, and the greatest distance from the
+    /// mean, as a part of it. Of messages that they copied a half counts a half.
     fn measure_watched(&self, outcome: &Outcome, spent: impl Fn(Account) -> f64) -> [f64; 3] {
         let of =
             |(start, end): (&Mark, &Mark)| (start.process.0, spent(end.account - start.account));

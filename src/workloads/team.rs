@@ -10,7 +10,7 @@
 //! Where the creation is measured, START is the first mark of every thread, and nothing warms up.
 //!
 //! Funnelled, only the first thread of a process calls the collective of the processes; its team
-//! combines and distributes inside the process. Threads are told nothing by flags of their own
+//! combines and distributes inside the process. Threads have no flags of their own
 //! here: the steps inside are collectives of endpoints over `MPI_COMM_SELF`, which move the same
 //! bytes through the memory that the team shares.
 //!
@@ -72,7 +72,7 @@ fn of_thread(call: &Collective, thread: u16, comm: Comm) -> Collective {
 /// One process of threads that make the calls of `round` in each round.
 ///
 /// The first thread makes the endpoints over `parent` where they are dynamic, and waits in a
-/// barrier of the processes, so that nobody begins before the last is created.
+/// barrier of the processes, so that none begins before the last is created.
 fn process(
     threads: u16,
     (parent, creation): (Comm, Creation),
@@ -183,7 +183,7 @@ fn of_process(call: &Collective, threads: u16) -> Collective {
     Collective { input, ..call.clone() }
 }
 
-/// What a thread does with its team before and after the first one's call.
+/// The collectives of a thread with its team before and after the first one's call.
 fn inside(call: &Collective, thread: u16, threads: u16) -> [Option<Collective>; 2] {
     if threads == 1 {
         return [None, None];

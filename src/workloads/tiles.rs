@@ -165,7 +165,7 @@ impl TilesForm {
     }
 }
 
-/// What the tiles do.
+/// The values of the workload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tiles {
     /// Tiles of each process, one process after the other.
@@ -328,7 +328,7 @@ impl Tiles {
         steps
     }
 
-    /// What a process sends and receives where tiles move: their tag is their number.
+    /// The transfers of a process where tiles move: their tag is their number.
     fn transfers(&self, process: u32) -> Vec<Next<Call>> {
         let comm = Comm(Communicators::WORLD);
         let concerned = self.moves().filter(|(_, old, new)| [*old, *new].contains(&process));

@@ -1,4 +1,4 @@
-//! Receives that were too short: errors of the simulated program, told as its result.
+//! Receives that were too short: errors of the simulated program, reported as its result.
 //!
 //! MPI-3.1, Sec. 3.2.4: a message longer than the receive buffer is an error of class
 //! `MPI_ERR_TRUNCATE`. The library fills what there is room for and says so; a program that does

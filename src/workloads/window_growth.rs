@@ -87,7 +87,7 @@ impl Task for Growth {
     }
 }
 
-/// What is asked of every rank.
+/// The values of the workload.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Growth {
     /// How.

@@ -29,7 +29,7 @@ const DATA: i32 = 0;
 /// Tag of the empty message that ends a round, after [`Share::tags`].
 const ROUND_OVER: i32 = 1;
 
-/// What a thread has for itself among the threads of its process.
+/// The share of a thread in the resources of its process.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Share {
     /// Its number in the process.
@@ -41,18 +41,18 @@ pub struct Share {
 }
 
 impl Share {
-    /// Thread `thread`, told from the others by its tags.
+    /// Thread `thread`, known by its tags.
     pub fn tagged(thread: u16) -> Self {
         Self { thread, comm: Comm::default(), tags: 2 * i32::from(thread) }
     }
 
-    /// Thread `thread`, told from the others by its communicator.
+    /// Thread `thread`, known by its communicator.
     pub const fn on(thread: u16, comm: Comm) -> Self {
         Self { thread, comm, tags: 0 }
     }
 }
 
-/// What a rank does with its partner.
+/// The direction of messages between a rank and its partner.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Direction {
     /// Sends windows.
@@ -118,9 +118,9 @@ enum Start {
 enum State {
     /// The endpoints are made, or the thread is attached to its own.
     Create,
-    /// A long queue is made, where one was asked for; then everybody is there.
+    /// A long queue is made, where one was requested; then all are there.
     Barrier,
-    /// Everybody has warmed up.
+    /// All have warmed up.
     Met,
     /// The timed rounds begin: the other threads are created.
     Fork,
@@ -310,7 +310,7 @@ impl Windowed {
         }
     }
 
-    /// The empty message: from the receiver to the sender; nobody waits where both send.
+    /// The empty message: from the receiver to the sender; no thread waits where both send.
     fn round_over(&self) -> Option<Call> {
         let (peer, comm) = (Peer::Rank(self.peer), self.share.comm);
         let tag = self.share.tags + ROUND_OVER;

@@ -23,7 +23,7 @@ pub struct Rules {
 }
 
 impl<P: Program<Library>> Job<P> {
-    /// What the endpoint libraries of the job agree on.
+    /// The settings that the endpoint libraries of the job share.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ pub fn messages(call: &Collective, processes: u32, threads: u16) -> u64 {
     collectives::messages(&among_processes(call, &map), processes)
 }
 
-/// What the endpoint libraries of a run did together.
+/// The counts of all endpoint libraries of a run.
 pub fn counts<P>(ran: &Ran<EpLibrary, EpThread<P>>) -> Counts {
     ran.machines.iter().map(EpLibrary::counts).fold(Counts::default(), Counts::plus)
 }

@@ -77,7 +77,7 @@ pub enum CreateError {
         /// The process.
         process: u32,
     },
-    /// Nobody asks for any.
+    /// No process requests any.
     #[error("all {processes} processes ask for 0 endpoints; a communicator has one at least")]
     None {
         /// How many processes there are.
@@ -86,12 +86,12 @@ pub enum CreateError {
     /// More than ranks can number.
     #[error("{endpoints} endpoints are more than ranks can number")]
     TooMany {
-        /// How many are asked for.
+        /// How many are requested.
         endpoints: u64,
     },
 }
 
-/// The map of a communicator whose creators asked for `counts[process]` endpoints: in the order of
+/// The map of a communicator whose creators requested `counts[process]` endpoints: in the order of
 /// the parent's ranks, those of a process next to each other.
 ///
 /// # Errors

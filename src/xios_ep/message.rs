@@ -25,7 +25,7 @@ use mpi::intercommunicator::Side;
 /// Message that a matched probe took out of MPI's queue.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Probed<M> {
-    /// MPI's message, which nobody else can receive now.
+    /// MPI's message, which no other thread can receive now.
     pub message: M,
     /// The process that sent it.
     pub source: u32,

@@ -77,7 +77,7 @@ impl<M> MessageList<M> {
 }
 
 impl Wanted {
-    /// From anybody, with any tag.
+    /// From any source, with any tag.
     pub const ANYTHING: Self = Self { source: None, tag: None };
 
     /// From this endpoint with this tag.

@@ -10,7 +10,7 @@
 //!
 //! No other change of type exists, and only MPI's word on a request of type 1 or 3 completes.
 //! [`step`] answers what to do next: the caller asks MPI or makes a check, and comes back with what
-//! it heard. A check ends with the walk over the pending list ([`Pending::serve`]), in which the
+//! it received. A check ends with the walk over the pending list ([`Pending::serve`]), in which the
 //! request may become type 3.
 //!
 //! Source: `xios-ep` Sec. 3.1; Sec. 4 with Ex. 1 and 2.
@@ -186,7 +186,7 @@ pub enum Advice<R> {
     },
 }
 
-/// The next step of a call on `request`, which is as it is after what was heard.
+/// The next step of a call on `request`, which is as it is after the messages so far.
 ///
 /// # Errors
 ///

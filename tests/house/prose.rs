@@ -7,7 +7,7 @@ use crate::claims::files;
 
 /// A word, and the most lines that may have it: in sources, in tests, in documents.
 const CEILINGS: [(&str, [usize; 3]); 3] =
-    [("nobody", [149, 44, 2]), ("whoever", [14, 15, 1]), ("told", [346, 108, 1])];
+    [("nobody", [59, 44, 2]), ("whoever", [1, 15, 1]), ("told", [261, 107, 1])];
 
 /// Lines of these files that have the word by itself.
 fn lines(files: &[(String, String)], word: &str) -> usize {
@@ -53,7 +53,7 @@ fn words_without_a_noun_become_fewer() {
 }
 
 /// The most headings of items in sources that are relative clauses: a heading says what an item gives.
-const CLAUSES: usize = 446;
+const CLAUSES: usize = 74;
 
 #[test]
 #[allow(clippy::print_stdout, reason = "the count is for a run by hand")]

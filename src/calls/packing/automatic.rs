@@ -25,7 +25,7 @@ const CANDIDATES: [Method; 8] = [
 /// Costs on a machine, in bytes that the bus carries in the same time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Prices {
-    /// A copy that is asked for and waited for.
+    /// A copy that is requested and waited for.
     pub call: u64,
     /// From one slice of a copy to the next.
     pub slice: u64,

@@ -1,4 +1,4 @@
-//! What packing is asked for, and what it asks the driver of a GPU for.
+//! The request to pack, and the requests that it makes to the driver of a GPU.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -125,7 +125,8 @@ const PRICES: Prices = Prices {
     core_ppm: 1_166_667,
 };
 
-/// What is cheap is chosen: the same layout goes another way where calls, rows or kernels cost less.
+/// The cheap method is chosen: the same layout goes another way where calls, rows or kernels cost
+/// less.
 #[test]
 fn the_automatic_choice_follows_the_prices() {
     let rows = layout(Datatype::vector(1 << 10, 1, 64, &double()).unwrap(), 1);

@@ -49,9 +49,9 @@ pub(super) struct Stored {
     pub(super) result: RunResult,
     /// The work of all points; empty if it is not stored.
     pub(super) work: Work,
-    /// What decided about them.
+    /// The values that decide about the results.
     pub(super) inputs: Inputs,
-    /// What made them, or why that cannot be made again.
+    /// The plan that made them, or the reason that it cannot be made again.
     pub(super) plan: Result<Plan, String>,
 }
 
@@ -73,19 +73,19 @@ impl Matched {
     }
 }
 
-/// What an argument names.
+/// The kinds of things that an argument can name.
 enum Named {
     One(Given),
     /// Baselines by scenario, and the name of the set.
     Set(String, BTreeMap<String, PathBuf>),
 }
 
-/// What every look-up needs.
+/// Data that every look-up needs.
 #[derive(Clone, Copy)]
 struct Finder<'a> {
     terminal: Terminal,
     library: &'a Library,
-    /// What schedules are replayed on.
+    /// The machine on which schedules are replayed.
     machine: Option<&'a str>,
 }
 
@@ -172,7 +172,7 @@ pub(super) fn refusal(error: &DiffError) -> Failure {
 }
 
 impl Given {
-    /// What decides about its results.
+    /// The values that decide about the results of this side.
     pub(super) fn inputs(&self) -> Inputs {
         match &self.source {
             Source::Run(plan) => Inputs::of_resolved(&resolved::identity(plan).resolved),
@@ -374,7 +374,7 @@ fn results(finder: Finder<'_>, label: &str, directory: &Path) -> Result<Given, F
     Ok(Given { label: label.to_owned(), source: Source::Stored(Box::new(stored)) })
 }
 
-/// What made the results, if it reads today as it did then.
+/// The plan that made the results, if it reads today as it did then.
 fn plan_again(library: &Library, manifest: &Manifest) -> Result<Plan, String> {
     let request = Request {
         scenario: format!("scenarios/{}.json", manifest.scenario),

@@ -114,7 +114,7 @@ fn order(report: &Report<'_>) -> String {
     format!("{order}{crash}{}", packets(options.faults.packets))
 }
 
-/// What links may do.
+/// The faults that links may cause, in words.
 fn packets(allowed: Allowed) -> String {
     let Allowed { losses, repeats, overtakings } = allowed;
     let kinds = [("lost", losses), ("duplicated", repeats), ("overtaken", overtakings)];

@@ -1,6 +1,6 @@
 //! All-to-all at once: all receives are posted, all sends are started, and then all is waited for.
 //!
-//! Everybody begins with the next rank, so that not all send to rank 0 first. A rank has two
+//! Each rank begins with the next one, so that not all send to rank 0 first. A rank has two
 //! requests for each other one at the same time.
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.6 (medium messages).

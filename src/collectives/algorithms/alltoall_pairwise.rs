@@ -1,5 +1,5 @@
 //! All-to-all by pairwise exchange: in round k a rank sends to rank + k and receives from rank - k,
-//! so that nobody is sent to by two at once.
+//! so that no rank is sent to by two at once.
 //!
 //! Source: Thakur, Rabenseifner, Gropp 2005, Section 4.6.
 

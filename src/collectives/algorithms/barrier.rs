@@ -1,7 +1,7 @@
-//! Barrier by dissemination: in round k everybody tells rank + 2^k and hears from rank - 2^k.
+//! Barrier by dissemination: in round k every rank sends to rank + 2^k and receives from rank - 2^k.
 //!
 //! ```text
-//!   Round(0) ──heard / send──▶ Round(1) ──heard / send──▶ … ──heard──▶ Done   ceil(log2 P) rounds
+//!   Round(0) ──came / send──▶ Round(1) ──came / send──▶ … ──came──▶ Done   ceil(log2 P) rounds
 //! ```
 //!
 //! Source: Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988.
@@ -31,7 +31,7 @@ mod tests {
     use calls::arguments::Comm;
     use calls::space::Space;
 
-    /// Everybody must know of everybody's entry when the last round is over.
+    /// Every rank must know of the entry of all when the last round is over.
     #[test]
     fn after_the_last_round_everybody_has_heard_of_everybody() {
         let barrier = Collective::barrier(Comm(0));

@@ -1,7 +1,7 @@
 //! Barrier by recursive doubling: partners at distance 1, 2, 4, … tell each other that all on their side are there.
 //!
 //! ```text
-//!   fold ──▶ tell and hear (log2 of the core times) ──▶ unfold
+//!   fold ──▶ send and receive (log2 of the core times) ──▶ unfold
 //! ```
 //!
 //! Source: open-mpi/ompi, `ompi/mca/coll/base/coll_base_barrier.c` (`recursive doubling`).

@@ -12,7 +12,7 @@
 use super::tree::span;
 use crate::{Round, Task};
 
-/// Hear from all children; tell the parent; hear from it; tell all children.
+/// Receive from all children; send to the parent; receive from it; send to all children.
 pub(super) fn round(task: &Task<'_>, k: u32, round: &mut Round) -> bool {
     let Task { rank, size, .. } = *task;
     let span = span(rank, size);

@@ -1,6 +1,6 @@
-//! Gather by the root alone: everybody sends it a block, and it posts all receives at once.
+//! Gather by the root alone: every rank sends it a block, and it posts all receives at once.
 //!
-//! Source: `MPI_Gatherv` of common libraries, where nobody but the root knows the counts.
+//! Source: `MPI_Gatherv` of common libraries, where only the root knows the counts.
 
 use crate::{Round, Task};
 

@@ -248,7 +248,7 @@ impl Kind {
     }
 }
 
-/// Whether an algorithm is one of `kind`, and takes blocks of any sizes if that is asked for.
+/// Whether an algorithm is one of `kind`, and takes blocks of any sizes if that is requested.
 const fn is_of(algorithm: Algorithm, kind: Kind, any_blocks: bool) -> bool {
     let fits = !any_blocks || !matches!(algorithm.needs(), Needs::EqualBlocks);
     algorithm.kind() as u8 == kind as u8 && fits

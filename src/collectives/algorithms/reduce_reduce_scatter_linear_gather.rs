@@ -1,5 +1,5 @@
 //! Reduce for long vectors, as `MPI_Reduce_scatter` and a linear `MPI_Gather`: halves are combined until
-//! each rank has a part of the result, then everybody sends its part to the root, which posts all
+//! each rank has a part of the result, then every rank sends its part to the root, which posts all
 //! receives at once.
 //!
 //! ```text

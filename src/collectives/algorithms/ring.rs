@@ -1,4 +1,4 @@
-//! Blocks that go round a ring: each rank sends to the next one and hears from the one before.
+//! Blocks that go round a ring: each rank sends to the next one and receives from the one before.
 
 use crate::{Round, Task};
 use calls::space::Region;

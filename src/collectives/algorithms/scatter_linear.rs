@@ -1,6 +1,6 @@
 //! Scatter by the root alone: it sends each rank its block, all at once.
 //!
-//! Source: `MPI_Scatterv` of common libraries, where nobody but the root knows the counts.
+//! Source: `MPI_Scatterv` of common libraries, where only the root knows the counts.
 
 use crate::{Round, Task};
 

@@ -16,7 +16,7 @@ pub(super) const fn unturned(turned: u32, root: u32, size: u32) -> u32 {
 }
 
 /// How many ranks the subtree of a turned rank would hold in a full tree: its lowest set bit, and
-/// for the root the power of two that holds everybody. Its children are at this over 2, 4, …, 1.
+/// for the root the power of two that holds all ranks. Its children are at this over 2, 4, …, 1.
 pub(super) const fn span(turned: u32, size: u32) -> u32 {
     if turned == 0 { size.next_power_of_two() } else { turned & turned.wrapping_neg() }
 }

@@ -11,7 +11,7 @@ use mpi::operator::{Datatype, Operator, Reduction};
 use protocols::call::Comm;
 use protocols::contract::{Region, Space};
 
-/// What was found is wrong, in words.
+/// A mistake in the file, in words.
 type Problem = String;
 
 #[derive(Deserialize)]
@@ -151,7 +151,7 @@ impl RawCase {
         Ok(Some(reduction.ok_or_else(|| format!("`{name}` is not defined on these elements"))?))
     }
 
-    /// What all ranks agree on.
+    /// The values on which all ranks agree.
     fn shape(&self, modulus: u32, inputs: &[Vec<u8>]) -> Result<Shape, Problem> {
         let reduction = self.reduction(modulus)?;
         let plain = self.element.width() as u64;
@@ -281,7 +281,7 @@ impl RawCase {
     }
 }
 
-/// What all ranks of a case agree on.
+/// The values of a case on which all ranks agree.
 struct Shape {
     reduction: Option<Reduction>,
     blocks: Blocks,

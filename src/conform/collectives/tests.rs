@@ -36,7 +36,7 @@ fn the_simulators_library_conforms_by_every_algorithm() {
     assert_eq!(used.len(), moving, "{used:?}");
 }
 
-/// A world that does as it is told, and then changes one byte.
+/// A world that does as it should, and then changes one byte.
 struct Careless {
     rank: usize,
 }

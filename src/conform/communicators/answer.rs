@@ -124,7 +124,8 @@ fn intercommunicator(sides: &[Meeting; 2], peer: &Group) -> Answer {
 }
 
 impl Meeting {
-    /// What this side passes, when both leaders are known by their ranks in the peer communicator.
+    /// The arguments of this side, when both leaders are known by their ranks in the peer
+    /// communicator.
     fn caller(&self, other: &Self, peer: &Group) -> Result<Caller, Box<dyn Error>> {
         let leader = other.group.process(other.leader).ok_or("a leader is out of range")?;
         let remote_leader = peer.rank(leader).ok_or("a leader is not in the peer communicator")?;
@@ -132,7 +133,7 @@ impl Meeting {
     }
 }
 
-/// What each rank of a side is told.
+/// The answers that each rank of a side gets.
 fn side(inter: &Intercommunicator, copy: &Intercommunicator, side: Side, merged: &Group) -> Value {
     let told = |process: &u32| {
         let local = inter.local(*process).expect("a process of this side");

@@ -11,13 +11,14 @@ use mpi::group::{Choice, Group, Range};
 pub struct Case {
     /// Its number in the file.
     pub id: u64,
-    /// What is made.
+    /// The operation that makes communicators or groups.
     pub operation: Operation,
-    /// What may come out, all of it under each of these.
+    /// The outcomes that MPI allows; all fields of one belong together.
     pub outcomes: Vec<Map<String, Value>>,
 }
 
-/// What is made, and from what. Groups are of processes of the recorded job.
+/// An operation that makes communicators or groups, and its inputs. Groups are of processes of the
+/// recorded job.
 #[derive(Clone, Debug)]
 pub enum Operation {
     /// A communicator of the first processes, one for each choice, is split.
@@ -82,7 +83,7 @@ pub enum How {
     Reorder,
 }
 
-/// What one side brings into an intercommunicator.
+/// The part of one side in an intercommunicator.
 #[derive(Clone, Debug)]
 pub struct Meeting {
     /// Its group.

@@ -77,7 +77,7 @@ struct RawGrid {
     remain: Vec<bool>,
 }
 
-/// What was found is wrong, in words.
+/// A mistake in the file, in words.
 type Problem = String;
 
 /// Processes of the recorded job.

@@ -13,7 +13,7 @@ pub struct Case {
     pub datatype: Datatype,
     /// How many elements.
     pub count: u64,
-    /// What the library says.
+    /// The answers of the library, by field.
     pub expected: Map<String, Value>,
 }
 
@@ -26,6 +26,6 @@ pub struct Disputed {
     pub datatype: Datatype,
     /// How many elements.
     pub count: u64,
-    /// What each library says; the same fields for all.
+    /// The answers of each library; the same fields for all.
     pub results: Vec<(String, Map<String, Value>)>,
 }

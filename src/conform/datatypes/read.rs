@@ -67,7 +67,7 @@ impl Recorded for RawDisputed {
     }
 }
 
-/// The type of a case; places in its text are told by the path of the field.
+/// The type of a case; places in its text are given by the path of the field.
 fn datatype(case: u64, tree: &Value) -> Result<Datatype, VectorError> {
     let mut diagnostics = Diagnostics::new();
     let source = diagnostics.add_source("type", tree.to_string());

@@ -19,11 +19,12 @@ pub struct Case {
     pub id: u64,
     /// How firm its outcome is.
     pub class: Class,
-    /// What the ranks do. The line of an operation is its number in its rank's list, from 1.
+    /// The operations of the ranks. The line of an operation is its number in its rank's list, from
+    /// 1.
     pub programs: Programs,
     /// Every message that is sent.
     pub sent: Vec<Sent>,
-    /// What the calls of each rank may return, `[outcome][rank][entry]`.
+    /// The returns that MPI allows, `[outcome][rank][entry]`.
     pub outcomes: Vec<Vec<Vec<Value>>>,
 }
 

@@ -59,7 +59,7 @@ pub(super) enum Sync {
     LockAll,
 }
 
-/// What one rank does in a step; numbered over the whole case.
+/// An operation of one rank in a step; numbered over the whole case.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) number: u32,
@@ -76,7 +76,7 @@ pub(super) enum Does {
         target: Option<u32>,
         at: At,
         kind: Kind,
-        /// What the origin gives.
+        /// The bytes that the origin gives.
         data: Vec<u8>,
         /// Whether it has a request.
         request: bool,

@@ -58,7 +58,7 @@ struct Writer<'a> {
     case: &'a Case,
     rank: u32,
     lines: Vec<Line>,
-    /// Requests that nobody has waited for.
+    /// Requests without a wait so far.
     open: VecDeque<Handle>,
     /// Number of the next buffer that no operation names.
     buffer: u32,
@@ -172,7 +172,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Operations on nobody, wherever they stand.
+    /// Operations on no rank, wherever they stand.
     fn on_nobody(&mut self, ops: &[&Op]) {
         for op in ops.iter().filter(|op| matches!(op.does, Does::Operate { target: None, .. })) {
             self.operate(op);

@@ -11,7 +11,7 @@ use mpi::rma::synchronisation::LockKind;
 use mpi::rma::update::{Effect, Update};
 use protocols::rma::call::{At, Flavor};
 
-/// What was found is wrong, in words.
+/// A mistake in the file, in words.
 type Problem = String;
 
 /// The most ranks of a case.
@@ -195,7 +195,8 @@ impl RawCase {
         Ok(Case { id, flavor, datatype, unit, init, steps, fetched, finals })
     }
 
-    /// What the operations of each step fetched: nothing is left out that one of them fetches.
+    /// The values that the operations of each step fetched: each operation that fetches has its
+    /// own.
     fn fetched(&self, steps: &[Round]) -> Result<Vec<Vec<Option<Vec<u8>>>>, Problem> {
         if self.fetched.len() != steps.len() {
             return Err("`fetched` needs one entry for each step".to_owned());
@@ -342,7 +343,7 @@ impl RawOp {
             Kind::Get => 0,
             Kind::Update { update, .. } => update.operand(at.bytes()),
         };
-        // A no_op has data in the vectors that nobody looks at.
+        // A no_op has data in the vectors that are not compared.
         data.truncate(usize::try_from(needed).expect("a case is small"));
         if data.len() as u64 != needed {
             return Err(need("data"));

@@ -17,7 +17,7 @@ use mpi::matching::{MatchingEngine, Unexpected};
 use protocols::call::{Buffer, Call, Comm, Outcome, Peer, Reply, Requests, SendMode, Status};
 use protocols::contract::{Handle, Next};
 
-/// What an ideal library may get wrong, for tests of the judge.
+/// A mistake of an ideal library, for tests of the judge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
     /// It is right.
@@ -32,7 +32,7 @@ pub(super) enum Fault {
     NoTruncation,
     /// A receive gets the bytes of the message after the one it matched.
     WrongBytes,
-    /// Barriers let everybody through.
+    /// Barriers let all ranks through.
     OpenBarrier,
 }
 
@@ -305,7 +305,7 @@ impl Job {
         }
     }
 
-    /// What a call returns; `None` while it blocks.
+    /// The reply of a call; `None` while it blocks.
     fn attempt(&mut self, rank: usize, call: &Call, begun: bool) -> Option<Reply> {
         match call {
             Call::Isend { request, .. }

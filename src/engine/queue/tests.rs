@@ -231,7 +231,7 @@ fn nothing_allocates_once_warm() {
     assert_eq!(seen.count_total, 0);
 }
 
-/// What a random program does to the queue.
+/// A step of a random program on the queue.
 #[derive(Clone, Debug)]
 enum Step {
     Push { delay: u64, source: u32 },

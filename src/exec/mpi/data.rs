@@ -80,7 +80,7 @@ impl Sent {
         Ok(())
     }
 
-    /// The function that has begun it returns.
+    /// The function that has started it returns.
     pub(super) fn has_begun(&mut self, place: &mut Place) {
         self.is_copied = place.watched() >= self.data.bytes();
     }

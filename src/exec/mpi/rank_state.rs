@@ -128,7 +128,7 @@ pub struct RankState {
     pub(super) sessions: Sessions,
     /// How many functions of the program's, each called by a call of the one before, MPI runs at once.
     nested: u32,
-    /// How often the interface for tools is begun and not ended.
+    /// How often the interface for tools was initialized and not finalized.
     pub(super) tools: u32,
     pub(super) windows: Windows,
     pub(super) errors: Errors,
@@ -211,7 +211,7 @@ impl RankState {
         self.requests.calls = self.requests.calls.wrapping_add(1);
     }
 
-    /// The function that has begun an open operation by call number `call` of the library, and where it returns to.
+    /// The function that has started an open operation by call number `call` of the library, and where it returns to.
     pub(crate) fn begun_at(&self, call: u32) -> Option<(Function, u64)> {
         self.requests.begun_at(call)
     }

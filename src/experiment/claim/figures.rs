@@ -48,7 +48,7 @@ impl Width {
     }
 }
 
-/// What was measured elsewhere, to be drawn over the curves.
+/// Values measured elsewhere, drawn over the curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
     /// Its entry in the legend.
@@ -77,7 +77,7 @@ pub struct Curves {
     pub y: String,
     /// The axis with one line per value.
     pub series: Option<String>,
-    /// What stands above the lines in the legend, where the axis' name does not say it.
+    /// The title above the lines in the legend, where the axis' name does not say it.
     pub series_title: Option<String>,
     /// Values of that axis, and what the legend calls them.
     pub legend: Vec<(String, String)>,
@@ -91,11 +91,11 @@ pub struct Curves {
     pub far_x: bool,
     /// Whether the y axis is logarithmic.
     pub log_y: bool,
-    /// What the x axis shows, where its name does not say it.
+    /// The title of the x axis, where its name does not say it.
     pub x_title: Option<String>,
-    /// What the y axis shows, where its name does not say it.
+    /// The title of the y axis, where its name does not say it.
     pub y_title: Option<String>,
-    /// What was measured elsewhere.
+    /// Values measured elsewhere.
     pub measured: Vec<Overlay>,
     /// How wide it is on paper; for a screen where nothing is said.
     pub width: Option<Width>,
@@ -112,13 +112,13 @@ pub struct Stack {
     pub at: Vec<(String, String)>,
     /// The figure's own title.
     pub title: Option<String>,
-    /// What is printed below.
+    /// A note printed below the figure.
     pub note: Option<String>,
     /// How wide it is on paper; for a screen where nothing is said.
     pub width: Option<Width>,
 }
 
-/// What a workload measures, as far as benchmarks differ in it.
+/// The quantities that a workload measures, as far as benchmarks differ in it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Measures {
     /// The scenario's word for the workload.
@@ -418,7 +418,7 @@ impl Binder<'_> {
     }
 }
 
-/// What a sentence says before it goes into details.
+/// The first clause of a sentence, before its details.
 fn first_clause(sentence: &str) -> String {
     sentence.split([',', ';', ':', '.']).next().unwrap_or(sentence).to_owned()
 }

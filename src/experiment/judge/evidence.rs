@@ -30,7 +30,7 @@ pub(super) fn cannot_fail(claim: &Claim, points: &[PointResult]) -> Option<Strin
     claim.cannot_fail.clone()
 }
 
-/// What the trivial model for this kind of claim comes to: no difference between the sides of a
+/// The verdict of the trivial model for claims of this kind: no difference between the sides of a
 /// comparison, or the number of the claim before it about the same metric.
 pub(super) fn null_model(claim: &Claim, before: &[Claim]) -> Option<NullModel> {
     if let ClaimKind::Value { value, tolerance, .. } = &claim.kind {

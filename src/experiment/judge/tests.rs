@@ -87,7 +87,7 @@ fn an_ordering_is_strict() {
     check(kind(false), &[2.0, 2.0], false, "a ratio of 1");
 }
 
-/// What is compared are both sides, each divided by its own base: two speedups.
+/// An ordering compares both sides, each divided by its own base: two speedups.
 #[test]
 fn an_ordering_may_be_of_ratios() {
     let kind = || ClaimKind::Ordering {
@@ -312,7 +312,7 @@ fn of_values_that_should_be_0_the_farthest_is_told() {
 }
 
 /// The first line has its onset a step away, which the tolerance allows; of the others the one
-/// that is farther off is told.
+/// that is farther off is reported.
 #[test]
 fn of_several_onsets_the_farthest_outside_is_told() {
     let against = |first| (first..first + 4).map(|i| (vec![i], vec![12])).collect::<Vec<_>>();

@@ -46,7 +46,7 @@ fn setting((path, value): &(String, String)) -> String {
     format!("{word} {value}")
 }
 
-/// What all points of some cases have in common; their seeds do not count.
+/// The coordinates that all points of some cases have in common; their seeds do not count.
 fn common<'a>(cases: impl Iterator<Item = &'a Replicas>, points: &[PointResult]) -> String {
     let found = cases.filter_map(|case| points.iter().find(|one| Some(&one.index) == case.first()));
     let all: Vec<&PointResult> = found.collect();
@@ -57,7 +57,7 @@ fn common<'a>(cases: impl Iterator<Item = &'a Replicas>, points: &[PointResult])
     shared.map(setting).collect::<Vec<_>>().join(", ")
 }
 
-/// What the second point of a ratio has that the first one has not.
+/// The coordinates of the second point of a ratio that the first one lacks.
 fn base(cases: &[(Replicas, Replicas)], points: &[PointResult]) -> Option<String> {
     let (of, to) = cases.first()?;
     let point = |at: &Replicas| points.iter().find(|one| Some(&one.index) == at.first());

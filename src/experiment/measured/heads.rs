@@ -11,12 +11,12 @@ pub struct Column {
     pub unit: String,
 }
 
-/// What the line of heads says.
+/// The columns that the line of heads names.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Heads {
-    /// What the first column holds.
+    /// The head of the first column.
     pub(super) key: String,
-    /// The others: where a name is `None`, nobody uses the column.
+    /// The others: where a name is `None`, the column is not used.
     pub(super) columns: Vec<Option<Column>>,
     /// Whether a last column says that the data were checked.
     pub(super) checked: bool,
@@ -74,7 +74,7 @@ pub(super) fn heads(program: Option<&Program>, line: &str) -> Heads {
     Heads { key, columns: names.into_iter().map(column).map(Some).collect(), checked }
 }
 
-/// What a table of IMB must have.
+/// The requirement on a table of IMB.
 pub(super) const USED_OF_IMB: &str = "a ping-pong of IMB needs its column `t[usec]`";
 
 /// Of IMB's ping-pong the time alone is used: since 2018 its megabytes are of 10^6 bytes, before

@@ -7,11 +7,11 @@ pub struct Program {
     pub name: &'static str,
     /// Its title in lower case, without the names of the suite and without `test`.
     title: &'static str,
-    /// What it measures.
+    /// The part of a scenario that measures the same.
     like: Like,
 }
 
-/// What of a scenario measures what a benchmark measures.
+/// The part of a scenario that measures the same as a benchmark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Like {
     /// Workloads of these kinds; none where no workload does.
@@ -111,7 +111,7 @@ pub(super) fn titles() -> String {
     names.join(", ")
 }
 
-/// What the title of a benchmark names.
+/// The benchmark that a title names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Named<'a> {
     /// A benchmark that is read.

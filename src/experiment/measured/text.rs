@@ -401,7 +401,7 @@ fn title_of<'a>(comments: &[&'a str], heads_are_none: bool) -> Option<&'a str> {
     title.or_else(own)
 }
 
-/// Rates in GB/s are told in MB/s, as the simulator tells them.
+/// Rates in GB/s are converted to MB/s, as the simulator shows them.
 fn in_megabytes(table: &mut Measured) {
     let in_gigabytes = |(_, column): &(usize, &mut Column)| column.unit == "GB/s";
     for (index, column) in table.columns.iter_mut().enumerate().filter(in_gigabytes) {

@@ -191,7 +191,7 @@ fn resources(outcome: &Outcome) -> Vec<ResourceUse> {
         packets: 0,
         queue_max: 0,
     };
-    // Means over all cores: time in calls, and time in passes that met an arrival.
+    // Means over all cores: time in calls, and time in passes that found an arrival.
     let working = core(ResourceUse::CORES, mean(outcome, Account::working));
     let polling = core(ResourceUse::POLLING, mean(outcome, Account::polling));
     [working, polling].into_iter().chain(hardware.filter(|resource| resource.packets > 0)).collect()

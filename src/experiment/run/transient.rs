@@ -14,7 +14,7 @@ const PARTS: u64 = 20;
 /// Keys that take a start out of the measured time, the best first.
 const MENDS: [&str; 4] = ["warmup", "rounds", "steps", "iterations"];
 
-/// What of the measured time is a start, where that is more than one part in [`PARTS`].
+/// The part of the measured time that is a start, where that is more than one part in [`PARTS`].
 pub(super) fn of(point: &Point, outcome: &Outcome) -> Option<Transient> {
     let halves = halves(outcome).filter(|&[first, second]| differ(first, second));
     let once = paid_once(outcome).filter(|&[once, measured]| once > measured.scaled(1, PARTS));
@@ -32,7 +32,7 @@ fn differ(first: TimeDelta, second: TimeDelta) -> bool {
     more - less > first.scaled(1, PARTS)
 }
 
-/// What the thread that pays most pays once in its measured time, and that time.
+/// The one-time costs of the thread that pays most in its measured time, and that time.
 fn paid_once(outcome: &Outcome) -> Option<[TimeDelta; 2]> {
     let spent = brackets(outcome).map(|(start, end)| end.account - start.account);
     let of = |account: Account| [account.once, account.total()];

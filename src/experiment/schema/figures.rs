@@ -19,7 +19,7 @@ const WIDTH: Field = optional(
     "Draws it for print, in this width: text of 7 pt, the legend below, the title left to a caption.",
 );
 
-/// Curves, told by `y`; stacked bars, told by `stack`; or messages over time, told by `sequence`.
+/// Curves, with the key `y`; stacked bars, with `stack`; or messages over time, with `sequence`.
 pub(super) static FIGURES: Shape = Shape::List {
     of: &Shape::Keyed(&[
         variant(

@@ -4,7 +4,7 @@ use form::fields::SOURCE;
 use form::machine::CONFIDENCE;
 use form::shape::{NOTE, Shape, optional, required};
 
-/// What is said of a number beside its value, as at a number of a machine.
+/// Confidence, source and range of a number, as at a number of a machine.
 pub(super) static SOURCED: Shape = Shape::Object(&[
     required("confidence", &CONFIDENCE, "\"assumed\"", "How sure the number is."),
     required(

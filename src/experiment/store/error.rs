@@ -9,7 +9,7 @@ const PERMISSION: &str = "name another place, or change the permission";
 const SPACE: &str = "free space, then run again: `mpisim run` with `--resume` repeats no point";
 const KIND: &str = "name a file where a file is meant, and a directory where one is meant";
 
-/// What to do about errors of the operating system.
+/// Remedies for errors of the operating system.
 const REMEDIES: [(ErrorKind, &str); 8] = [
     (
         ErrorKind::InvalidFilename,
@@ -30,11 +30,11 @@ pub enum StoreError {
     /// The operating system refused an operation.
     #[error("cannot {action} `{}`: {why}", path.display())]
     Io {
-        /// What was to be done.
+        /// The operation that failed.
         action: &'static str,
         /// With which file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: std::io::Error,
     },
     /// The directory has content, but no manifest of ours.
@@ -109,7 +109,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Where.
         offset: usize,
-        /// What is wrong there.
+        /// The mistake there, in words.
         why: String,
     },
     /// The directory was removed or moved while the run wrote into it.
@@ -152,7 +152,7 @@ impl StoreError {
         }
     }
 
-    /// What the user can do about it.
+    /// The remedy.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Io { why, .. } => {

@@ -35,7 +35,7 @@ pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
     Err(StoreError::BadName(name.to_owned()))
 }
 
-/// Whether a file at `path` could be written, asked before the work whose result it will hold.
+/// Whether a file at `path` could be written, checked before the work whose result it will hold.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 }
 
 /// The same where other processes may write this file at the same moment: each under a temporary
-/// name of its own, of which the last to be renamed stays. What a killed one had begun stays as well.
+/// name of its own, of which the last to be renamed stays. What a killed one had started stays as well.
 ///
 /// # Errors
 ///

@@ -242,7 +242,7 @@ pub(super) fn parse_point(line: &[u8]) -> Option<PointResult> {
     }
 }
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug)]
 pub(super) struct Recovered {
     pub(super) identity: RunIdentity,

@@ -40,7 +40,7 @@ impl Owner {
         let one_kernel = !this.boot.is_empty() && self.boot == this.boot;
         if self.host != this.host {
             // A container by another name, which counts its processes for itself: the lock on the file is
-            // the system's. What another machine does can be told by nothing here.
+            // the system's. What another machine does cannot be seen here.
             return !(one_kernel && free);
         }
         // Where the system tells nothing about processes, the lock on the file decides alone.
@@ -62,7 +62,7 @@ fn read_line(path: &str) -> String {
 }
 
 /// When a process started, in clock ticks since boot; `None` where there is no such process, or only what
-/// is left of one that has ended and that nobody has waited for.
+/// is left of one that has ended and that was not waited for.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain anything; 20 fields after it comes the start.

@@ -13,7 +13,7 @@ use form::diagnostic::quote;
 /// Version of the manifest's shape.
 const FORMAT: u32 = 1;
 
-/// What a run is: two runs of one identity give the same points.
+/// The identity of a run: two runs of one identity give the same points.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunIdentity {
@@ -100,7 +100,8 @@ impl RunIdentity {
         self.scenario != found.scenario || other_file
     }
 
-    /// What tells the scenario from that of `other`: its name, or its file where both have one name.
+    /// The mark that distinguishes the scenario from that of `other`: its name, or its file where
+    /// both have one name.
     pub(super) fn shown_beside(&self, other: &Self) -> String {
         match &self.file {
             Some(file) if self.scenario == other.scenario => quote(&file.display().to_string()),
@@ -211,7 +212,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// What ran.
+    /// The identity of the run.
     pub fn identity(&self) -> RunIdentity {
         RunIdentity {
             scenario: self.scenario.clone(),

@@ -28,7 +28,7 @@ const SHARED: usize = 1000;
 /// Version of the plan's shape.
 const FORMAT: u32 = 1;
 
-/// What was asked for, so that a worker can ask again.
+/// The request, so that a worker can make it again.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -38,7 +38,7 @@ pub struct Asked {
     pub overrides: Vec<String>,
     /// A directory of models, absolute.
     pub models: Option<PathBuf>,
-    /// The command that asked.
+    /// The command of the request.
     pub command: String,
 }
 
@@ -118,7 +118,7 @@ impl Spread {
         Ok(Self { directory: directory.to_owned(), plan })
     }
 
-    /// What was asked for.
+    /// The request.
     pub fn asked(&self) -> &Asked {
         &self.plan.asked
     }

@@ -677,7 +677,7 @@ fn a_file_that_several_write_at_once_is_always_whole() {
     files::check_writable(&path).unwrap();
     files::write_atomically(&path, b"ours").unwrap();
     assert_eq!(fs::read(folder.0.join("point.tmp")).unwrap(), b"theirs");
-    // What a killed worker had begun is left alone.
+    // What a killed worker had started is left alone.
     fs::write(folder.0.join("point.0.mpisim-tmp"), "half").unwrap();
     files::write_among_others(&path, b"whole").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"whole");

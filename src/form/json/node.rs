@@ -6,7 +6,7 @@ use crate::diagnostic::Span;
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The value.
     pub value: Value,
     /// From its first to its last character.
     pub span: Span,
@@ -76,7 +76,7 @@ impl Node {
         members.iter_mut().find(|member| member.key == key).map(|member| &mut member.node)
     }
 
-    /// What kind of value it is, with an article.
+    /// The kind of the value, with an article.
     pub const fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "null",

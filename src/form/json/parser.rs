@@ -381,7 +381,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands after a member or element: a comma, or the closing bracket (left in place).
+    /// Reads the mark behind a member or element: a comma, or the closing bracket (left in place).
     fn separator(&mut self, open: usize, close: u8, what: &str) -> Result<(), Stop> {
         let end = self.at;
         self.blanks();

@@ -53,7 +53,8 @@ pub fn steps(path: &str) -> Option<Vec<Segment>> {
     Some(out)
 }
 
-/// What `path` names in a scenario with these `fields`; `tree` decides between tagged variants.
+/// The field that `path` names in a scenario with these `fields`; `tree` decides between tagged
+/// variants.
 ///
 /// # Errors
 ///

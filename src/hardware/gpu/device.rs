@@ -39,7 +39,7 @@ enum Moving {
     Piece { engine: usize },
 }
 
-/// A copy that an engine has begun.
+/// A copy that an engine has started.
 #[derive(Debug)]
 struct Copying {
     operation: u32,

@@ -5,7 +5,7 @@
 /// One of them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Flaw {
-    /// Blocks give their slots back when they have begun.
+    /// Blocks give their slots back when they have started.
     SlotsAtOnce,
     /// A later kernel takes slots before an earlier one.
     NewestFirst,

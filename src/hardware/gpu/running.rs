@@ -1,4 +1,4 @@
-//! A kernel that was launched: which of its blocks have begun and ended, and what they move.
+//! A kernel that was launched: which of its blocks have started and ended, and what they move.
 
 use super::bus::{Evenness, Load};
 use super::kernel::Kernel;
@@ -19,7 +19,7 @@ pub(super) struct Running {
     pub slot: Option<u32>,
     pub kernel: Kernel,
     pub load: Load,
-    /// Blocks that have begun.
+    /// Blocks that have started.
     pub begun: u64,
     pub ended: u64,
     /// Blocks that begin together.
@@ -45,7 +45,7 @@ impl Running {
         self.ended == self.kernel.blocks
     }
 
-    /// Blocks that have begun and not ended.
+    /// Blocks that have started and not ended.
     pub(super) const fn on_sms(&self) -> u64 {
         self.begun - self.ended
     }

@@ -7,7 +7,7 @@
 //!                  └──── acknowledged ◀────┴───────────────────┘ the wires' latency
 //! ```
 //!
-//! A controller is asked and informed about one direction of one queue pair. Without one, messages
+//! A controller decides and is informed about one direction of one queue pair. Without one, messages
 //! begin as fast as the adapter can, and nothing here costs anything: that is [`Pace::NONE`], the only
 //! pace that ships.
 //!

@@ -10,8 +10,8 @@
 //! Every packet carries its packet sequence number (PSN), modulo 2^24. The receiver takes them in
 //! order only: it acknowledges what it takes, acknowledges a packet again that it has had before,
 //! and asks once for the missing one where a later one comes (NAK, PSN sequence error). The sender
-//! goes back to the packet that is asked for and sends it and all after it again; so it does where
-//! nothing is heard for the time of the transport timer. After so many tries without progress the
+//! goes back to the packet that is requested and sends it and all after it again; so it does where
+//! nothing arrives for the time of the transport timer. After so many tries without progress the
 //! work request ends with an error, transport retry counter exceeded: the MPI library gets a
 //! completion with an error, so that nothing is lost in silence.
 //!
@@ -21,7 +21,7 @@
 //! What stays on the wire while half of all PSNs go by would be taken for new; of 2^24 it does not.
 //!
 //! Source: `InfiniBand` Architecture Specification, volume 1, 9.7 (PSN, ACK, NAK, duplicates) and
-//! 9.9.2 (retry counter). Left out: the receiver coalesces no ACKs, an RDMA read is asked for again
+//! 9.9.2 (retry counter). Left out: the receiver coalesces no ACKs, an RDMA read is requested again
 //! by its answers' sequence instead of by a request of its own, and automatic path migration.
 
 mod receiver;

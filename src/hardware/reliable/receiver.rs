@@ -22,7 +22,7 @@ pub struct Receiver {
     settings: Settings,
     /// The number of the next packet.
     expected: u64,
-    /// Whether it was asked for.
+    /// Whether it was requested.
     asked: bool,
 }
 

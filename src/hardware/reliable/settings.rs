@@ -13,7 +13,7 @@ pub struct Settings {
     /// Bits of a PSN, at most 24.
     pub psn_bits: u8,
     /// Packets that may be sent before the first of them is acknowledged: at most half of all PSNs,
-    /// for else an old packet cannot be told from a new one.
+    /// for else an old packet looks like a new one.
     pub window: u32,
     /// Tries without progress after the first before the connection gives up.
     pub retries: u8,

@@ -68,7 +68,7 @@ pub fn unpack(
 }
 
 /// Puts the bytes `range` of the packed data, which are `packed`, in their places. Whether the type
-/// may be received is asked before the first part, of [`Datatype::receivable`].
+/// may be received is checked before the first part, by [`Datatype::receivable`].
 ///
 /// # Errors
 ///

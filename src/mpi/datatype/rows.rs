@@ -17,7 +17,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The runs of `count` elements, where they are all alike and this can be told from the type: one
+    /// The runs of `count` elements, where they are all alike and this follows from the type: one
     /// run, or what is made by contiguous types, vectors and boxes of two dimensions.
     pub fn of(datatype: &Datatype, count: u64) -> Option<Self> {
         Self::of_one(datatype)?.repeated(count, datatype.extent())

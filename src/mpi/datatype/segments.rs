@@ -1,4 +1,4 @@
-//! A type as runs of bytes in packing order, made one after the other as they are asked for.
+//! A type as runs of bytes in packing order, made one after the other as they are requested.
 //!
 //! Source: `rma` Sec. 3.1 (segments: any part of the packed data can be worked on by itself).
 

@@ -13,7 +13,7 @@ pub struct Datatype(pub(super) Arc<Inner>);
 
 #[derive(Debug, Eq, Hash, PartialEq)]
 pub(super) struct Inner {
-    // First, so that types that differ are told apart without walking their trees.
+    // First, so that types that differ are distinguished without walking their trees.
     measures: Measures,
     kind: Kind,
 }

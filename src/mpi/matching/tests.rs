@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use super::*;
 use crate::envelope::{Context, Rank};
 
-/// What happens to an engine; the n-th event of a history is named n.
+/// An event at an engine; the n-th event of a history is named n.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Post(Selection),

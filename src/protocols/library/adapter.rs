@@ -13,7 +13,7 @@
 //! Source: `LINUXTM` (an adapter matches the RTS and reads by itself, and a FIN tells the sender),
 //! `MPICH301` (receives are posted with match bits). Assumed: that an adapter also answers synchronous
 //! messages and ends sends at FIN and ACK by itself.
-//! Left out: a collective that was only begun (its messages wait for the host, and what comes behind
+//! Left out: a nonblocking collective (its messages wait for the host, and what comes behind
 //! them waits too); a process with open messages in pieces, which its adapter leaves to its host; the way of an unexpected message from its receive buffer into that of the library, and a
 //! buffer that has left the registration cache since its receive was posted (it is read into all the
 //! same); the endpoint library, whose processes an adapter leaves to their hosts; other protocols than

@@ -116,7 +116,7 @@ const ROUNDS: i32 = 5;
 /// Above the tag of a group stand the phases of an agreement.
 const _: () = assert!(GROUP_TAG_MAX < 1 << (24 - ROUNDS));
 
-/// Duplicates of one communicator that are begun only, before their numbers come again.
+/// Nonblocking duplicates of one communicator, before their numbers come again.
 /// Encoding: the bits of a tag between those of the rounds and of the kind of agreement.
 pub(super) const MOST_NUMBERED: u32 = 1 << (24 - ROUNDS);
 

@@ -637,7 +637,7 @@ fn enter_sides(
     messages.communicators_mut().0.add_sides(new, sides, communicator);
 }
 
-/// All processes of the parent have told how many endpoints they have.
+/// All processes of the parent have sent how many endpoints they have.
 fn endpoints_created(
     messages: &mut Messages,
     agreeing: &Agreeing,

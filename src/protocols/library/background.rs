@@ -5,7 +5,7 @@
 //!   … a move is complete … the last of its round ──▶ its work ──▶ next round … ──▶ complete
 //! ```
 //!
-//! The rounds are those of the calls that wait (`collective.rs`), gone through by whoever makes
+//! The rounds are those of the calls that wait (`collective.rs`), gone through by the thread that makes
 //! progress: nothing moves on while no thread of the process is inside the library. Several may be
 //! under way on one communicator. All its ranks begin them in one order, so that the number of a
 //! beginning stands in the tags and keeps their messages apart.
@@ -13,7 +13,7 @@
 //! What is prepared (`MPI_Allreduce_init`) has its number from the preparation, which all ranks call in one
 //! order; each of its starts has this number, and ranks start in any order.
 //!
-//! A duplicate of a communicator that is only begun (`MPI_Comm_idup`, `duplicates.rs`) has a slot here, too.
+//! A nonblocking duplicate of a communicator (`MPI_Comm_idup`, `duplicates.rs`) has a slot here, too.
 //!
 //! Source: MPI 3.1, Sec. 5.12, whose advice to implementors names such schedules; MPI 4.0, Sec. 6.13.
 //! Left out: handles of endpoints.
@@ -44,7 +44,7 @@ use mpi::observation::GroupId;
 pub(super) struct Background {
     /// By slot; the last one is under way.
     under_way: Vec<Option<Begun>>,
-    /// How many were begun on each communicator, by the context of its messages.
+    /// How many were started on each communicator, by the context of its messages.
     begun: BTreeMap<Context, u32>,
     /// The same of those that were prepared, and the numbers of those that are not freed.
     prepared: BTreeMap<Context, u32>,
@@ -103,7 +103,7 @@ impl Background {
 
 /// Going through the rounds.
 impl Background {
-    /// Takes part in a collective, and returns when its first moves have begun; `inside` is as in
+    /// Takes part in a collective, and returns when its first moves have started; `inside` is as in
     /// [`Running::enter`].
     pub(super) fn begin(
         &mut self,
@@ -151,7 +151,7 @@ impl Background {
         self.duplicates.as_ref().is_some_and(|these| these.give(comm))
     }
 
-    /// The place of what is begun in the order of its communicator: that of its preparation, or the next one.
+    /// The place of what is started in the order of its communicator: that of its preparation, or the next one.
     fn turn(
         &mut self,
         messages: &Messages,

@@ -6,7 +6,7 @@
 //!                                  (until its next input)
 //! ```
 //!
-//! A message is over when the actions that empty its buffer are asked for, and its thread's core carries
+//! A message is over when the actions that empty its buffer are requested, and its thread's core carries
 //! them out one after the other. Until it is through, another thread of the process that runs beside it
 //! (own or independent lanes) must not have the buffer. A thread that has another input is through: the
 //! contract gives it none before.
@@ -40,7 +40,7 @@ impl BufferNumbers {
         })
     }
 
-    /// The lowest free number; nobody has it yet.
+    /// The lowest free number.
     #[inline]
     pub(super) fn lowest(&self) -> u32 {
         self.free.first().copied().unwrap_or(self.below)
@@ -79,7 +79,7 @@ impl BufferNumbers {
         }
     }
 
-    /// Whether nobody has a buffer.
+    /// Whether no buffer is in use.
     pub(super) const fn is_idle(&self) -> bool {
         self.below == 0
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(numbers.take(B), 0, "B itself is");
     }
 
-    /// Whoever empties without ever sending does not make numbers grow.
+    /// A thread that empties without ever sending does not make numbers grow.
     #[test]
     fn numbers_stay_few_where_another_thread_empties() {
         let mut numbers = BufferNumbers::default();

@@ -7,7 +7,7 @@
 //! Messages go by the internal context of the communicator and take the paths of any other message:
 //! eager up to the threshold, else by rendezvous, matched in the same queues. Each has a request of
 //! its own, [`Key::Part`], named by its place in the round. What a rank knows of the collective is
-//! only how far it is: the moves of its round are asked for again when they are complete.
+//! only how far it is: the moves of its round are requested again when they are complete.
 //!
 //! An inner message costs less code than one of the program: its arguments are known to be right,
 //! so that starting one is a [`CodePath::Control`] for a send and nothing beyond the queue walk for a
@@ -397,7 +397,7 @@ impl Running {
     }
 }
 
-/// The calling rank enters a function of a collective, and its monitors hear of it: the communicator, or the
+/// The calling rank enters a function of a collective, and its monitors get it: the communicator, or the
 /// operation that was prepared there as so-many-th, with the rank and the number of ranks.
 fn enters(
     messages: &Messages,

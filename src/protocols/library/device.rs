@@ -73,7 +73,7 @@ struct Incoming {
 struct Packing {
     task: Task,
     buffer: Arc<DeviceBuffer>,
-    /// Operations that were asked for, and those that have ended.
+    /// Operations that were requested, and those that have ended.
     asked: u64,
     done: u64,
 }
@@ -87,7 +87,7 @@ impl Packing {
         self.done == self.buffer.operations(self.task)
     }
 
-    /// Whether the next operation may be asked for now.
+    /// Whether the next operation may be requested now.
     fn may_ask(&self) -> bool {
         let under_way = self.asked - self.done;
         let room = match (self.buffer.method.waits_for_each(), self.task) {
@@ -120,7 +120,7 @@ impl Packing {
         out.emit(|| Action::Device { stream: thread.0, work, token });
     }
 
-    /// Asks for as many as may be asked for now, in order.
+    /// Asks for as many as may be requested now, in order.
     fn ask_on(&mut self, thread: Thread, out: &mut Vec<LibraryAction>) {
         while self.may_ask() {
             self.ask(thread, self.asked, out);
@@ -426,7 +426,7 @@ mod tests {
     use calls::packing::{Layout, Method};
     use mpi::datatype::{Datatype, Primitive};
 
-    /// Two kernels are under way, as the launch of one hides behind the other; the third is asked for
+    /// Two kernels are under way, as the launch of one hides behind the other; the third is requested
     /// when the first has ended. A buffer may ask for another number.
     #[test]
     fn as_many_chunks_are_packed_at_once_as_the_buffer_says() {

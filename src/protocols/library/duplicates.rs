@@ -25,7 +25,7 @@ use mpi::envelope::Context;
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Duplicates {
     under_way: BTreeMap<u16, Duplicate>,
-    /// How many were begun of each communicator, by the context of its messages.
+    /// How many duplicates were started of each communicator, by the context of its messages.
     begun: BTreeMap<Context, u32>,
 }
 

@@ -122,7 +122,7 @@ impl EndpointTable {
         self.locals = self.locals.max(open);
     }
 
-    /// All processes have told their counts: this one has `count` endpoints, with handles from `first`
+    /// All processes have sent their counts: this one has `count` endpoints, with handles from `first`
     /// on.
     pub(super) fn create(
         &mut self,

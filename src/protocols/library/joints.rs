@@ -33,7 +33,7 @@ struct Joint {
     request: Key,
     /// How many messages it has.
     parts: u16,
-    /// How many of them are not complete; all, while they are begun.
+    /// How many of them are not complete; all, while they are being started.
     remaining: u16,
 }
 
@@ -45,7 +45,7 @@ impl Joints {
         to
     }
 
-    /// Opens a request whose messages are begun next; answers its slot.
+    /// Opens a request whose messages are started next; answers its slot.
     pub(super) fn open(
         &mut self,
         messages: &mut Messages,
@@ -66,7 +66,7 @@ impl Joints {
         Ok(slot)
     }
 
-    /// All messages have begun: those that ended at once are not waited for.
+    /// All messages have started: those that ended at once are not waited for.
     pub(super) fn begun(
         &mut self,
         messages: &mut Messages,

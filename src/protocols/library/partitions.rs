@@ -81,7 +81,7 @@ struct Prepared {
 struct Active {
     /// Ranges of partitions that are ready, in their order.
     ready: Vec<(u16, u16)>,
-    /// Which messages have begun, of a send.
+    /// Which messages have started, of a send.
     begun: Vec<bool>,
     /// How many messages are not over.
     remaining: u16,

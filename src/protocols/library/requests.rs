@@ -25,7 +25,7 @@ pub(super) struct Request {
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Body {
-    /// A synchronous eager message that nobody has matched yet.
+    /// A synchronous eager message that is not matched yet.
     Unmatched { message: MessageId, to: Route, tag: i32, buffer: Region },
     /// The sender side of a rendezvous; `receiver` is known once it has spoken.
     Sending {
@@ -53,13 +53,13 @@ pub(super) enum Body {
     },
     /// An operation on a window.
     OneSided,
-    /// A collective that was only begun.
+    /// A nonblocking collective.
     Background { slot: u16, function: &'static str },
     /// A request of several messages.
     Joint { slot: u16, function: &'static str },
     /// A partitioned operation.
     Partitioned { slot: u16, function: &'static str },
-    /// Finished; the program has not asked yet.
+    /// Finished; the program has not tested or waited yet.
     Complete(Outcome),
 }
 

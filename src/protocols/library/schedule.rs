@@ -29,7 +29,7 @@ impl Standing {
         self.algorithm == Algorithm::AllreduceRing && self.round == 2 * (self.size - 1)
     }
 
-    /// Whether a rank of a barrier along a tree hears its children in this round.
+    /// Whether a rank of a barrier along a tree receives from its children in this round.
     fn hears_children(self) -> bool {
         self.algorithm == Algorithm::BarrierTree && self.round == 0
     }

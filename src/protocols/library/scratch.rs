@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   0 … threads          a thread's collective
-//!   … - slot             a collective that was only begun
+//!   … - slot             a nonblocking collective
 //!   … - slot             the copy of a send and a receive with one buffer
 //!   … - slot, … - thread what collectives in place have put aside
 //! ```

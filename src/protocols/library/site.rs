@@ -27,7 +27,7 @@ impl Site {
         self.node() != self.job.node_of[peer.0 as usize]
     }
 
-    /// A program asked for what it may not: the input is in words, since its author reads it.
+    /// A program requested what it may not: the input is in words, since its author reads it.
     pub(super) fn refuse(&self, state: &str, input: impl InWords) -> ProtocolError {
         self.defect(state, input.in_words())
     }

@@ -1,4 +1,4 @@
-//! Work on large messages that a thread has begun and not ended: chunks to copy, counters to read.
+//! Work on large messages that a thread has started and not ended: chunks to copy, counters to read.
 //!
 //! ```text
 //!   a role copies a chunk ──Poll──▶ what is found is handled ──Polled──▶ the next chunk …
@@ -139,7 +139,7 @@ impl Work {
         self.copies.pop_front()
     }
 
-    /// The counters are read: the receive that asked for them.
+    /// The counters are read: the receive that requested them.
     pub(super) fn answered(&mut self) -> Option<(Key, Calls)> {
         self.asking = false;
         self.asks.pop_front()

@@ -79,7 +79,7 @@ impl Flawed {
         self.library.messages_mut().free_orphan(*comm)
     }
 
-    /// Changes what the library has counted, by what it was asked for and what it did.
+    /// Changes what the library has counted, by its input and its actions.
     fn miscount(&mut self, mutant: Mutant, list: &[LibraryAction]) {
         for action in list {
             match (mutant, action) {

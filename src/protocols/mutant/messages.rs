@@ -29,7 +29,7 @@ pub(super) struct Messages {
     fin_sent: BTreeSet<Key>,
 }
 
-/// Changes what the library is told.
+/// Changes the input of the library.
 pub(super) fn bend_input(mutant: Mutant, messages: &mut Messages, input: &mut Input<Packet, Call>) {
     let Input::Packet { packet, .. } = input else { return };
     let Packet::Rendezvous { to, word: ControlMessage::Cts { protocol, .. }, .. } = packet else {
@@ -201,7 +201,7 @@ fn control(library: &Library, to: Route, packet: Packet) -> [LibraryAction; 2] {
 }
 
 impl Messages {
-    /// Notes whose buffers will be asked for.
+    /// Notes the operations whose buffers will be requested.
     fn note(&mut self, list: &[LibraryAction]) {
         for action in list {
             let Action::Send { packet, .. } = action else { continue };

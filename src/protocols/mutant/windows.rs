@@ -40,7 +40,7 @@ fn saying(action: &LibraryAction, window: u32, body: Body) -> LibraryAction {
     other
 }
 
-/// Changes what the library is told; answers who has asked in this input to hear of the end of its
+/// Changes the input of the library; answers which thread waits from this input on for the end of its
 /// epoch.
 pub(super) fn bend_input(
     mutant: Mutant,
@@ -62,7 +62,7 @@ pub(super) fn bend_input(
     }
 }
 
-/// Changes the answer to `asked`, who waits for the end of an epoch.
+/// Changes the answer to `asked`, which waits for the end of an epoch.
 pub(super) fn bend_answers(mutant: Mutant, asked: Option<Route>, list: &mut Vec<LibraryAction>) {
     let Some(asked) = asked else { return };
     let answers = |action: &LibraryAction| {

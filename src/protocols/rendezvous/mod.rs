@@ -99,7 +99,7 @@ impl Role for Sending {
 /// The receiver's side of a message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Receiving {
-    /// It has asked for the counters of its node.
+    /// It has requested the counters of its node.
     Asking,
     /// The role of the protocol that it has chosen.
     Decided(Receiver),

@@ -68,7 +68,7 @@ pub struct Port<'a> {
     pub other: Option<Key>,
     /// This side's buffer, cut to what the receive takes.
     pub buffer: Region,
-    /// The other side's buffer, as the RTS told it (receiver only).
+    /// The other side's buffer, as the RTS states it (receiver only).
     pub remote: Option<Region>,
     /// Which message.
     pub message: MessageId,

@@ -1,7 +1,7 @@
 //! Active target: fences, and post, start, complete, wait.
 //!
 //! ```text
-//!   fence (lazy)   first: nothing.  next: count ops for each rank, everybody learns its sum,
+//!   fence (lazy)   first: nothing.  next: count ops for each rank, every rank gets its sum,
 //!                  all ops out, until as many have come and all bytes are back, barrier
 //!   fence (eager)  first: barrier.  op ─▶ out.  next: flush every target, barrier
 //!   post ──POST──▶ start … complete: wait for POST, all ops out, the last with COMPLETE ──▶ wait
@@ -24,13 +24,13 @@ use mpi::rma::synchronisation::Epoch;
 /// How far a fence is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Fence {
-    /// Everybody learns how many operations come.
+    /// Every rank gets the number of operations that come.
     Counting(Exchange),
     /// They come.
     Coming { expected: u64 },
-    /// The targets are asked whether the operations of this process are done.
+    /// The targets get a request to answer when the operations of this process are done.
     Flushing,
-    /// Nobody goes on before everybody is done.
+    /// No rank goes on before all are done.
     Barrier(Exchange),
     /// It is over.
     Over,
@@ -39,7 +39,7 @@ pub(super) enum Fence {
 impl Window {
     /// `MPI_Win_fence`: how it begins, where it ends an epoch (`closes`) or only opens one.
     pub(super) fn begin_fence(&self, closes: bool, settings: &Settings) -> Fence {
-        // What is reached by loads and stores needs no count, but everybody's consent.
+        // What is reached by loads and stores needs no count, but the consent of all.
         let issue = if self.is_shared() { Issue::Eager } else { settings.issue };
         match (closes, issue) {
             (true, Issue::Eager) => Fence::Flushing,

@@ -1,9 +1,9 @@
 //! What the processes of a window tell each other together: addresses, counts, or nothing.
 //!
 //! ```text
-//!   gather   know blocks of d ranks; tell rank - d as many, hear as many from rank + d; d doubles
+//!   gather   know blocks of d ranks; send rank - d as many, receive as many from rank + d; d doubles
 //!   scatter  d halves: tell rank + d the sums for ranks from there on, add what rank - d tells
-//!   barrier  tell rank + d, hear from rank - d; d doubles
+//!   barrier  send to rank + d, receive from rank - d; d doubles
 //! ```
 //!
 //! Each takes ceil(log2 P) rounds. The scatter is the gather backwards: it ends with the sum of what
@@ -37,27 +37,27 @@ pub(super) struct Exchange {
 pub(super) struct Leg {
     /// Receiver of this rank's words.
     pub(super) to: u32,
-    /// Sender of the words that are heard.
+    /// Sender of the words that are received.
     pub(super) from: u32,
     /// Words to send.
     pub(super) words: Arc<[u64]>,
 }
 
 impl Exchange {
-    /// Everybody learns everybody's words: as many from each.
+    /// Every rank gets the words of all: as many from each.
     pub(super) fn gather(rank: u32, size: u32, own: &[u64]) -> Self {
         let pattern = Pattern::Gather { width: own.len() };
         Self::new(rank, size, pattern, 1, own.to_vec())
     }
 
-    /// Everybody learns the sum of what all have for it; `of` has a number for each rank.
+    /// Every rank gets the sum of what all have for it; `of` has a number for each rank.
     pub(super) fn scatter(rank: u32, size: u32, of: impl Fn(u32) -> u64) -> Self {
         let numbers = (0..size).map(|step| of((rank + step) % size)).collect();
         let distance = if size > 1 { 1 << (size - 1).ilog2() } else { 0 };
         Self::new(rank, size, Pattern::Scatter, distance, numbers)
     }
 
-    /// Nobody knows its end before everybody has begun it.
+    /// No rank knows its end before all have started it.
     pub(super) fn barrier(rank: u32, size: u32) -> Self {
         Self::new(rank, size, Pattern::Barrier, 1, Vec::new())
     }
@@ -128,7 +128,7 @@ impl Exchange {
 mod tests {
     use super::*;
 
-    /// Lets all ranks talk until nobody has anything to say; answers the number of messages.
+    /// Delivers messages of all ranks until none is left; answers the number of messages.
     fn talk(all: &mut [Exchange]) -> usize {
         let mut messages = 0;
         loop {
@@ -180,7 +180,7 @@ mod tests {
         for size in 1..=17_u32 {
             for late in 0..size {
                 let mut all: Vec<_> = (0..size).map(|rank| Exchange::barrier(rank, size)).collect();
-                // Everybody but one goes on as far as it can.
+                // All but one go on as far as they can.
                 let mut said = vec![Vec::new(); size as usize];
                 loop {
                     let mut moved = false;

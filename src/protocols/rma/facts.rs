@@ -88,7 +88,7 @@ impl Facts<'_> {
         }
     }
 
-    /// An update that another process has asked for has taken place: what it told of in pieces,
+    /// An update that another process has requested has taken place: what it reported in pieces,
     /// whether or not it came so.
     pub(super) fn applied(
         self,
@@ -156,7 +156,7 @@ impl Facts<'_> {
         );
     }
 
-    /// An operation that somebody may wait for by its request is complete here.
+    /// An operation with a request that may be waited for is complete here.
     pub(super) fn request(self, target: u32, queued: Queued, port: &mut Port<'_>) {
         if queued.request.is_some() && queued.is_answered() {
             self.done(Some(target), Wants::Issue, port);

@@ -27,9 +27,9 @@ pub(super) struct Goal {
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Aim {
-    /// A window: everybody's words are known.
+    /// A window: the words of all are known.
     Gather(Box<Creating>),
-    /// A window: everybody has it.
+    /// A window: all have it.
     Made {
         window: u32,
         exchange: Exchange,
@@ -44,12 +44,12 @@ enum Aim {
         window: u32,
         expected: u64,
     },
-    /// Everybody is done with it.
+    /// All are done with it.
     Freed {
         window: u32,
         exchange: Exchange,
     },
-    /// Nobody else has an exclusive lock of the own part, whose end no answer would tell: memory may
+    /// No other process has an exclusive lock of the own part, whose end no answer would show: memory may
     /// be detached.
     Detach {
         window: u32,
@@ -65,7 +65,7 @@ enum Aim {
         target: Option<u32>,
     },
     /// The operations on one target are complete, here or there as well, or its lock is given back;
-    /// `told` is whether the monitors hear of it by the way.
+    /// `told` is whether the monitors get it by the way.
     Target {
         window: u32,
         target: u32,
@@ -113,7 +113,7 @@ impl Goal {
 /// The goals of calls.
 impl Goal {
     /// A thread locks its own part, or one that its core reaches: its loads and stores follow at
-    /// once. The locks that other threads have asked for are not its concern.
+    /// once. The locks that other threads have requested are not its concern.
     pub(super) fn own_lock(of: &Window, call: &RmaCall) -> Self {
         let window = of.id;
         let target = if let RmaCall::Lock { target, .. } = call { Some(*target) } else { None };

@@ -1,6 +1,6 @@
 //! The lock of one process's part of a window: who holds it, and who waits.
 //!
-//! Requests are served first come, first served: an exclusive one when nobody holds the lock, a
+//! Requests are served first come, first served: an exclusive one when the lock is free, a
 //! shared one when no exclusive one holds it or waits before it.
 //!
 //! Source: `rma` Sec. 2.1.4 and 4.2.
@@ -59,7 +59,7 @@ impl<R> LockManager<R> {
         }
     }
 
-    /// The next request that can be granted; asked until there is none.
+    /// The next request that can be granted; called until there is none.
     pub(super) fn grant(&mut self) -> Option<(LockKind, R)> {
         let (kind, _) = self.waiting.front()?;
         let kind = *kind;
@@ -77,12 +77,12 @@ impl<R> LockManager<R> {
         true
     }
 
-    /// Whether nobody holds it, nor waits.
+    /// Whether it is free, and no request waits.
     pub(super) fn is_idle(&self) -> bool {
         self.held == Held::Free && self.waiting.is_empty()
     }
 
-    /// Whether somebody holds it alone.
+    /// Whether a process holds it alone.
     pub(super) fn is_exclusive(&self) -> bool {
         self.held == Held::Exclusive
     }

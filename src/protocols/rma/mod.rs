@@ -58,7 +58,7 @@ pub struct Rma {
     windows: BTreeMap<u32, Window>,
     handles: BTreeMap<Win, u32>,
     goals: Vec<Option<Goal>>,
-    /// Words that came before this process asked for them, in order.
+    /// Words that came before this process requested them, in order.
     early: BTreeMap<(Scope, Process), VecDeque<Arc<[u64]>>>,
     next: u32,
 }

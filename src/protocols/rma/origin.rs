@@ -4,7 +4,7 @@
 //!   lazy      lock ─▶ note           op ─▶ queue          unlock ─▶ LOCK … GRANTED, all ops, the last
 //!   eager     lock ─▶ LOCK           op ─▶ out, if granted         with UNLOCK … DONE or bytes
 //!   adaptive  lazy until the queue is long, then eager for the rest of the epoch
-//!   merged    one op, nothing asked yet: LOCK + op + UNLOCK in one packet
+//!   merged    one op, nothing sent yet: LOCK + op + UNLOCK in one packet
 //! ```
 //!
 //! A flush or unlock rides on the last operation; bytes that come back say that all before is done.
@@ -72,7 +72,7 @@ impl Window {
         let Some(state) = self.targets.get_mut(&target) else { return };
         let nothing_done = state.queue.is_empty() && matches!(state.lock, Lock::Called(_));
         if nothing_done {
-            // Nobody was asked: nobody is told.
+            // No lock was requested: no unlock is sent.
             if wants == Wants::Unlock {
                 self.targets.remove(&target);
             }
@@ -80,7 +80,7 @@ impl Window {
         }
         let mut wants = wants;
         if wants == Wants::Unlock && state.lock == Lock::Unchecked {
-            // Nobody gave the lock, and nobody takes it back.
+            // The lock was never requested, and is not released.
             (state.lock, wants) = (Lock::Open, Wants::Flush);
         }
         state.wants = state.wants.max(wants);
@@ -314,7 +314,7 @@ impl Window {
         port.tell(self, target, body, payload);
     }
 
-    /// Hands one operation to the HCA, which needs nobody at the target.
+    /// Hands one operation to the HCA, which needs no thread at the target.
     fn post(&mut self, target: u32, queued: Queued, port: &mut Port<'_>) {
         let parts = u32::try_from(queued.place.runs().count()).expect("blocks are counted in u32");
         let slot = self.open_slot(Slot { target, queued, gives_back: None, parts });
@@ -385,7 +385,7 @@ impl Window {
         RmaPacket::About { window: self.id, body }
     }
 
-    /// Another thread has called an operation since a flush asked: what it queued must go out, or
+    /// Another thread has called an operation since a flush was sent: what it queued must go out, or
     /// the flush would wait for a call that may wait for the flush.
     pub(super) fn ask_again(&mut self, target: u32, wants: Wants, port: &mut Port<'_>) {
         #[cfg(feature = "mutants")]

@@ -70,7 +70,7 @@ impl<'a> Port<'a> {
         })
     }
 
-    /// Somebody asked for what cannot be done.
+    /// A call requested what cannot be done.
     pub(super) fn refuse(&mut self, words: String) {
         self.refused.get_or_insert(words);
     }

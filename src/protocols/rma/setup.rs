@@ -69,11 +69,11 @@ impl Creating {
         Self { win, members, flavor, model, exchange }
     }
 
-    /// The window, once everybody's words are known.
+    /// The window, once the words of all are known.
     ///
     /// # Errors
     ///
-    /// The memory of all together cannot be had, or so many windows cannot be told apart.
+    /// The memory of all together cannot be had, or so many windows cannot be distinguished.
     pub(super) fn window(&self) -> Result<Window, String> {
         let narrow = |word: u64| u32::try_from(word).expect("it was 32 bits wide when it was told");
         let numbers = self.exchange.gathered().map(|words| narrow(words[0]));

@@ -1,6 +1,6 @@
 //! What a target does with a packet: its lock, its memory, its answers.
 //!
-//! A handler runs only while a thread of the target polls. It changes memory in one piece: nobody
+//! A handler runs only while a thread of the target polls. It changes memory in one piece: no process
 //! else of the process is inside the library then.
 //!
 //! Source: `rma` Sec. 3.2, 4.2, 4.3.
@@ -80,7 +80,7 @@ impl Window {
         }
     }
 
-    /// Somebody has the lock now.
+    /// A process has the lock now.
     fn grant_to(&mut self, asker: Asker, port: &mut Port<'_>) {
         match asker {
             Asker::Own => self.granted(self.rank, port),

@@ -34,13 +34,13 @@ pub(super) struct Exposure {
 /// How far this process's lock of a target is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Lock {
-    /// Called for, and nobody knows.
+    /// The program has called for it; no message was sent.
     Called(LockKind),
-    /// Asked for.
+    /// Requested.
     Requested(LockKind),
     /// Granted.
     Granted(LockKind),
-    /// Nobody was asked, since nobody could object.
+    /// No request was sent, since no process could object.
     Unchecked,
     /// Given back, or no lock is needed.
     Open,
@@ -194,7 +194,7 @@ pub(super) struct Window {
     pub(super) fenced: bool,
     /// The targets of the epoch between start and complete.
     pub(super) started: Vec<u32>,
-    /// Whether the lock of all that is held needs nobody's consent.
+    /// Whether the lock of all that is held needs no consent.
     pub(super) no_check: bool,
     pub(super) exposure: Option<Exposure>,
     pub(super) manager: LockManager<Asker>,
@@ -210,7 +210,7 @@ pub(super) struct Window {
     pub(super) free_slots: BTreeSet<u32>,
     /// Operations of the fence that has not ended yet.
     pub(super) counted: u64,
-    /// Unlocks that nobody answers: sent to each, and come.
+    /// Unlocks without an answer: sent to each, and come.
     pub(super) silent: BTreeMap<u32, u64>,
     pub(super) silent_come: u64,
 }
@@ -325,7 +325,7 @@ impl Window {
         self.targets.values().any(|target| matches!(target.lock, Lock::Granted(_)))
     }
 
-    /// Whether the lock of a target is granted, or all that were asked for are.
+    /// Whether the lock of a target is granted, or all that were requested are.
     pub(super) fn has_lock_of(&self, target: Option<u32>) -> bool {
         let waits = |state: &Target| matches!(state.lock, Lock::Requested(_));
         match target {

@@ -6,7 +6,7 @@
 //!
 //! Source: `coop` Table II and Sec. II-B1. Where the table offers RTR or RPUT (ready send into a
 //! non-blocking receive) this is RPUT. Where the settings ask for RTR there, such receives are
-//! offered when they are posted, and a ready send takes the offer before anybody looks here.
+//! offered when they are posted, and a ready send takes the offer before this choice is made.
 
 use super::protocol::Protocol;
 use calls::arguments::SendMode;

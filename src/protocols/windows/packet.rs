@@ -59,7 +59,7 @@ pub enum Body {
         /// The origin's name for the operation, where it wants bytes back.
         answer: Option<u32>,
     },
-    /// The bytes that operation `answer` of the origin asked for.
+    /// The bytes that operation `answer` of the origin requested.
     Reply {
         /// The origin's name for the operation.
         answer: u32,
@@ -68,7 +68,7 @@ pub enum Body {
     },
     /// End of a flush, lock or epoch without an operation to carry it.
     Close(Closes),
-    /// Everything up to the flush or unlock that asked is done.
+    /// Everything up to the flush or unlock of the request is done.
     Done,
     /// The target has opened an exposure epoch for the origin.
     Post,

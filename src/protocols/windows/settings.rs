@@ -12,7 +12,7 @@ pub enum Issue {
     /// With the flush or unlock that needs them.
     #[default]
     Lazy,
-    /// As soon as the lock is granted, which is asked for at once.
+    /// As soon as the lock is granted, which is requested at once.
     Eager,
     /// Lazily, until so many operations or bytes wait for one target in one epoch.
     Adaptive {
@@ -23,7 +23,7 @@ pub enum Issue {
     },
 }
 
-/// Who carries operations out.
+/// The part that carries operations out.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Transport {
     /// The target's library, told by messages.
@@ -65,9 +65,9 @@ pub struct Settings {
     pub mapped_locks: MappedLocks,
     /// Which calls are held to be in order.
     pub rules: Rules,
-    /// What windows say of their memory.
+    /// The memory model of windows.
     pub model: MemoryModel,
-    /// Whether the monitors are told who accesses what.
+    /// Whether the monitors get each access and its origin.
     pub watch: bool,
 }
 

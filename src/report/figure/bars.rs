@@ -45,7 +45,7 @@ impl Stack {
         self.printed(None)
     }
 
-    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// The same in a width of a printed page, where one is requested: without the title, which is
     /// the caption's.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ fn check(stack: &Stack) -> Result<(), ReportError> {
     }
 }
 
-/// What stands at the end of a bar.
+/// The text at the end of a bar.
 fn total_text(stack: &Stack, bar: &Bar) -> String {
     let total = engineering(bar.total());
     if stack.axis.unit.is_empty() { total } else { format!("{total} {}", stack.axis.unit) }

@@ -17,7 +17,7 @@ pub struct Figure {
     pub series_title: String,
     /// The curves, in the order of the legend.
     pub series: Vec<Series>,
-    /// What claims expect, or what another run gave, drawn beside the curves.
+    /// Expected values of claims, or values of another run, drawn beside the curves.
     pub references: Vec<Reference>,
 }
 
@@ -52,7 +52,7 @@ pub struct Point {
 /// The expectation of a claim, or a measured curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What stands above it in the legend, and above others of its kind.
+    /// The heading above it and others of its kind in the legend.
     pub heading: String,
     /// The claim's id; empty for a measured curve.
     pub id: String,

@@ -34,7 +34,7 @@ impl Figure {
         self.printed(None)
     }
 
-    /// The same in a width of a printed page, where one is asked for: without the title, which is
+    /// The same in a width of a printed page, where one is requested: without the title, which is
     /// the caption's.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ fn chart<'a>(
     Ok(chart)
 }
 
-/// What stands at the foot of an axis without zero.
+/// The text at the foot of an axis without zero.
 const FOOT: &str = "axis does not begin at zero";
 
 /// The fewest points of a curve that counts as going up and down without end.

@@ -50,7 +50,7 @@ pub(super) struct Filling {
     hatch: Hatch,
 }
 
-/// What time is spent on, in the order of fillings: a phase looks the same in every figure. The first
+/// Phases of time in the order of fillings: a phase looks the same in every figure. The first
 /// eleven, which often meet in one bar, have a colour each.
 const PHASES: [&str; 27] = [
     "copy",

@@ -35,7 +35,7 @@ pub(super) struct Item<'a> {
     pub(super) text: String,
 }
 
-/// What stands before the text.
+/// The sign before the text.
 #[derive(Clone, Debug)]
 pub(super) enum Kind<'a> {
     /// Nothing: it is about those that follow.
@@ -81,7 +81,7 @@ pub(super) fn items<'a>(figure: &'a Figure, notes: &[String]) -> Vec<Item<'a>> {
 /// The name of a curve beside expectations and measured curves.
 const SIMULATED: &str = "simulated";
 
-/// What stands above the curves; beside measured values, that they are simulated.
+/// The title above the curves; beside measured values, that they are simulated.
 fn series_title(figure: &Figure) -> String {
     let title = &figure.series_title;
     if !figure.references.iter().any(|one| one.heading == MEASURED) {

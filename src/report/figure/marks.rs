@@ -5,7 +5,7 @@ use plotters::drawing::DrawingAreaErrorKind;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-/// What everything is drawn on, in pixels.
+/// The canvas of all drawing, in pixels.
 pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Failure of the library that draws.
 pub(super) type DrawError = DrawingAreaErrorKind<std::io::Error>;
@@ -186,7 +186,7 @@ fn marker(canvas: &Canvas<'_>, (x, y): Pixel, look: Look) -> Result<(), DrawErro
     canvas.draw(&Polygon::new(corners, look.colour.filled()))
 }
 
-/// What another run gave: wide and pale, so that it shows behind a curve that has not moved.
+/// A curve of another run: wide and pale, so that it shows behind a curve that has not moved.
 pub(super) fn band(canvas: &Canvas<'_>, path: &[Pixel], colour: RGBColor) -> Result<(), DrawError> {
     canvas.draw(&PathElement::new(path.to_vec(), colour.mix(0.3).stroke_width(BAND)))
 }
@@ -211,7 +211,8 @@ pub(super) fn tie(
     canvas.draw(&DashedPathElement::new(ends, 1, 3, style))
 }
 
-/// What is tolerated: a pale band from `low` to `high`, which does not look like the spread of a measurement.
+/// The tolerance: a pale band from `low` to `high`, which does not look like the spread of a
+/// measurement.
 pub(super) fn tolerance(
     canvas: &Canvas<'_>,
     x: i32,

@@ -21,7 +21,7 @@ pub struct FigureSpec {
     pub y: String,
     /// The swept path that tells the curves apart.
     pub series: Option<String>,
-    /// What stands above the curves in the legend; the path's name by default.
+    /// The title above the curves in the legend; the path's name by default.
     pub series_title: Option<String>,
     /// Values of that path with their names in the legend, where those are others.
     pub legend: Vec<(String, String)>,
@@ -279,7 +279,7 @@ pub fn place_on_x(words: &[&str], value: &str) -> Option<Reading> {
     Some(Reading { value: f64::from(u32::try_from(at).ok()?), unit: "" })
 }
 
-/// As asked for; words have a scale of their own.
+/// As requested; words have a scale of their own.
 fn x_scale(spec: &FigureSpec, words: Vec<&str>, xs: &[f64]) -> Scale {
     if words.is_empty() {
         return spec.x_scale.clone().unwrap_or_else(|| Scale::of_parameter(xs));

@@ -27,7 +27,7 @@ pub struct Stack {
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What stands beside it.
+    /// The label beside it.
     pub label: String,
     /// Length of each part, in the unit of the axis.
     pub values: Vec<f64>,

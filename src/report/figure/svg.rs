@@ -21,7 +21,7 @@ pub(super) const fn pixels(width: Width) -> i32 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document<'a> {
     pub(super) title: &'a str,
-    /// What its data say, in a sentence.
+    /// A sentence about the data.
     pub(super) description: &'a str,
     pub(super) width: Option<Width>,
 }

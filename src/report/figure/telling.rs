@@ -112,7 +112,8 @@ fn are_equal(one: &[Point], other: &[Point]) -> bool {
     one.iter().zip(other).all(|(one, other)| near(one.y, other.y))
 }
 
-/// What curves do that no eye could tell apart: on a linear axis the values may differ all the same.
+/// The relation of curves that no eye could tell apart: on a linear axis the values may differ all
+/// the same.
 const fn lie(are_equal: bool) -> &'static str {
     if are_equal { "coincide" } else { "lie on each other at this scale" }
 }

@@ -216,7 +216,7 @@ pub struct CloserDocument {
 pub struct PathDocument {
     /// The kind of resource.
     pub resource: String,
-    /// What its time was spent on.
+    /// The phase of its time.
     pub phase: String,
     /// Picoseconds on A.
     pub a_ps: u64,

@@ -89,7 +89,7 @@ impl Bytes {
             Memory::Staging => &mut self.staging,
             Memory::Packed => &mut self.packed,
             Memory::Mirror => {
-                // What it holds before is nobody's data.
+                // It holds no data before.
                 self.mirror.resize(self.data.len(), 0xee);
                 &mut self.mirror
             }

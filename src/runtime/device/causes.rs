@@ -8,7 +8,7 @@ use engine::{Causes, Record, Tag};
 use protocols::contract::{Process, Thread};
 
 impl Running {
-    /// The causes of all events, where they were asked for.
+    /// The causes of all events, where they were requested.
     pub(super) fn causes(&self) -> Option<Recorded> {
         if matches!(self.setup.options.causes, Keep::Nothing | Keep::Events(..)) {
             return None;

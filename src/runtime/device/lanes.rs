@@ -76,7 +76,7 @@ struct Way<'l> {
 }
 
 impl Way<'_> {
-    /// The thread goes on when the entries that it has asked for are there.
+    /// The thread goes on when the entries that it has requested are there.
     fn wait(&mut self) {
         if let Some(last) = self.last.take() {
             self.lane.accesses[last].kind = Kind::Load;

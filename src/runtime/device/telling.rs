@@ -7,7 +7,7 @@ use hardware::fabric::{About, ResourceId};
 use protocols::contract::{Process, Thread};
 
 impl Running {
-    /// Keeps the words of an event, if it is one of those asked for.
+    /// Keeps the words of an event, if it is one of those requested.
     pub(super) fn tell(&mut self, event: Event) {
         let Keep::Events(first, last) = self.setup.options.causes else { return };
         if (first..=last).contains(&self.simulation.events()) {

@@ -97,19 +97,19 @@ fn draw(choices: &[Choice], mut below: impl FnMut(usize) -> usize) -> Option<usi
 /// A thread, or the HCA of a process.
 type Actor = (Process, Option<Thread>);
 
-/// Probabilistic concurrency testing: whoever has the highest priority acts, and at `depth - 1`
+/// Probabilistic concurrency testing: the actor of the highest priority acts, and at `depth - 1`
 /// random steps the one that acts falls below all others.
 ///
 /// A bug that needs an order among `depth` steps is found with a chance of at least 1 in
 /// (threads x steps^(depth - 1)). A poll is a yield: who ends a pass over its channels falls below
-/// all others, so that nobody polls for ever while another one could act.
+/// all others, so that no thread polls for ever while another one could act.
 ///
 /// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic
 /// guarantees of finding bugs, ASPLOS 2010.
 #[derive(Clone, Debug)]
 pub struct Pct {
     random: Stream,
-    /// Priorities of the actors met so far; high ones act first.
+    /// Priorities of the actors seen so far; high ones act first.
     priorities: Vec<(Actor, u64)>,
     /// Steps at which the actor falls.
     changes: Vec<usize>,

@@ -103,7 +103,7 @@ const MOST_ALONE: usize = 64;
 /// Visits every state that can be reached from `start`.
 ///
 /// `print` is what a state is known by: [`World::print`], or the least fingerprint of all
-/// states that are the same but for the names of ranks. `judge` is asked about every good end.
+/// states that are the same but for the names of ranks. `judge` judges every good end.
 ///
 /// # Panics
 ///
@@ -169,7 +169,7 @@ struct Followed<M: Machine, P: Program<M>> {
     /// The choice, and how many steps it and those took that join it.
     index: u16,
     taken: u32,
-    /// Nobody may hope for a fault: it leads to no good end.
+    /// A fault counts as no way to a good end.
     hopeless: bool,
 }
 
@@ -183,7 +183,7 @@ struct Search<'a, M: Machine, P: Program<M>> {
     open: usize,
     /// States that the choices of the state being expanded lead to.
     followed: Vec<Followed<M, P>>,
-    /// States that were met before, to be made others.
+    /// States that were visited before, to be made others.
     #[expect(clippy::vec_box, reason = "a state stays where it is: it is large, and handed round")]
     spare: Vec<Box<World<M, P>>>,
     /// The state that is being expanded; none before the first.
@@ -212,7 +212,7 @@ where
         let mut seen = Seen::default();
         seen.number(print, 0);
         let mut first = start.clone().with_memo();
-        // What was met on the way here is not met by the search.
+        // Branches on the way here do not count for the search.
         first.take_sometimes();
         Self {
             start,

@@ -57,7 +57,7 @@ impl fmt::Display for Failure {
 const BEYOND: Scope =
     Scope { states: 200_000, memory: usize::MAX, rule: super::Rule::Nothing, stop: None };
 
-/// How the run that led to this state failed; `None` where it did not, as far as can be told.
+/// How the run that led to this state failed; `None` where it did not, as far as is known.
 ///
 /// A run that was cut off has failed only where the whole graph of states from there on, which
 /// must be small, has no end: an unfair order alone is no livelock.
@@ -89,10 +89,10 @@ where
     }
 }
 
-/// A run by some choices and, after them, everybody in turn.
+/// A run by some choices and, after them, all threads in turn.
 #[derive(Clone, Debug)]
 pub struct Forced<M: Machine, P: Program<M>> {
-    /// The choices that were asked for and could be made.
+    /// The choices that were requested and could be made.
     pub forced: Vec<Choice>,
     /// All choices of the run.
     pub run: Vec<Choice>,

@@ -10,7 +10,7 @@ use protocols::contract::Process;
 pub struct Budget {
     /// The most states that are visited.
     pub states: usize,
-    /// Whether a step that nobody else can notice ([`crate::untimed::World::private_step`]) is followed alone,
+    /// Whether a step that no other thread can notice ([`crate::untimed::World::private_step`]) is followed alone,
     /// instead of in every order with the steps of others. Finds the same final and dead states
     /// and the same broken laws in fewer states.
     pub reduce: bool,
@@ -67,7 +67,7 @@ pub struct Survey {
     pub violations: Vec<(Violation, Vec<Choice>)>,
     /// Faults of protocols, each with the shortest way to it; the first of each wording.
     pub faults: Vec<(Fault, Vec<Choice>)>,
-    /// How often interesting branches were met, summed over the transitions.
+    /// How often interesting branches were reached, summed over the transitions.
     pub sometimes: Sometimes,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Live {
     pub(super) stamp: u32,
 }
 
-/// It has begun.
+/// It has started.
 pub(super) const STARTED: u32 = u32::MAX - 1;
 /// It is over.
 pub(super) const DONE: u32 = u32::MAX;
@@ -85,7 +85,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// The channels of `schedule`, all empty; each operation is told its own.
+    /// The channels of `schedule`, all empty; each operation gets its own.
     pub(super) fn new(schedule: &Schedule, live: &mut [Live]) -> Self {
         let mut keys = keys(schedule);
         keys.sort_unstable();

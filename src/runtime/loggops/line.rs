@@ -6,7 +6,7 @@ use super::channels::{List, Live, NONE};
 /// leader is in the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
-    /// An operation; [`NONE`] while nobody waits.
+    /// An operation; [`NONE`] while none waits.
     leader: u32,
     behind: List,
 }

@@ -2,7 +2,7 @@
 //! else is modelled. No protocol, no topology, no library: what a message costs are six numbers.
 //!
 //! ```text
-//!   send     |--o + (s-1)O--| CPU          receive: one that waits is told; else it waits
+//!   send     |--o + (s-1)O--| CPU          receive: one that waits goes on; else it waits
 //!            |--g + (s-1)G------| NIC
 //!                   L
 //!            |------+------> first byte    |--o + (s-1)max(O,G)--| CPU of the receiver
@@ -16,7 +16,7 @@
 //! vectors in `traces/goal/`. Its order is (time, stamp): an element that finds its CPU or NIC busy
 //! is put back to the time when both are free and keeps its stamp. The tool puts back every element
 //! that waits, each time; here those that wait for the same CPU and NIC stand in a line, and only
-//! the first is put back: clocks never run backwards, so that whoever stands behind it could not
+//! the first is put back: clocks never run backwards, so that the one behind it could not
 //! have gone first.
 //!
 //! Left out: noise, and that the tool orders more than 16 operations of one kind that become

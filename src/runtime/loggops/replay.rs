@@ -23,7 +23,7 @@ pub struct Replayed {
     pub end_times: Vec<u64>,
     /// Operations and messages that had their turn.
     pub events: u64,
-    /// Operations that are not over, and messages that nobody received.
+    /// Operations that are not over, and messages that were never received.
     pub stuck: Vec<Stuck>,
 }
 
@@ -46,7 +46,7 @@ pub fn replay(schedule: &Schedule, parameters: Parameters) -> Result<Replayed, T
     Ok(replay.end())
 }
 
-/// The longest that all can take: nobody waits longer than for everybody else.
+/// The longest that all can take: no rank waits longer than for all others.
 fn check(schedule: &Schedule, parameters: Parameters) -> Result<(), TooLong> {
     let Parameters { latency, overhead, gap, gap_per_byte, overhead_per_byte, .. } = parameters;
     let wide = u128::from;

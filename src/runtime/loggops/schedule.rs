@@ -48,7 +48,7 @@ pub struct Op {
 /// State of a dependency that a dependant waits for.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Until {
-    /// The operation has begun (`irequires`).
+    /// The operation has started (`irequires`).
     Started,
     /// The operation is over (`requires`).
     Done,

@@ -3,7 +3,7 @@
 use super::channels::{DONE, Live, NONE, STARTED};
 use super::schedule::{Kind, Schedule};
 
-/// An operation that did not come to its end, or whose message nobody received.
+/// An operation that did not come to its end, or whose message was never received.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Stuck {
     /// The operation.

@@ -1,8 +1,8 @@
 //! Matching at ranks that receive from any source or with any tag.
 //!
-//! A message may be asked for by receives of four channels: (source, tag), (source, any),
-//! (any, tag) and (any, any). Which of the receives that wait there was posted first is told by a
-//! number. A message that waits is entered in all of them that exist; where it is met again after
+//! A message may be requested by receives of four channels: (source, tag), (source, any),
+//! (any, tag) and (any, any). Which of the receives that wait there was posted first is known by a
+//! number. A message that waits is entered in all of them that exist; where it is found again after
 //! it was taken by another, it is skipped. So each costs a few steps, however long the lists are,
 //! and the outcome is that of one list searched in order.
 
@@ -26,7 +26,7 @@ struct Waiting {
 /// State that ranks with wildcards need beside the lists of receives.
 #[derive(Debug)]
 pub(super) struct Wild {
-    /// Per channel: itself and those with wildcards that its messages may be asked for by; none
+    /// Per channel: itself and those with wildcards that its messages may be requested by; none
     /// where its rank has no wildcards.
     asked_by: Vec<[u32; 4]>,
     /// Per channel.

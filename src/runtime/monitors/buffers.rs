@@ -3,11 +3,11 @@
 //!
 //! A call lends its buffer to the library, the completion of its request gives it back. In
 //! between, and only then, actions may touch it. With real payload a send buffer is filled with
-//! bytes that name its message when it is lent and inverted when it is given back, and a receive
-//! buffer is compared when it is given back. A buffer lent to several receives at once has no
+//! bytes that name its message when it is borrowed and inverted when it is given back, and a receive
+//! buffer is compared when it is given back. A buffer that several receives borrow at once has no
 //! defined content and is not compared. Buffers whose bytes are the program's own ([`Buffer::OWN`]) are left as they
 //! are: the program compares them itself, and keeps its own books on what it may touch ([`protocols::loans`]). Where it
-//! lends such a buffer several times at once, the law asks no more than that it is lent: which call reads and which
+//! lends such a buffer several times at once, the law asks no more than that it is borrowed: which call reads and which
 //! writes is a matter of those books.
 //!
 //! Where both sides of a message state a datatype, their types are compared when it is received: see
@@ -38,12 +38,12 @@ use xios_ep::library::{EpCall, SharedOp, Showing, Shown};
 
 const V2: &str = "no buffer is touched after completion nor before posting; bytes arrive as sent";
 
-/// Calls that lend buffers, told to monitors.
+/// Calls whose buffers are borrowed, for monitors.
 pub trait Lends {
     /// The buffer that this call lends until its request is complete; `None` where it has none.
     fn lends(&self) -> Option<Lent>;
 
-    /// A second buffer of the same call, lent as long.
+    /// A second buffer of the same call, borrowed as long.
     fn lends_also(&self) -> Option<Lent> {
         None
     }
@@ -108,7 +108,7 @@ fn shown(op: &SharedOp) -> Option<&Collective> {
     if let SharedOp::Arrive(_, Showing::Shows(Shown::Call(call))) = op { Some(call) } else { None }
 }
 
-/// The monitor: every lent buffer of a run.
+/// The monitor: every borrowed buffer of a run.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Buffers {
     processes: Vec<Ledger>,
@@ -132,18 +132,18 @@ struct Ledger {
 struct Loan {
     sources: u32,
     destinations: u32,
-    /// The longest region lent since nobody had it.
+    /// The longest region borrowed since it was free last.
     len: u64,
-    /// How far it was filled when it was lent first.
+    /// How far it was filled when it was borrowed first.
     filled: u64,
-    /// Lent several times at once since nobody had it.
+    /// Borrowed several times at once since it was free last.
     several: bool,
     /// Seed of the bytes that it was filled with.
     seed: Option<u64>,
 }
 
 impl Loan {
-    /// Whether it is the program's own and lent several times at once, and still lent.
+    /// Whether it is the program's own, was borrowed several times at once, and still is.
     const fn is_shared(&self, id: u32) -> bool {
         id >= Buffer::OWN && self.several && self.sources + self.destinations > 0
     }
@@ -165,7 +165,7 @@ impl Ledger {
         if place < self.loans.len() { &mut self.loans[place] } else { self.loan_made(id) }
     }
 
-    /// The loan of a buffer that was not lent before, or whose number is large.
+    /// The loan of a buffer that was not borrowed before, or whose number is large.
     #[cold]
     fn loan_made(&mut self, id: u32) -> &mut Loan {
         if id >= SMALL {
@@ -275,7 +275,7 @@ impl Buffers {
         }
     }
 
-    /// The messages under way whose bytes were told since this was asked last.
+    /// The messages under way whose bytes became known since the last call.
     pub fn take_contents(&mut self) -> impl Iterator<Item = (MessageId, u64)> + use<> {
         std::mem::take(&mut self.contents).into_iter()
     }
@@ -306,7 +306,7 @@ impl Buffers {
         allowed: impl Fn(&Loan) -> bool,
         found: &mut Vec<Violation>,
     ) {
-        // Buffers of the library are nobody's.
+        // Buffers of the library have no owner.
         if let Space::User(id) = region.space {
             self.touches_of(process, (id, region), verb, allowed, found);
         }
@@ -398,7 +398,7 @@ impl Buffers {
     }
 }
 
-/// Fills a buffer that nobody has, as a message or what lies in pieces: the seed of its bytes.
+/// Fills a free buffer, as a message or what lies in pieces: the seed of its bytes.
 fn filled(
     memories: &mut Memories,
     process: Process,

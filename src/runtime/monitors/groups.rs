@@ -14,9 +14,9 @@
 //! What was prepared is a row of its own, since its ranks start it in any order; its preparation is a
 //! collective of the communicator.
 //!
-//! Facts are told by the library at no cost; a collective costs two of them a rank, and one for each
+//! The library reports facts at no cost; a collective costs two of them a rank, and one for each
 //! argument that must agree. One that was only
-//! begun keeps its number, however many a rank enters before it ends.
+//! started keeps its number, however many a rank enters before it ends.
 
 mod arguments;
 mod making;
@@ -52,7 +52,7 @@ struct Names {
     next: u32,
 }
 
-/// The processes of a communicator of endpoints, as far as they have told.
+/// The processes of a communicator of endpoints, as far as they have reported them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Numbering {
     size: u32,
@@ -139,7 +139,7 @@ impl Groups {
         }
     }
 
-    /// Rank 0 enters no other collective, so nobody does: the row is kept for those under way only.
+    /// Rank 0 enters no other collective, so no rank does: the row is kept for those under way only.
     fn closed(&mut self, context: Context, first: Process) {
         self.rows.retain(|of, row| {
             row.closed |= (of.context, of.first) == (context, first.0);
@@ -174,7 +174,7 @@ impl Groups {
         let before = known.parts.range(..parent).next_back();
         let after = known.parts.range(parent..).next();
         let end = first.0 + count;
-        // Between two that have told there may be some that have not.
+        // Between two that have reported there may be some that have not.
         let follows = |(low, end): (Rank, u32), (high, start): (Rank, u32)| {
             if low.0 + 1 == high.0 { end == start } else { end <= start }
         };

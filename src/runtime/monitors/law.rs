@@ -46,7 +46,7 @@ impl Moment {
 
 /// Watches a run; what it finds is appended to `found`.
 pub trait Monitor {
-    /// A fact told by the library of `process`.
+    /// A fact from the library of `process`.
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>);
 
     /// The run is over and every program ended; `undelivered` packets were never taken.

@@ -9,11 +9,11 @@
 //! | M6 | a message is matched by a receive of the rank that it is for | [`matching`] |
 //! | `MPI_Rsend` | the receive of a ready send is posted before the send starts | [`matching`] |
 //! | M8 | a receive that is too short reports truncation, and only then | [`matching`] |
-//! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes nobody more often than it promises | [`mutex`] |
+//! | X1, X2, X3, X8 | a lock has one holder, is entered in the order of its queue, is free at the end, and overtakes no rank more often than it promises | [`mutex`] |
 //! | V3 | what sender, receiver and HCA move of a large message is all of it, once | [`movers`] |
 //! | E1 | endpoints are numbered process by process | [`groups`] |
 //! | E6 | what names a communicator or an endpoint is never given again | [`groups`] |
-//! | C3 | nobody leaves a barrier before the last enters | [`groups`] |
+//! | C3 | no rank leaves a barrier before the last enters | [`groups`] |
 //! | C4 | ranks that leave their n-th collective leave the same one, and call the same fences | [`groups`], [`windows`] |
 //! | C5 | the library does a collective in one way at all its ranks, whatever each of them gives | [`groups`] |
 //! | `MPI_ERR_ROOT`, `_OP`, `_TYPE`, `_COUNT` | all ranks of a collective give the same root, operator, type and length | [`groups`] |
@@ -23,7 +23,7 @@
 //! | V2 | no buffer is touched after completion nor before posting; bytes arrive as sent | [`buffers`] |
 //! | `program` | a statement returns what its `expect` says, its expressions have values in range, and it touches no bytes of an open operation ([`protocols::loans`]) | `statements` |
 //! | S3 | time never goes back; no effect before its cause | [`system`] |
-//! | S4 | what was begun is finished: messages, requests, queues, landing buffers | [`system`] |
+//! | S4 | what was started is finished: messages, requests, queues, landing buffers | [`system`] |
 //! | S5 | no resource is more than 100 % busy | [`system`] |
 //! | S6 | equal runs have equal digests | [`system`] |
 //!
@@ -51,7 +51,7 @@ pub use system::{LEFT_COUNTED, LEFT_OPEN, NEVER_RECEIVED, UNFINISHED};
 use units::Time;
 pub use windows::UNDEFINED_VALUE;
 
-/// All monitors that are fed by observations; buffers are told by [`buffers::Buffers`] itself.
+/// All monitors that are fed by observations; [`buffers::Buffers`] observes buffers itself.
 ///
 /// Parts that few facts change are shared between the states of a search until one changes them.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -85,7 +85,7 @@ impl Monitors {
 }
 
 impl Monitors {
-    /// The branches that they met.
+    /// The branches that they reached.
     pub fn sometimes(&self) -> Sometimes {
         Sometimes {
             contended: self.mutexes.contended,
@@ -95,7 +95,7 @@ impl Monitors {
         }
     }
 
-    /// The branches that they met; they begin to count anew.
+    /// The branches that they reached; they begin to count anew.
     pub fn take_sometimes(&mut self) -> Sometimes {
         let met = self.sometimes();
         self.matching.sometimes = Sometimes::default();
@@ -124,7 +124,7 @@ impl Monitors {
         }
     }
 
-    /// The HCA of `owner` has updated an element that `origin` asked for.
+    /// The HCA of `owner` has updated an element that `origin` requested.
     pub fn updated(&mut self, origin: Process, owner: Process, region: Region) {
         if let Space::Window(memory) = region.space
             && self.windows.watches()
@@ -147,7 +147,7 @@ impl Monitors {
         self.matching.expect_ready_sends();
     }
 
-    /// A fact told by a library, at `at` where there is a clock; `place` is where the call that the
+    /// A fact from a library, at `at` where there is a clock; `place` is where the call that the
     /// thread is in stands.
     #[inline]
     pub fn told(
@@ -195,7 +195,7 @@ impl Monitors {
 
 impl Monitor for Monitors {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
-        // Who hears what: each fact is told to those that keep something of it.
+        // Each fact goes to the monitors that keep something of it.
         match fact {
             Observation::Sent { .. } => {
                 self.speaks(process);

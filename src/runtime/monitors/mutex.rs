@@ -4,10 +4,10 @@
 //! |---|---|
 //! | X1 | at most one holder |
 //! | X2 | a rank that queued behind another enters when that one has left |
-//! | X3 | at the end nobody holds the lock, and everybody who queued or waited has entered |
+//! | X3 | at the end the lock is free, and every rank that queued or waited has entered |
 //! | X8 | a rank that waits is overtaken no more often than the lock promises |
 //!
-//! A rank is overtaken when another one enters that was let in while it waited: by somebody who left
+//! A rank is overtaken when another one enters that was let in while it waited: by a rank that left
 //! after it had said so.
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ struct State {
     last: Option<u32>,
     /// Ranks that queued, each with its predecessor.
     queued: BTreeMap<u32, Option<u32>>,
-    /// How often somebody has left.
+    /// How often a rank has left.
     exits: u64,
     /// Ranks that wait without a queue.
     waiting: BTreeMap<u32, Wait>,

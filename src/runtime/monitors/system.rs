@@ -26,7 +26,7 @@ const S5: &str = "no resource is busy for longer than the time that passed";
 const S5_THREADS: &str = "busy and idle time of a thread are its whole life";
 const S6: &str = "equal runs have equal digests";
 
-/// S4: every process's sends and receives, begun and finished.
+/// S4: every process's sends and receives, started and finished.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Conservation {
     processes: Vec<Counts>,
@@ -47,7 +47,7 @@ impl Conservation {
         Self { processes: vec![Counts::default(); processes] }
     }
 
-    /// Sends that were begun and are not complete.
+    /// Sends that were started and are not complete.
     pub fn open_sends(&self, process: Process) -> u64 {
         let counts = &self.processes[process.0 as usize];
         counts.sent.saturating_sub(counts.sends_complete)

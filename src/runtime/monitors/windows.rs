@@ -3,7 +3,7 @@
 //! An access is open from its call on until it is complete: under a lock until the flush or unlock
 //! of its origin is over, between fences until the next fence of the owner is, between start and
 //! complete until the owner's wait is. Which of them never run together, whatever their calls do,
-//! [`Under`] says; so locks that are asked for late, and fences without a barrier, are no conflict.
+//! [`Under`] says; so locks that are requested late, and fences without a barrier, are no conflict.
 //! An operation that is called before its target has posted begins when that has.
 //!
 //! A load or store of the owner is over when it is done. It is open until the owner calls a
@@ -18,7 +18,7 @@
 //! not the origin knows of that yet. (So an owner that has read what another one accumulated may
 //! store over it.)
 //!
-//! What is seen is what overlapped in this run, in the order in which the monitor is told: one that
+//! What is seen is what overlapped in this run, in the order in which the monitor gets the facts: one that
 //! causes precede their effects in. Two conflicting accesses that a message orders in one run and
 //! not in another are found in the other. Each pair of calls is reported once.
 //!
@@ -74,7 +74,7 @@ pub struct Windows {
 /// Memory that others can reach.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Exposed {
-    /// How many windows it is in; 0 before its owner has told.
+    /// How many windows it is in; 0 before its owner has reported it.
     windows: u32,
     model: MemoryModel,
     /// Open accesses, by window.
@@ -121,9 +121,9 @@ struct Part {
     exposures: u32,
     /// For each origin, how often it was let in.
     posts: BTreeMap<u32, u32>,
-    /// For each target, how often it was asked to let this process in.
+    /// For each target, how often an access epoch to it was started.
     starts: BTreeMap<u32, u32>,
-    /// Own memories that somebody accesses between fences, or between start and complete.
+    /// Own memories that other processes access between fences, or between start and complete.
     entered: BTreeSet<u32>,
     /// Memories of others that it accesses under locks.
     reached: BTreeMap<u32, BTreeSet<u32>>,
@@ -246,7 +246,7 @@ impl Windows {
         touched.is_some_and(|touched| touched.iter().any(|(_, memory)| unified(*memory)))
     }
 
-    /// The process sends something: who hears of it may know what it has done.
+    /// The process sends something: a process that receives it may know of its operations.
     pub fn speaks(&mut self, process: Process) {
         if self.listens_to(process) {
             self.close_touched(process.0, |_| true);
@@ -386,7 +386,7 @@ impl Windows {
         }
     }
 
-    /// A process has freed a window, as all its ranks have: they have met in as many fences.
+    /// A process has freed a window, as all its ranks have: they have called as many fences.
     fn freed(
         &mut self,
         (window, rank_0): (u32, u32),

@@ -33,7 +33,7 @@ where
     M::Call: Lends,
 {
     /// Works through the list from `cursor` on, until it ends, a step that others can see begins
-    /// later than now, or memory must carry a copy. `begun` tells that the first action's step has.
+    /// later than now, or memory must carry a copy. `begun` says that the first action's step has.
     pub(super) fn work_on(&mut self, thread: u32, mut cursor: Time, mut begun: bool) {
         let now = self.cx.now();
         let actor = self.cores.of_mut(thread);
@@ -503,7 +503,7 @@ where
         end
     }
 
-    /// A core goes to counters that it will read: when they are there. The line of a lock is asked for
+    /// A core goes to counters that it will read: when they are there. The line of a lock is requested
     /// only then ([`Self::read_lock`]): no core may ask for it ahead of the clock.
     fn go_to_counters(&mut self, thread: u32, counters: [Counter; ASKED], cursor: Time) -> Time {
         if let [Counter::Lock(..), ..] = counters {

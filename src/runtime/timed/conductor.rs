@@ -142,7 +142,7 @@ where
         timed
     }
 
-    /// Observers note causes from now on, if they are asked for.
+    /// Observers note causes from now on, if they are requested.
     fn keep_causes(&mut self, keep: Keep) {
         let path = CriticalPath::new(keep, self.cx.clock.first_source(), self.cores.count());
         if path.is_some() {
@@ -162,7 +162,7 @@ where
         }
     }
 
-    /// Puts bytes of the program's own into a buffer, before it is lent.
+    /// Puts bytes of the program's own into a buffer, before it is borrowed.
     pub fn store(&mut self, process: Process, region: Region, bytes: &[u8]) {
         self.memory.bytes.store(process, region, bytes);
     }
@@ -480,14 +480,14 @@ where
         Ran { outcome, machines: self.libraries, programs, memories: self.memory.bytes }
     }
 
-    /// The events in words that were asked for.
+    /// The events in words that were requested.
     fn take_told(&mut self) -> Vec<EventText> {
         let mut words = Vec::new();
         self.cx.observers.trace(|path| words = path.take_words());
         event_text::join(self.cx.clock.simulation().journal(), words)
     }
 
-    /// The causes, where they were asked for.
+    /// The causes, where they were requested.
     fn take_causes(&mut self) -> Option<Recorded> {
         let path = self.cx.observers.take_path()?;
         Some(path.recorded(self.network.resources().chain(self.cores.spenders())))

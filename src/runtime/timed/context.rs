@@ -115,7 +115,7 @@ impl Clock {
         self.simulation.now()
     }
 
-    /// The simulation, to be asked about limits, digest and journal, and to be advanced.
+    /// The simulation with its limits, digest and journal, which advances.
     #[inline]
     pub(super) const fn simulation(&mut self) -> &mut Simulation<Event> {
         &mut self.simulation

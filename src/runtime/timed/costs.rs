@@ -26,7 +26,7 @@ pub(super) struct Costs {
     pinned: BTreeMap<Process, RegistrationCache<Space>>,
     /// The last answer of [`Self::cached_copy`]: sizes repeat.
     copied: (Bytes, Option<TimeDelta>),
-    /// Comparing an entry of either queue at this length, where it was asked for: lengths repeat.
+    /// Comparing an entry of either queue at this length, where it was requested: lengths repeat.
     entries: [Vec<Option<TimeDelta>>; 2],
     /// The last answers of [`Self::pack`]: some are a walk over all pieces.
     packed: Vec<(TypedCopy, TimeDelta)>,

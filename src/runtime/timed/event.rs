@@ -41,7 +41,7 @@ pub(super) enum Event {
     Retry(u32),
     /// Lock `0` takes its next step by itself; stale unless generation `1` is current.
     Lock(u32, u32),
-    /// Operation `0` of a GPU is asked for.
+    /// Operation `0` of a GPU is requested.
     Ask(u32),
     /// The latency of an operation of a GPU is over.
     Gpu(GpuEvent),

@@ -195,7 +195,7 @@ impl Faults {
         self.calls.get(&process).copied().unwrap_or(0)
     }
 
-    /// A fault begins: what it asks for, and when it ends; `None` where it has begun already.
+    /// A fault begins: what it asks for, and when it ends; `None` where it has started already.
     pub(super) fn begin(&mut self, index: u32, now: Time) -> Option<(Begun, Option<Time>)> {
         let armed = &mut self.all[index as usize];
         if armed.active {

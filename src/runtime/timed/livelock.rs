@@ -216,7 +216,7 @@ impl Livelock {
 #[derive(Debug, Default)]
 struct Retries {
     by_thread: BTreeMap<u32, Retrier>,
-    /// Calls in states that were met before.
+    /// Calls in states that occurred before.
     old: usize,
     /// How many these were when a program was in a new state last, and when that was.
     before: usize,
@@ -278,7 +278,7 @@ impl Retries {
         self.old - self.before
     }
 
-    /// Whether a thread has asked in vain among the later half of all such calls.
+    /// Whether a thread has called in vain among the later half of all such calls.
     fn asks(&self, thread: u32) -> bool {
         let retrier = self.by_thread.get(&thread);
         retrier.is_some_and(|retrier| retrier.last > self.before + self.in_vain() / 2)

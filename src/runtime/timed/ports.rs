@@ -34,7 +34,7 @@ enum Routes {
 const COMPLETIONS: u32 = 0;
 
 impl Routes {
-    /// The routes to every process; `homes` are their places, and each lane hears so many of their lanes.
+    /// The routes to every process; `homes` are their places, and each lane polls so many of their lanes.
     fn to_all(homes: &[Place], heard: u16, connections: Connections) -> Vec<Arc<Self>> {
         let mut by_node = BTreeMap::new();
         let mut of = |place: &Place| {
@@ -69,7 +69,7 @@ impl Routes {
         }
     }
 
-    /// The channel that packets of a peer's lane join, where a lane hears so many lanes of each peer; all
+    /// The channel that packets of a peer's lane join, where a lane polls so many lanes of each peer; all
     /// its lanes share what its process has.
     fn channel(&self, peer: Process, remote: Lane, heard: u16) -> u32 {
         match self {
@@ -93,7 +93,7 @@ fn number(count: usize) -> u32 {
 #[derive(Debug)]
 pub(super) struct Port {
     routes: Arc<Routes>,
-    /// Lanes of each peer that a lane hears: all, or the one of its number.
+    /// Lanes of each peer that a lane polls: all, or the one of its number.
     heard: u16,
     /// Channels of a lane.
     per_lane: u32,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   its lane   its lane   …   all lanes   its lane   …      one pass of so many is over all lanes
-//!                       ▲ something comes on another lane: met by the next pass over all
+//!                       ▲ something comes on another lane: found by the next pass over all
 //! ```
 //!
 //! A thread that waits makes such a pass only where something lies on a lane that it does not poll else:

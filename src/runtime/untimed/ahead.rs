@@ -1,7 +1,7 @@
 //! Reading ahead: a search is about to expand a state that it put off long ago, and nothing of that
 //! is in a cache.
 //!
-//! A state points to lists, these to values that are shared, and these to threads: asked for one after
+//! A state points to lists, these to values that are shared, and these to threads: read one after
 //! the other, each is a wait for memory, for each process anew. Here the pieces of several states are
 //! read in one go, each state one [`Depth`] further than the time before, so that no address has to be
 //! waited for and all waits overlap. Nothing is done with what was read.

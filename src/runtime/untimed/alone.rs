@@ -14,9 +14,9 @@ impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
 {
-    /// A step that nobody else can notice: the only thread of a process returns from its call.
+    /// A step that no other thread can notice: the only thread of a process returns from its call.
     ///
-    /// It neither enables nor disables a choice of anybody else, touches no memory and no wire,
+    /// It neither enables nor disables a choice of any other actor, touches no memory and no wire,
     /// and tells the monitors nothing; and no cycle consists of such steps alone, since a program
     /// must call between two returns.
     pub fn private_step(&self) -> Option<Choice> {
@@ -37,7 +37,7 @@ where
     /// names (a call does, for all that is known before it), a program that lingers (it reads no
     /// bytes of its window), a call that enters a collective, ready sends and
     /// where there are any the posting of receives, copies after something has left (a
-    /// peer that was told may look at the bytes before), and all steps of a process whose windows
+    /// peer that knows may look at the bytes before), and all steps of a process whose windows
     /// other HCAs may reach at any time. Steps that are followed alone can follow each other for
     /// ever: a search must not follow one alone into a state that it has left behind.
     pub fn lone_step(&self) -> Option<Choice> {
@@ -46,7 +46,7 @@ where
             let thread = Thread(0);
             let named = || self.named_by_operations(process);
             let step = match (strand.list.last(), &strand.stage) {
-                // What touches a window begins a step of its own; of these nobody else sees any.
+                // What touches a window begins a step of its own; no other process sees any of these.
                 (
                     Some(
                         action @ (Action::Copy { .. }

@@ -1,4 +1,4 @@
-//! What may happen next, and how it is told.
+//! The choices of what happens next, and their words.
 
 use std::fmt;
 
@@ -137,7 +137,7 @@ impl Choice {
         }
     }
 
-    /// Whether it is a fault of the environment, which nobody may wait for.
+    /// Whether it is a fault of the environment, which no process may wait for.
     pub const fn is_fault(self) -> bool {
         match self {
             Self::Crash { .. } => true,

@@ -61,7 +61,7 @@ pub(super) trait Observer: Clone + Hash {
     /// A fact of a process.
     fn observes(this: &mut Shared<Self>, process: Process, fact: &Fact, found: &mut Vec<Violation>);
 
-    /// Takes what was met over from it: what it keeps then depends less on the way here.
+    /// Takes the reached branches over from it: what it keeps then depends less on the way here.
     fn hand_over(this: &mut Shared<Self>) -> Coverage;
 }
 

@@ -14,7 +14,7 @@ impl<M: Machine, P: Program<M>> World<M, P>
 where
     M::Call: Lends,
 {
-    /// A call has lent its buffers, and was answered with `list`.
+    /// A call has passed its buffers to the library, which answered with `list`.
     pub(super) fn lend(
         &mut self,
         process: Process,

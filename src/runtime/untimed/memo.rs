@@ -48,7 +48,7 @@ pub(super) struct Known<M: Machine, P> {
     serial: u64,
 }
 
-/// The values that were asked for last, by what they are known by.
+/// The values that were requested last, by what they are known by.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     young: Half<T>,
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// What a process did is not asked for once it has died: nothing of it stays for ever.
+    /// The table drops answers that no look-up repeats, so that it does not grow for ever.
     #[test]
     fn a_table_forgets_what_nobody_asks_for() {
         let (mut table, often) = (Table::new(MOST), 7);

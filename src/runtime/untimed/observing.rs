@@ -71,7 +71,7 @@ where
         Monitors::observes(&mut self.monitors, process, fact, &mut self.found);
     }
 
-    /// The HCA of `owner` has updated an element that `origin` asked for.
+    /// The HCA of `owner` has updated an element that `origin` requested.
     pub(super) fn windows_see_update(&mut self, origin: Process, owner: Process, region: Region) {
         if let Space::Window(memory) = region.space
             && self.windows.watches()
@@ -81,7 +81,7 @@ where
         }
     }
 
-    /// Takes what was met over from those that count it.
+    /// Takes the counts of branches over from those that count.
     pub(super) fn hand_over(&mut self) {
         self.met.add(&Windows::hand_over(&mut self.windows));
         self.met.add(&Monitors::hand_over(&mut self.monitors));
@@ -92,7 +92,7 @@ where
     }
 }
 
-/// A monitor observes the facts of a turn, or what it made of them before is repeated; the branches that it met.
+/// A monitor observes the facts of a turn, or what it made of them before is repeated; the branches that it reached.
 fn observe_all<T: Remembered, M: Machine, P: Program<M>>(
     monitor: &mut Shared<T>,
     process: Process,

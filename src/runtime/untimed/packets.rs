@@ -48,7 +48,7 @@ where
         self.wires.as_ref().map_or_else(Sometimes::default, |wires| wires.met)
     }
 
-    /// The same since it was asked for last.
+    /// The same since it was requested last.
     pub(super) fn take_met_on_wires(&mut self) -> Sometimes {
         self.wires.as_mut().map_or_else(Sometimes::default, |wires| std::mem::take(&mut wires.met))
     }

@@ -64,7 +64,7 @@ pub(super) enum Stage<C> {
     Touches(Touch),
     /// Inside the library.
     Inside,
-    /// Nobody has created it yet.
+    /// It is not created yet.
     Unborn,
     /// Its program waits for the end of the other threads.
     Joining,
@@ -98,7 +98,7 @@ impl Touch {
         first.into_iter().chain(second)
     }
 
-    /// Whether nobody else can reach this memory: the moment does not matter.
+    /// Whether no other process can reach this memory: the moment does not matter.
     pub(super) const fn is_private(self) -> bool {
         match self {
             Self::Load(region) | Self::Take(region) | Self::Store(region, _) => {
@@ -155,7 +155,7 @@ impl<M: Machine> Channel<M> {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Operation {
     pub(super) token: Token,
-    /// The lane that will be told of its completion.
+    /// The lane that gets its completion.
     pub(super) lane: Lane,
     pub(super) does: OperationKind,
     pub(super) moved: bool,
@@ -310,7 +310,7 @@ impl<M: Machine, P: Program<M>> Instance<M, P> {
 
     /// Whether the thread could be granted what this entry needs.
     pub(super) fn grants(&self, thread: Thread, entry: &Entry<'_, M::Call>) -> bool {
-        // Where nobody is inside anything, the library need not be asked.
+        // No guard is held.
         if self.owners.is_empty() {
             return true;
         }

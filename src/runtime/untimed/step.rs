@@ -117,7 +117,7 @@ where
         token
     }
 
-    /// Lets programs read and write what nobody else can reach, until they do something else.
+    /// Lets programs read and write memory of their own, until they do something else.
     pub(super) fn settle(&mut self, process: Process) {
         for thread in (0u16..).take(self.instances[process.0 as usize].threads.len()) {
             let actor = Actor { process, thread: Thread(thread) };
@@ -172,7 +172,7 @@ where
         }
     }
 
-    /// The completion of an operation is told.
+    /// The completion of an operation is delivered.
     fn finish(&mut self, process: Process, token: Token) {
         let port = self.ports[process.0 as usize].change();
         let place = port.operation(token);
@@ -578,7 +578,7 @@ where
         }
     }
 
-    /// A counter changes, and whoever waits for its value can see it.
+    /// A counter changes, and threads that wait for its value can see it.
     fn count(&mut self, counter: Counter, change: Change) {
         self.counters.change(counter, change, &mut self.found);
         let now = self.counters.value(counter);
@@ -674,7 +674,7 @@ where
                 (*process, true)
             }
         };
-        // Whoever watches has nothing to move.
+        // An observer has nothing to move.
         let moved = matches!(does, OperationKind::Watches { .. });
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));

@@ -13,7 +13,7 @@ use units::Bytes;
 
 const LEN: u64 = 12;
 
-/// What is planted.
+/// The planted mistake.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Planted {
     Nothing,
@@ -348,7 +348,7 @@ fn a_pass_takes_some_or_all_or_nothing_and_then_ends() {
     assert!(found.is_clean(), "{found:#?}");
     assert_eq!(found.finals, 1);
     assert!(found.sometimes.unexpected > 0, "a pass took the note before the receive was posted");
-    // Nobody takes anything while the receiver does not call: its two passes are all it does.
+    // No packet is taken while the receiver does not call: its two passes are all it does.
     let lost = survey(Planted::Nothing, &[&[&[SEND]], &[&[Call::Poll, Call::Poll]]]);
     assert!(lost.dead > 0 && lost.finals == 0);
 }
@@ -403,7 +403,7 @@ fn defects_of_a_machine_are_results_not_panics() {
 
 #[test]
 fn a_buffer_that_is_free_too_early_is_no_harm_where_it_was_copied() {
-    // A control: this toy copies before it completes, so nobody may complain.
+    // A control: this toy copies before it completes, so no monitor may complain.
     let found = survey(Planted::CopiedAndFree, PAIR);
     assert!(found.violations.is_empty() && found.dead == 0, "{found:#?}");
 }

@@ -1,6 +1,6 @@
 //! What processes made of their turns, kept for the next state in which one has the same turn.
 //!
-//! A turn of a thread is a function of its process's library, programs, memory and lent buffers, and
+//! A turn of a thread is a function of its process's library, programs, memory and borrowed buffers, and
 //! of what it takes from a channel. A search meets far fewer different turns than transitions: what
 //! a turn leaves of these is shared between all states that have it, and hashed once. What it does
 //! to others (packets, posts, facts for the monitors) is done anew each time.
@@ -64,7 +64,7 @@ where
         Some(question.by_name())
     }
 
-    /// A post that a rule forbids in this state: the turn has to be taken, to be told of it.
+    /// A post that a rule forbids in this state: the turn has to be taken, so that the error shows.
     fn refuses(&self, process: Process, outside: &Outside<M>) -> bool {
         let port = &self.ports[process.0 as usize];
         matches!(outside, Outside::Posts { token, .. } if port.operation(*token).is_some())

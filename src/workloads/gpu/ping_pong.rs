@@ -204,9 +204,9 @@ impl GpuPingPongForm {
 /// One message between the GPUs of two nodes, to and fro.
 #[derive(Clone, Debug)]
 pub struct GpuPingPong {
-    /// What rank 0 sends.
+    /// The buffer that rank 0 sends.
     pub sent: Arc<DeviceBuffer>,
-    /// What both receive into, and rank 1 sends back; of the same signature.
+    /// The buffer that both receive into, and rank 1 sends back; of the same signature.
     pub received: Arc<DeviceBuffer>,
     /// Rounds before the timed ones.
     pub warm_up: u32,
@@ -245,7 +245,7 @@ impl GpuPingPong {
         rounds.map(program).into()
     }
 
-    /// What is in a buffer before the run.
+    /// The bytes of a buffer before the run.
     fn initial(process: u32, buffer: &DeviceBuffer) -> Vec<u8> {
         let length = usize::try_from(buffer.data().len).expect("data fit the memory");
         pattern(length, u64::from(process * 2 + buffer.id + 1))

@@ -5,7 +5,7 @@
 //!          array (four copies inside the device); the kernel
 //! ```
 //!
-//! Rows are contiguous and go by one copy each way; columns are packed by the method that is asked for.
+//! Rows are contiguous and go by one copy each way; columns are packed by the method that is requested.
 //! Each exchange is `MPI_Sendrecv` of GPU memory. Copies inside the device and the kernel are queued:
 //! the next exchange waits for them in its stream.
 //! Source: `gpu-pack` Sec. 5.1, Table 3; the sources of SHOC (grid, order of exchanges, copies,
@@ -146,7 +146,7 @@ impl GpuStencilForm {
     }
 }
 
-/// What is asked for.
+/// The values of the workload.
 #[derive(Clone, Debug)]
 pub struct GpuStencil {
     /// Processes, in rows and columns of a grid without wrap-around.
@@ -165,9 +165,9 @@ pub struct GpuStencil {
     pub instructions: u32,
     /// Instructions around each load of the halo: its place, the load, the store to shared memory.
     pub halo_instructions: u32,
-    /// What a point takes on all SMs, in picoseconds; `None`: the kernel's work is counted.
+    /// The time of a point on all SMs, in picoseconds; `None`: the kernel's work is counted.
     pub point: Option<u64>,
-    /// What the host does besides in each step, between exchange and kernel, in picoseconds.
+    /// The further time of the host in each step, between exchange and kernel, in picoseconds.
     pub host: u64,
     /// A row, and a column, of which the first point is at byte 0.
     row: Arc<DeviceBuffer>,
@@ -311,7 +311,8 @@ impl GpuStencil {
         Score::new(before.into_iter().chain(measured).chain([Section::once([Next::Mark(END)])]))
     }
 
-    /// What the host asks for without waiting: the halo of the other array, and the kernel.
+    /// The requests that the host queues without waiting: the halo of the other array, and the
+    /// kernel.
     fn queued(&self) -> impl Iterator<Item = DeviceWork> {
         let (side, width) = (self.side, u64::from(self.width));
         let line = pitch(side) * width;

@@ -189,7 +189,7 @@ impl Scanned {
     }
 }
 
-/// What one level looks at.
+/// The counts of one level.
 #[derive(Clone, Debug)]
 struct Count {
     /// Edge ends, by process.

@@ -23,7 +23,7 @@ use protocols::contract::{Machine, Next, Program, Region, Space};
 
 use language::marks::{END, START};
 
-/// What a search costs, in picoseconds.
+/// The costs of a search, in picoseconds.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Costs {
     /// Computation for each edge end that is looked at.

@@ -5,11 +5,11 @@
 //!           last one to the same process has left; send it
 //!   Flush   to each other process in turn: wait likewise; send the rest, if any; wait; send an empty
 //!           message; wait
-//!   Drain   wait until everybody has sent an empty message
+//!   Drain   wait until all have sent an empty message
 //!   Reduce  allreduce; the next level
 //! ```
 //!
-//! A wait also takes what comes, which is how nobody waits for a rank that waits. Its state is a few
+//! A wait also takes what comes, so that no rank waits for a rank that waits. Its state is a few
 //! numbers; the traffic is shared by all ranks. The library holds a request and a buffer for each process
 //! it sends to, as in the reference code.
 
@@ -28,7 +28,7 @@ const TAG: i32 = 0;
 /// The receive; the send to process d is number d + 1. Buffers have the numbers of their requests.
 const RECEIVE: u32 = 0;
 
-/// What a search costs.
+/// The costs of a search.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Costs {
     /// Pairs of a full buffer, at least 1.
@@ -46,7 +46,7 @@ pub struct Searcher {
     sum: Arc<Collective>,
     level: u32,
     phase: Phase,
-    /// What the last call asks for, beside any message.
+    /// The request of the last call, beside any message.
     asked: Asked,
     /// Pairs that have come and are not yet looked at.
     heard: u64,
@@ -171,7 +171,7 @@ impl Searcher {
         })
     }
 
-    /// What the last call returned.
+    /// Takes the reply of the last call.
     fn told(&mut self, reply: &Reply) {
         match (self.asked, reply) {
             (Asked::Message, Reply::Tested(Some(outcome)))
@@ -184,7 +184,7 @@ impl Searcher {
             | (Asked::Left(_), Reply::Any { .. } | Reply::Outcome(_)) => {
                 self.asked = Asked::Nothing;
             }
-            // An isend, an irecv, a barrier or a reduction: nothing was asked for.
+            // An isend, an irecv, a barrier or a reduction: no message was requested.
             _ => {}
         }
     }
@@ -196,7 +196,7 @@ impl Searcher {
         self.done += u32::from(status.count == 0);
     }
 
-    /// The call for what is asked for; `None` where it has become pointless.
+    /// The call for what is requested; `None` where it has become pointless.
     fn ask(&mut self) -> Option<Next<Call>> {
         let receive = Handle(RECEIVE);
         let call = match self.asked {

@@ -145,8 +145,8 @@ impl Traffic {
     }
 }
 
-/// What `count` of `parts` parts from number `first` on get of `all`, dealt out as evenly as whole
-/// numbers can be.
+/// The share of `count` of `parts` parts from number `first` on in `all`, dealt out as evenly as
+/// whole numbers can be.
 pub(super) fn share(all: u64, first: u64, count: u64, parts: u64) -> u64 {
     let until = |part: u64| u128::from(all) * u128::from(part) / u128::from(parts);
     u64::try_from(until(first + count) - until(first)).expect("at most all")
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(totals.pairs, crossing as u64);
     }
 
-    /// What goes from one process to another in the whole search comes back: edges have two ends.
+    /// The traffic of a whole search is symmetric, since edges have two ends.
     #[test]
     fn the_matrix_of_a_whole_search_is_symmetric() {
         let traffic = counted(11, 5, 6);

@@ -1,5 +1,5 @@
 //! Whether the list is what it must be, whatever the order of its making: element k belongs to rank
-//! k mod P, there are as many as were asked for, and the last one points nowhere.
+//! k mod P, there are as many as were requested, and the last one points nowhere.
 //!
 //! Source: `rma` Fig. 8; the check walks the memories after the run, at no simulated cost.
 
@@ -8,7 +8,8 @@ use protocols::contract::{Process, Region, Space};
 use runtime::memory::Memories;
 use runtime::monitors::Violation;
 
-/// What is wrong with the list of `elements` that `size` ranks have made; `None` where nothing is.
+/// The first mistake in the list of `elements` that `size` ranks have made; `None` where there is
+/// none.
 pub fn first_disorder(memories: &Memories, size: u32, elements: u32) -> Option<String> {
     let word = |rank: u32, memory: u32, offset: u64| {
         let region = Region { space: Space::Window(memory), offset, len: WORD };

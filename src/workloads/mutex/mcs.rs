@@ -87,7 +87,7 @@ enum Point {
     TakenOut,
     /// Read the value of the tail that it found.
     Found,
-    /// The end, where that was the own rank; else somebody links itself: read the own `next`.
+    /// The end, where that was the own rank; else a successor links itself: read the own `next`.
     ReadAgain,
     /// Complete that read.
     ReadingAgain,

@@ -293,7 +293,7 @@ pub(crate) fn random(stream: &mut Stream) -> ([Caller; 2], Members) {
     }
 }
 
-/// Every law of the section on many layouts, and every case met often.
+/// Every law of the section on many layouts, and every case often.
 // claim: xep-ic-final
 // claim: xep-ic-steps
 // claim: xep-map-mirror
@@ -388,8 +388,8 @@ fn check_mpi_accepts(inter: &Intercomm) {
     plain::Intercommunicators::default().create(&a, &b, &Group::world(5)).unwrap();
 }
 
-/// Whoever sends to whom: the message is addressed to the thread meant, and its receiver finds out
-/// who sent it.
+/// Checks each route: the message is addressed to the thread meant, and its receiver finds out its
+/// sender.
 fn check_routes(inter: &Intercomm) {
     for side in Side::BOTH {
         let [senders, receivers] =

@@ -5,7 +5,7 @@
 //!           maker   gather who the endpoints are; leaders tell each other; maps, by `intercomm`
 //!                   MPI_Comm_split      ─▶ the processes of A that stay in A'
 //!                   MPI_Intercomm_create, leaders as they are after a move
-//!           end     all meet, and each waits for its place in A' or B', whoever makes it
+//!           end     all meet, and each waits for its place in A' or B'
 //!   merge   enter   all of the process meet, of both sides, and show their high
 //!           maker   gather high of all; MPI_Intercomm_merge; order, by `merge`
 //! ```
@@ -162,7 +162,7 @@ fn words<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
 /// others between the same processes: no other has these two threads at the same time.
 ///
 /// `MPI_Intercomm_create` has one tag for both directions. Between two processes it is named by the
-/// thread of the lower one first, whoever speaks; within one, where only the library's own words
+/// thread of the lower one first, whichever sends; within one, where only the library's own words
 /// pass, each direction has its tag.
 fn of_leaders(tag: i32, [from, to]: [Place; 2]) -> Result<i32, TagError> {
     let (first, second) = if from.process <= to.process { (from, to) } else { (to, from) };

@@ -146,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    /// The next thing to do, after what `place` asked for.
+    /// The next thing to do, after what `place` requested.
     pub(super) fn after(&mut self, place: At) -> Step {
         match place.next() {
             Some(next) => self.go_on(next),
@@ -154,7 +154,7 @@ impl Endpoint {
         }
     }
 
-    /// All of the process have met. Who ends shows nothing, and keeps what it knew.
+    /// All threads of the process are there. One that ends shows nothing, and keeps what it knew.
     pub(super) fn have_met(&mut self, met: &[Shown]) {
         let call = |shown: &Shown| {
             if let Shown::Call(call) = shown { Some(Arc::clone(call)) } else { None }
@@ -186,7 +186,7 @@ impl Endpoint {
         let joined = Joined { map, place: *own, mpi: *mpi, call, all };
         let (shape, barrier) = (shape(call), call.kind == Kind::Barrier);
         let (gathers, serves) = (shape.gathers() || joined.sorts(), shape.serves());
-        // Nobody else is to be met in a barrier, and nobody's buffers are looked at.
+        // A barrier has no other threads to wait for, and reads no buffers.
         let meets = !(barrier && joined.alone());
         // The caller of a collective that lets the others go on.
         let leads = !serves && joined.is_caller() && !joined.alone();

@@ -84,7 +84,7 @@ pub(super) struct Making {
 /// Event that a maker waits for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Made {
-    /// That all of the process have met.
+    /// That all threads of the process are there.
     Entered,
     /// The colors and keys of all.
     Gathered,
@@ -98,7 +98,7 @@ pub(super) enum Made {
     Opened,
     /// That MPI has freed it.
     Freed,
-    /// That all have met again.
+    /// That all are there again.
     Ended,
     /// Its place in what is new.
     Joined,
@@ -282,7 +282,7 @@ impl Endpoint {
         self.then(made, Step::mpi(Call::Communicators(call)))
     }
 
-    /// All of the process have met.
+    /// All threads of the process are there.
     pub(super) fn makers_met(&mut self, made: Made, met: &[Shown]) -> Step {
         if made == Made::Ended {
             return self.ended();
@@ -440,7 +440,7 @@ impl Endpoint {
         self.next_color()
     }
 
-    /// All have met again: who made something takes its place, who freed something forgets it.
+    /// All are there again: a thread that made something takes its place, one that freed something forgets it.
     fn ended(&mut self) -> Step {
         match self.making().wish {
             Wish::Dup | Wish::Split(_) => {

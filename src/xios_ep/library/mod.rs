@@ -122,7 +122,7 @@ pub enum SharedOp {
     /// The collective is over: its buffers belong to the program again, and the communicator of MPI is the next caller's,
     /// where one is given.
     Leave(Arc<Collective>, Option<Comm>),
-    /// A number for a communicator of MPI that nobody in the process has.
+    /// A number for a communicator of MPI that is free in the process.
     Number,
     /// New communicators are there, for the threads of the process that are in them.
     Open(Box<[Opened]>),
@@ -192,7 +192,7 @@ pub enum SharedReply {
     Joined(Option<Member>),
 }
 
-/// A message that a matched probe took, and that nobody received yet.
+/// A message that a matched probe took, and that was not received yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Found {
     /// MPI's message.

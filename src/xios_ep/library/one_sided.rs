@@ -1,7 +1,7 @@
 //! Windows of endpoints at work: what each call of an endpoint is on windows of MPI.
 //!
 //! ```text
-//!   create   for each i < N, after all of the process have met: thread i makes window i; where a
+//!   create   for each i < N, after all threads of the process are there: thread i makes window i; where a
 //!            client process has no such thread, its master does, of no memory; the server's master
 //!            makes them all, of one memory
 //!   client   thread i acts on window i; its master also fences and frees those without a thread
@@ -11,7 +11,7 @@
 //! The server is the last process of the communicator; any of its endpoints names it as a target,
 //! and its master alone has its windows. Memory numbers, like those of buffers, are a thread's own.
 //!
-//! Two windows on one memory know nothing of each other: a lock of one keeps nobody out of the other,
+//! Two windows on one memory know nothing of each other: a lock of one keeps no thread out of the other,
 //! and MPI leaves undefined what concurrent operations through both do to the same bytes, accumulates
 //! included. Threads of a process, and threads of different numbers, must keep apart by themselves.
 //!

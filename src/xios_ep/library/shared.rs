@@ -26,7 +26,7 @@ pub enum Variant {
     Fair,
     /// One thread at a time; who came last gets it first. Not less correct: only who drains changes.
     LastFirst,
-    /// A defect, for tests: the lock keeps nobody out, so that a probe and its append come apart.
+    /// A defect, for tests: the lock keeps no thread out, so that a probe and its append come apart.
     Planted,
 }
 

@@ -102,7 +102,7 @@ impl Endpoint {
         }
     }
 
-    /// The first step of a call with the datatype that the call names: MPI hears of it with the send, or when the receive
+    /// The first step of a call with the datatype that the call names: MPI gets it with the send, or when the receive
     /// has its message.
     fn states(&mut self, step: Step, typed: &TypedCall) -> Step {
         let elements = Some(&typed.elements);

@@ -92,7 +92,7 @@ impl Member {
     }
 }
 
-/// A request that is not complete, or not asked for.
+/// A request that is not complete, or not requested.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Open {
     pub(super) request: Request<Handle>,

@@ -50,8 +50,8 @@ fn the_first_wanted_message_is_taken_and_the_walk_is_counted() {
     assert!(!list.is_empty(), "the walk met lists of some length");
 }
 
-/// What the program sees is the sender's endpoint rank and the user's tag, though MPI's message has
-/// a process and a packed tag.
+/// The program sees the sender's endpoint rank and the user's tag, though MPI's message has a
+/// process and a packed tag.
 // claim: xep-status-fields
 #[test]
 fn messages_and_status_tell_endpoint_ranks_and_user_tags() {

@@ -21,7 +21,7 @@ fn sent(id: u64, process: u32, (tag, sender, receiver): (i32, u32, u32)) -> Prob
     Probed { message: id, source: process, tag }
 }
 
-/// MPI's matched probe on a queue; a library that asked for less than anything would see less.
+/// MPI's matched probe on a queue; a library that requested less than anything would see less.
 fn probe(queue: &mut Queue) -> impl FnMut(ProcessProbe) -> Option<Probed<u64>> {
     |wanted| {
         let wants = |found: &Probed<u64>| {
@@ -179,7 +179,7 @@ fn drained_by_two(schedule: u32, in_one_step: bool) -> Vec<u64> {
             message::relocate(&mut part, probed).unwrap();
         }
     }
-    // Whoever still holds a message files it at last.
+    // A thread that still holds a message files it at last.
     for probed in held.into_iter().flatten() {
         message::relocate(&mut part, probed).unwrap();
     }

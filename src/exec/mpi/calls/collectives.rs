@@ -1,4 +1,4 @@
-//! Collective operations: blocking, begun and prepared.
+//! Collective operations: blocking, nonblocking and persistent.
 //!
 //! The library's collectives take bytes one after the other, or blocks of them. What a program has in pieces the
 //! simulator packs before the call and unpacks after it; that takes no simulated time.

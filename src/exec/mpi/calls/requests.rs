@@ -291,7 +291,7 @@ fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Reque
     };
     asked.put_handle(variable, mpi5::REQUEST_NULL);
     let open = state.requests.of(request);
-    // Of what is not begun the library knows collectives and partitioned operations.
+    // Of inactive requests the library knows those of collectives and partitioned operations.
     let is_known = open
         .prepared
         .as_deref()

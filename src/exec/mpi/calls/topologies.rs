@@ -128,7 +128,7 @@ fn arranges_near(
     arranges(state, to, by, Topology::Near(Arc::new(near)))
 }
 
-/// Any rank names any edges: all hear how many each names, and which.
+/// Any rank names any edges: all get the number that each names, and the edges.
 fn create_distributed(
     state: &mut RankState,
     asked: &mut Asked<'_>,

@@ -39,7 +39,7 @@ pub(crate) struct Open {
     /// Whether the program knows that the operation has ended, and asks further.
     is_known: bool,
     pub(crate) held: Vec<Held>,
-    /// The function that has made it or begun it last, and where that returns to.
+    /// The function that made it or started it last, and where that returns to.
     pub(crate) made: Option<(mpi5::Function, u64)>,
     /// The number of the library's call by which its operation begins.
     call: u32,
@@ -82,7 +82,7 @@ impl Requests {
         (open.made, open.call) = (Some((asked.function, asked.caller())), call);
     }
 
-    /// The function that has begun an open operation by this call of the library.
+    /// The function that has started an open operation by this call of the library.
     pub(crate) fn begun_at(&self, call: u32) -> Option<(mpi5::Function, u64)> {
         let mut active = self.open.iter().filter(|(_, open)| open.is_active);
         active.find(|(_, open)| open.call == call).and_then(|(_, open)| open.made)
@@ -114,7 +114,7 @@ impl Requests {
         self.open.get_mut(Self::handle(request)).expect("it is open")
     }
 
-    /// The function that has begun the operation of a request returns.
+    /// The function that has started the operation of a request returns.
     pub(crate) fn has_begun(&mut self, place: &mut Place, request: Handle) {
         if let Some(sent) = &mut self.of_mut(request).sent {
             sent.has_begun(place);

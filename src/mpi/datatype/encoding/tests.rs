@@ -36,7 +36,7 @@ fn of_kind(wanted: NodeKind) -> (Datatype, Encoding) {
     (datatype, encoding)
 }
 
-/// What an observer sees.
+/// The way through the nodes, as an observer sees it.
 #[derive(Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 struct Way {
     levels: Vec<(NodeKind, u32)>,

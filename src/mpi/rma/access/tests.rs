@@ -218,7 +218,7 @@ fn a_conflict_names_both_accesses() {
     );
 }
 
-/// What a second accumulate on the same element, by this origin, conflicts over.
+/// The conflict of a second accumulate on the same element, by this origin.
 fn second_accumulate(
     ops: AccumulateOps,
     ordered: bool,

@@ -69,7 +69,7 @@ pub(crate) struct Messages {
     carried: Carried,
     /// The room for buffered sends, while there is one.
     attached: Option<Box<Attached>>,
-    /// Copies and choices that each thread has begun and not ended; none where a job needs none.
+    /// Copies and choices that each thread has started and not ended; none where a job needs none.
     works: Option<Box<[Work]>>,
     /// RTRs; none where a job sends none.
     rtrs: Option<Box<RtrTable>>,

@@ -408,7 +408,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The counters are read: the receive that asked for them goes on.
+    /// The counters are read: the receive that requested them goes on.
     pub(in crate::library) fn counters(
         &mut self,
         thread: Thread,

@@ -1,12 +1,12 @@
 //! The named types of a message: those that it was sent with, one by one, are the first of those that
 //! its receive names (MPI-4.1, Sec. 3.3.1).
 //!
-//! What a call states of its buffer is kept while the buffer is lent, and of a message from its send
-//! to the end of its receive, where both are known: whoever matched the two, and however. A side that
+//! What a call states of its buffer is kept while the buffer is borrowed, and of a message from its send
+//! to the end of its receive, where both are known: whichever part matched the two. A side that
 //! says no more than how many bytes it has states nothing, as one does with `MPI_PACKED`. `byte` is
 //! `MPI_BYTE`, which meets itself only. How much a receive has room for is another law (M8).
 //!
-//! Left out: a buffer that is lent to several calls at once. Of the endpoint library over MPI the ranks and tags are
+//! Left out: a buffer that several calls borrow at once. Of the endpoint library over MPI the ranks and tags are
 //! those of its messages: processes, and packed tags.
 
 use std::collections::BTreeMap;
@@ -54,9 +54,9 @@ pub struct Typed {
 /// Types stated for buffers in use and for messages under way.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Types {
-    /// Of the buffer that is about to be lent.
+    /// Of the buffer that is about to be borrowed.
     pub(super) coming: Option<Statement>,
-    /// Of lent buffers, by process and number: as who lent them first says.
+    /// Of borrowed buffers, by process and number: as the first of its calls states.
     pub(super) buffers: BTreeMap<(Process, u32), Statement>,
     pub(super) messages: BTreeMap<MessageId, Arc<Typed>>,
 }
@@ -135,7 +135,7 @@ mod tests {
         Statement::new(&Arc::new(elements), Some(7))
     }
 
-    /// What is said of a message that was sent and received with these statements.
+    /// The sentence about a message that was sent and received with these statements.
     fn said(sent: Option<Statement>, receive: Option<Statement>) -> Option<String> {
         let envelope = Envelope { context: Context(0), source: Rank(0), dest: Rank(1), tag: 5 };
         let mut types = Types::default();

@@ -3,7 +3,7 @@
 //!
 //! The one owner of the question what differs between the ranks of a collective. Each rank tells its
 //! arguments when it enters, and the library what it has chosen for the rank; they are compared with those of the rank
-//! that told them first. Ranks that call different functions are no matter of this file (C4). Of lists of which each
+//! that stated them first. Ranks that call different functions are no matter of this file (C4). Of lists of which each
 //! rank knows its own entries only, the sums over all ranks are compared when the last one has entered.
 //!
 //! Rules choose by what all ranks give alike. So a choice that differs is an error of the library, unless an argument

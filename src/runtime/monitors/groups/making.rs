@@ -129,7 +129,7 @@ fn broken(one: &Given, other: &Given) -> Violation {
 mod tests {
     use super::*;
 
-    /// What is said of the groups of ranks 0, 1, ... of one parent.
+    /// The sentences about the groups of ranks 0, 1, ... of one parent.
     fn said(groups: &[&[u32]]) -> Vec<String> {
         let mut makings = Makings::default();
         let among = u32::try_from(groups.len()).unwrap();

@@ -3,7 +3,7 @@
 //! Where a clock tells when things happen, both moments are compared once it is known which receive
 //! takes the message: threads that run ahead of the clock tell their facts ahead of it, too. Without
 //! one the order of the facts is the order of events, and what matters is what stands in the queue of
-//! the receiver when the send starts. A message that nobody waits for when it is looked at came too
+//! the receiver when the send starts. A message without a posted receive when it is polled came too
 //! early in either case.
 //!
 //! Left out: which of several senders' messages takes a receive is not known when one of them starts.
@@ -19,7 +19,7 @@ use mpi::observation::{MessageId, Observation, ReceiveId};
 
 const READY: &str = "the receive of a ready send is posted before the send starts";
 
-/// A ready send whose message nobody has taken.
+/// A ready send whose message was not taken yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Start {
     message: MessageId,
@@ -30,7 +30,7 @@ pub(super) struct Start {
 /// Ready sends, and the receives that they may meet.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(super) struct Ready {
-    /// Sends whose message nobody has looked at.
+    /// Sends whose message was not polled yet.
     starts: Vec<Start>,
     /// When and where open receives were posted, by process and number: where there is a clock, and
     /// programs send in ready mode.
@@ -50,7 +50,7 @@ impl Matching {
         self.ready.posted.get_or_insert_default();
     }
 
-    /// A fact in which a ready send may be concerned, before the others are told of it.
+    /// A fact in which a ready send may be concerned, before the other monitors get it.
     pub(crate) fn of_ready(
         &mut self,
         fact: &Observation,
@@ -166,7 +166,7 @@ mod tests {
         Observation::Arrived { message: MessageId { process: 0, serial }, taken_by }
     }
 
-    /// The laws that these facts break, each told at its time where there is a clock.
+    /// The laws that these facts break, each at its time where there is a clock.
     fn broken_by(facts: &[(Option<u64>, Observation)]) -> Vec<&'static str> {
         let (mut matching, mut found) = (Matching::new(2), Vec::new());
         if facts.iter().any(|(at, _)| at.is_some()) {

@@ -170,7 +170,7 @@ fn losses_and_duplicates_are_found() {
     check(&after(Cancel(0)), &["M4"]);
     check(&[EXACT, Send(0, 1), Match(0, 0, 0)], &["M4", "M4"]);
     check(&[Send(0, 1)], &["M4"]);
-    // Its packet is still there: nobody has looked at it.
+    // Its packet is still there: it was not polled.
     let (mut monitor, mut found) = run(&[Send(0, 1)], Context(7));
     monitor.end(1, &mut found);
     assert_eq!(found.iter().map(|violation| violation.id).collect::<Vec<_>>(), ["S4"]);

@@ -1,4 +1,4 @@
-//! What a monitor is told of a window of ranks 0 to 2, and what it finds.
+//! Facts of a window of ranks 0 to 2, and the findings of the monitor.
 
 use super::*;
 use mpi::operator::Datatype;

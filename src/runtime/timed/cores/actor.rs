@@ -59,7 +59,7 @@ pub(crate) struct Actor<M: Machine, P> {
 /// State of a thread.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum State {
-    /// Not begun, or between two steps of the program.
+    /// Not started, or between two steps of the program.
     Program,
     /// Outside the library.
     Computing,

@@ -3,7 +3,7 @@
 //! ```text
 //!   channels   0   1   2   3   0   1   2   3   …      each poll takes `cost`
 //!              │ parked at 0          ▲
-//!              └──────────────────────┴ arrival on 2 at this moment: met by the next poll of 2
+//!              └──────────────────────┴ arrival on 2 at this moment: found by the next poll of 2
 //! ```
 //!
 //! A thread inside a call with no work left goes round its process's channels for ever. The end of the
@@ -16,7 +16,7 @@ use units::{Time, TimeDelta};
 /// Polls of a thread: what it polls, from where on, and what it will meet.
 #[derive(Debug, Default)]
 pub(crate) struct Polls {
-    /// The pass that a test asked for, or that ends with the lock; without one it polls for ever.
+    /// The pass that a test requested, or that ends with the lock; without one it polls for ever.
     pass: Option<Pass>,
     position: Position,
     /// The channels that it polls.
@@ -110,7 +110,7 @@ impl Polls {
         }
     }
 
-    /// Whether it makes the pass that a test asked for.
+    /// Whether it makes the pass that a test requested.
     #[inline]
     pub(crate) fn is_test(&self) -> bool {
         self.pass.is_some_and(|pass| pass.token.is_some())
@@ -207,7 +207,7 @@ impl Polls {
         Met::Channel(channel)
     }
 
-    /// Something reaches a channel at `now`: when it is met, if that is earlier than what was planned.
+    /// Something reaches a channel at `now`: when a poll finds it, if that is earlier than what was planned.
     pub(crate) fn arrives(&mut self, channel: u32, now: Time) -> Option<Time> {
         let polled = self.polled;
         if !polled.contains(channel) {

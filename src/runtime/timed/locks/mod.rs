@@ -28,7 +28,7 @@ use steps::Steps;
 pub(super) use steps::{LockEvent, Search};
 use units::{Time, TimeDelta};
 
-/// The locks of all processes, each made when it is first asked for.
+/// The locks of all processes, each made when it is first requested.
 #[derive(Debug)]
 pub(super) struct Locks {
     order: LockOrder,
@@ -81,7 +81,7 @@ impl Locks {
         self.known.get(process.0 as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether no process has asked for one yet.
+    /// Whether no process has requested one yet.
     #[inline]
     pub(super) const fn is_empty(&self) -> bool {
         self.all.is_empty()

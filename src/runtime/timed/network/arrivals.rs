@@ -155,7 +155,7 @@ impl<K> Network<K> {
         }
     }
 
-    /// The peer's HCA reads what was asked for and sends it back; no core takes part.
+    /// The peer's HCA reads what was requested and sends it back; no core takes part.
     fn answer_read<M: Machine>(
         &mut self,
         id: u32,
@@ -208,7 +208,7 @@ impl<K> Network<K> {
         self.answer((owner, back_to), old, (into, token), Posting::AtomicAnswer, cx);
     }
 
-    /// An HCA sends back what was asked for; no core takes part.
+    /// An HCA sends back what was requested; no core takes part.
     fn answer(
         &mut self,
         (owner, back_to): (Process, Route),

@@ -141,7 +141,7 @@ pub(super) struct Channel {
     credits: u32,
     /// When the next one is posted; those after it are in `rare`.
     repost: Option<Time>,
-    /// Sends since the last one that asked for a completion.
+    /// Sends since the last one that requested a completion.
     unsignalled: u32,
     /// When the queue pair can begin another WQE.
     free_at: Time,

@@ -15,7 +15,7 @@ pub(crate) struct Flight {
     /// Index of the channel from `from` to `to`.
     pub(crate) channel: u32,
     pub(crate) bytes: u64,
-    /// Whether the sender's HCA was asked for a completion.
+    /// Whether the sender's HCA owes a completion.
     pub(crate) signalled: bool,
     /// How it is posted, while the queue pair's rate holds it back.
     pub(crate) held: Option<Posting>,

@@ -2,7 +2,7 @@
 //!
 //! Only jobs with a pace have this. The adapter takes messages of a queue pair in order, so that a
 //! message behind one that waits also waits. Every message is acknowledged, as its queue pair does,
-//! whether or not the process asked for a completion.
+//! whether or not the process requested a completion.
 //!
 //! Left out: the failure of a queue pair whose receiver has died. Its window stays full; noticeable as
 //! processes that wait for a completion at the end of such a run.
@@ -23,7 +23,7 @@ pub(super) struct Paced {
 #[derive(Debug)]
 struct Lane {
     controller: Box<dyn Controller>,
-    /// Bytes of messages that have begun and are not acknowledged.
+    /// Bytes of messages that have started and are not acknowledged.
     under_way: u64,
     /// Flights that wait for the window, with their bytes.
     waiting: VecDeque<(u32, u64)>,

@@ -4,7 +4,7 @@
 //!   WQE ─▶ Sender ─Transmit─▶ fabric ─▶ links of the fault plan: lost? twice? late? ─▶ Receiver
 //!            ▲ ▲ timer                                                                  │ last packet
 //!            │ └───────── ACK, NAK: the wires' latency, lost like packets ◀─────────────┤ of a message
-//!            └ Acknowledged: the completion of what asked for one                       ▼ arrives
+//!            └ Acknowledged: the completion of what requested one                       ▼ arrives
 //! ```
 //!
 //! Only queue pairs whose way, there or back, crosses such a link have this; all others hand a

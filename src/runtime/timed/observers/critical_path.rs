@@ -9,7 +9,7 @@
 //! alone. Time spent waiting for a resource (a lock, a link) is charged to that resource, and the path
 //! does not continue into its holder.
 //!
-//! Nothing of this is kept unless it is asked for ([`engine::Options`]), and nothing of a run
+//! Nothing of this is kept unless it is requested ([`engine::Options`]), and nothing of a run
 //! depends on it.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +25,7 @@ use units::{Time, TimeDelta};
 /// How many of the longest waits are kept.
 /// Method: reports show the longest ones alone.
 const WAITS: usize = 10;
-/// Units that are kept where the log is not asked for.
+/// Units that are kept where the log is not requested.
 /// Method: a chunk of them is cleared now and then.
 const NO_LOG: usize = 1 << 17;
 
@@ -40,7 +40,7 @@ pub(crate) struct CriticalPath {
     flights: Vec<Moment>,
     /// By place of a way: how it was noted last.
     ways: Vec<NotedWay>,
-    /// By operation of a GPU: when it was asked for.
+    /// By operation of a GPU: when it was requested.
     operations: BTreeMap<u32, Moment>,
     /// By number of a value that a core will see: when it was changed.
     sights: BTreeMap<u32, Moment>,
@@ -120,7 +120,7 @@ impl CriticalPath {
         }))
     }
 
-    /// Whether the words of an event are asked for, by its number.
+    /// Whether the words of an event are requested, by its number.
     pub(crate) fn wants_words(&self, number: u64) -> bool {
         self.told.as_ref().is_some_and(|(first, last, _)| (*first..=*last).contains(&number))
     }
@@ -132,7 +132,7 @@ impl CriticalPath {
         }
     }
 
-    /// The words that were asked for.
+    /// The words that were requested.
     pub(crate) fn take_words(&mut self) -> Vec<EventWords> {
         self.told.take().map_or_else(Vec::new, |(.., words)| words)
     }
@@ -315,7 +315,7 @@ impl CriticalPath {
         self.entries[entry] = self.current;
     }
 
-    /// A poll has met an entry, with the call so far, or a pass has ended; the pass began at `since`, under a lock
+    /// A poll has found an entry, with the call so far, or a pass has ended; the pass began at `since`, under a lock
     /// if `locked`.
     pub(crate) fn polled(
         &mut self,

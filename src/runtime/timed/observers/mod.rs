@@ -139,7 +139,7 @@ impl Observers {
         self.buffers.writes(process, region, &mut self.violations);
     }
 
-    /// An HCA moves what `process` asked for by `token`: out of a buffer, into another one.
+    /// An HCA moves what `process` requested by `token`: out of a buffer, into another one.
     pub(super) fn moves(
         &mut self,
         choice: impl FnOnce() -> Choice,
@@ -155,7 +155,7 @@ impl Observers {
         }
     }
 
-    /// The HCA of `owner` updates an element that `origin` asked for.
+    /// The HCA of `owner` updates an element that `origin` requested.
     pub(super) fn updates(&mut self, origin: Process, owner: Process, region: Region) {
         self.writes(owner, region);
         self.monitors.updated(origin, owner, region);

@@ -14,7 +14,7 @@ pub enum Flaw {
     SwapsInTwo,
     /// The compare-and-swap expects no rank instead of the own one.
     ExpectsNobody,
-    /// A successor that the release waited for is not told.
+    /// A successor that the release waited for is not notified.
     ForgetsLate,
     /// The own `next` keeps what the last cycle left there.
     NeverResets,

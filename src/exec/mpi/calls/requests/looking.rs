@@ -45,7 +45,7 @@ fn look(
     look_on(asked, waiting, Vec::new(), Box::new(tell))
 }
 
-/// The library is asked about one request after the other.
+/// The library tests one request after the other.
 fn look_on(
     asked: &mut Asked<'_>,
     mut waiting: Vec<(usize, Handle)>,

@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::*;
 
-/// Who allows the calls of a column in a situation: `A` all rules, `.` none, `d` the document, `m`
-/// MPICH, `b` both of these. Where only some rules lead to a situation, the others are not asked.
+/// The rules that allow the calls of a column in a situation: `A` all, `.` none, `d` the document, `m`
+/// MPICH, `b` both of these. Where only some rules lead to a situation, the others are not checked.
 ///
 /// Columns: fence, fence with no-precede; post; start, complete; wait and test; lock of the own
 /// window, of another; unlock likewise; lock-all, unlock-all; flush of the own window, of another, of
