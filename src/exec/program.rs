@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::functions::{ERR_OTHER, Function};
 use super::job::{Failure, Inside, Job, JobMemory, Member};
-use super::mpi::{Asked, Fault, NextStep};
+use super::mpi::{Fault, Frame, NextStep};
 use super::ranks::Request;
 use super::watch::note_once;
 use super::{vain, wire};
@@ -83,8 +83,8 @@ impl RealProgram {
             && let Some(then) = inside.then.take()
         {
             lent.returns(&reply);
-            let mut asked = Asked::new(inside.function, inside.request, place);
-            let step = state.replied(then, &mut asked, reply)?;
+            let mut frame = Frame::new(inside.function, inside.request, place);
+            let step = state.replied(then, &mut frame, reply)?;
             self.stepped(member, step)?
         } else if let Some(request) = member.computed.take() {
             self.called(member, request)?
@@ -137,7 +137,7 @@ impl RealProgram {
         self.job.live().calls(self.rank);
         member.digest.calls(function, &request);
         member.inside = Some(Inside { function, request, then: None });
-        let step = member.state.call(&mut Asked::new(function, request, &mut member.place));
+        let step = member.state.call(&mut Frame::new(function, request, &mut member.place));
         for touched in std::mem::take(&mut member.place.touched) {
             if let Some(wrong) = member.lent.touched(&touched, &member.place) {
                 note_once(&format!("rank {}: {wrong}", self.rank));
@@ -160,8 +160,8 @@ impl RealProgram {
         let Some((inside, back)) = member.outer.pop() else {
             return Err(member.place.process.nonsense().into());
         };
-        let mut asked = Asked::new(inside.function, inside.request, &mut member.place);
-        let step = member.state.called_back(back, &mut asked, request.word(0))?;
+        let mut frame = Frame::new(inside.function, inside.request, &mut member.place);
+        let step = member.state.called_back(back, &mut frame, request.word(0))?;
         member.inside = Some(inside);
         self.stepped(member, step)
     }

@@ -176,8 +176,8 @@ pub(crate) fn calls() -> String {
 pub(crate) fn dispatch() -> String {
     let mut text = String::from(
         "/// Hands a call, with its arguments, to the family of its function.\n\
-         fn dispatch(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {\n    \
-         use crate::functions::Function as F;\n    match asked.function {\n",
+         fn dispatch(state: &mut RankState, frame: &mut Frame<'_>) -> Answer {\n    \
+         use crate::functions::Function as F;\n    match frame.function {\n",
     );
     let mut refused = Vec::new();
     for (function, fields) in rows() {
@@ -190,8 +190,8 @@ pub(crate) fn dispatch() -> String {
             continue;
         }
         let (file, family) = (family.replace('/', "::"), camel(family));
-        let of = if fields.is_empty() { "" } else { "(asked.arguments())" };
-        let call = format!("{file}::call(state, asked, families::{family}::{name}{of})");
+        let of = if fields.is_empty() { "" } else { "(frame.arguments())" };
+        let call = format!("{file}::call(state, frame, families::{family}::{name}{of})");
         line(&mut text, format_args!("        {both} => {call},"));
     }
     line(&mut text, format_args!("        {} => {REFUSED}::call(),", refused.join(" | ")));

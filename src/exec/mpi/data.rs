@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::asked::Asked;
 use super::fault::Fault;
+use super::frame::Frame;
 use crate::digest::Digest;
 use crate::functions::{self as mpi5, Function};
 use crate::place::{Place, Touched};
@@ -66,8 +66,8 @@ pub(crate) struct Sent {
 
 impl Sent {
     /// The data of a send that this call prepares; the send begins with [`Self::begin`].
-    pub(super) fn new(data: Data, asked: &Asked<'_>) -> Self {
-        Self { data, digest: None, is_copied: false, named: (asked.function, asked.caller()) }
+    pub(super) fn new(data: Data, frame: &Frame<'_>) -> Self {
+        Self { data, digest: None, is_copied: false, named: (frame.function, frame.caller()) }
     }
 
     /// The send begins.
@@ -211,10 +211,10 @@ impl Data {
     }
 
     /// The function reads this data and writes other data by itself.
-    pub(super) fn is_read_for(&self, writes: &Self, asked: &mut Asked<'_>) {
-        let by = (asked.function, asked.caller());
+    pub(super) fn is_read_for(&self, writes: &Self, frame: &mut Frame<'_>) {
+        let by = (frame.function, frame.caller());
         let (reads, writes) = (self.used(false), writes.used(true));
-        asked.place.touched.push(Touched { by, reads, writes });
+        frame.place.touched.push(Touched { by, reads, writes });
     }
 
     /// The bytes, as memory that is read or written.

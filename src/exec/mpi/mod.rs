@@ -8,7 +8,7 @@
 //! | `calls` | the functions of MPI by family |
 //! | `rank_state` | what MPI knows of a rank: its objects and its stage; and what comes of a call |
 //! | `objects` | the objects of each kind, by their handles |
-//! | `asked` | a call, and the memory behind its pointers |
+//! | `frame` | a call, and the memory behind its pointers |
 //! | `args`, `families` | the arguments of each function by their names, and the calls of each family; made of the table of functions |
 //! | `status`, `data`, `arithmetic`, `table`, `fault` | statuses, data and numbers; handles; errors |
 //!
@@ -29,16 +29,16 @@
 
 mod args;
 mod arithmetic;
-mod asked;
 mod calls;
 mod data;
 mod families;
 mod fault;
+mod frame;
 mod objects;
 mod rank_state;
 mod status;
 mod table;
 
-pub use asked::Asked;
 pub use fault::Fault;
+pub use frame::Frame;
 pub use rank_state::{Answer, Back, NextStep, RankState, Then};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::{Debug, Formatter};
 
 use super::args::handle;
-use super::asked::Asked;
 use super::fault::Fault;
+use super::frame::Frame;
 use super::objects::attributes::Attributes;
 use super::objects::comms::{Comms, Communicator};
 use super::objects::errors::Errors;
@@ -28,9 +28,9 @@ use collectives::Between;
 use protocols::call::{Call, Reply};
 
 /// Continuation with the library's reply.
-pub type Then = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send>;
+pub type Then = Box<dyn FnOnce(&mut RankState, &mut Frame<'_>, Reply) -> Answer + Send>;
 /// Continuation with the result of a function of the program.
-pub type Back = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
+pub type Back = Box<dyn FnOnce(&mut RankState, &mut Frame<'_>, u64) -> Answer + Send>;
 /// Result of a call, or of a reply: the next step, or a fault.
 pub type Answer = Result<NextStep, Fault>;
 
@@ -59,7 +59,7 @@ impl NextStep {
     /// The library is called.
     pub(super) fn calls(
         call: Call,
-        then: impl FnOnce(&mut RankState, &mut Asked<'_>, Reply) -> Answer + Send + 'static,
+        then: impl FnOnce(&mut RankState, &mut Frame<'_>, Reply) -> Answer + Send + 'static,
     ) -> Self {
         Self::Calls(call, Box::new(then))
     }
@@ -69,12 +69,12 @@ impl NextStep {
         state: &RankState,
         function: u64,
         words: [u64; 6],
-        back: impl FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+        back: impl FnOnce(&mut RankState, &mut Frame<'_>, u64) -> Answer + Send + 'static,
     ) -> Self {
         let on = state.errors.on;
-        let back = Box::new(move |state: &mut RankState, asked: &mut Asked<'_>, result| {
+        let back = Box::new(move |state: &mut RankState, frame: &mut Frame<'_>, result| {
             state.errors.on = on;
-            back(state, asked, result)
+            back(state, frame, result)
         });
         Self::CallsBack { function, words, back }
     }
@@ -111,7 +111,7 @@ pub(super) const fn done() -> Answer {
 #[derive(Debug)]
 pub struct RankState {
     /// Function that answers a call: functions of the program that MPI calls make some.
-    serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
+    serve: fn(&mut Self, &mut Frame<'_>) -> Answer,
     pub(super) rank: u32,
     pub(super) node: u32,
     pub(super) stage: Stage,
@@ -155,7 +155,7 @@ impl RankState {
     /// Rank `rank` of `size`, on a node, of a job whose processes expose memory and whose collectives choose so;
     /// `serve` answers its calls.
     pub(super) fn served_by(
-        serve: fn(&mut Self, &mut Asked<'_>) -> Answer,
+        serve: fn(&mut Self, &mut Frame<'_>) -> Answer,
         (rank, size): (u32, u32),
         node: u32,
         exposed: &Exposed,
@@ -187,9 +187,9 @@ impl RankState {
     }
 
     /// Tells the user, once for each call of the program, what MPI forbids and libraries let pass, or not.
-    pub(super) fn remarks(&mut self, asked: &Asked<'_>, what: &str) {
-        if self.remarked.insert(asked.caller()) {
-            let called = asked.place.process.called(asked.function, asked.caller());
+    pub(super) fn remarks(&mut self, frame: &Frame<'_>, what: &str) {
+        if self.remarked.insert(frame.caller()) {
+            let called = frame.place.process.called(frame.function, frame.caller());
             note_of_rank(self.rank, &format!("{called}: {what}"));
         }
     }
@@ -305,17 +305,17 @@ impl RankState {
             if request.function == wire::RESULT {
                 return Ok(request.word(0));
             }
-            let answer = self.asked_in_callback(&request, place)?;
+            let answer = self.in_callback(&request, place)?;
             place.process.answer(answer)?;
         }
     }
 
     /// A call from a function that is run at once (an operator, an error handler): of these the simulator carries what
     /// is local.
-    fn asked_in_callback(&mut self, request: &Request, place: &mut Place) -> Result<u64, Fault> {
+    fn in_callback(&mut self, request: &Request, place: &mut Place) -> Result<u64, Fault> {
         let function = Function::ALL.get(request.function as usize).copied();
         let function = function.ok_or_else(|| place.process.nonsense())?;
-        match (self.serve)(self, &mut Asked::new(function, *request, place))? {
+        match (self.serve)(self, &mut Frame::new(function, *request, place))? {
             NextStep::Returns(word) => Ok(word),
             NextStep::Aborts(status) => Err(Fault::Aborts(status)),
             NextStep::Calls(..) | NextStep::CallsBack { .. } | NextStep::Clock => {

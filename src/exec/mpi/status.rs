@@ -1,8 +1,8 @@
 //! `MPI_Status`: source, tag and error; behind them whether the operation was cancelled, and its bytes.
 
 use super::args::{self, To};
-use super::asked::Asked;
 use super::fault::Fault;
+use super::frame::Frame;
 use crate::functions as mpi5;
 use calls::arguments::{Outcome, Status};
 
@@ -44,7 +44,7 @@ pub(super) fn truncated(outcome: Outcome) -> Result<(), Fault> {
 }
 
 /// Writes a status, without its error; without an outcome the empty one, whose error is `MPI_SUCCESS`.
-pub(super) fn put(asked: &mut Asked<'_>, to: To<args::Status>, outcome: Option<Outcome>) {
+pub(super) fn put(frame: &mut Frame<'_>, to: To<args::Status>, outcome: Option<Outcome>) {
     if to.address == 0 {
         return;
     }
@@ -66,16 +66,16 @@ pub(super) fn put(asked: &mut Asked<'_>, to: To<args::Status>, outcome: Option<O
     let mut rest = [0; 12];
     rest[..4].copy_from_slice(&i32::from(is_cancelled).to_ne_bytes());
     rest[4..].copy_from_slice(&count.to_ne_bytes());
-    asked.place.process.put(to.address, &head);
-    asked.place.process.put(to.address + CANCELLED, &rest);
+    frame.place.process.put(to.address, &head);
+    frame.place.process.put(to.address + CANCELLED, &rest);
     if outcome.is_none() {
-        put_error(asked, to, mpi5::SUCCESS);
+        put_error(frame, to, mpi5::SUCCESS);
     }
 }
 
 /// Writes the error of a status.
-pub(super) fn put_error(asked: &mut Asked<'_>, to: To<args::Status>, error: i32) {
+pub(super) fn put_error(frame: &mut Frame<'_>, to: To<args::Status>, error: i32) {
     if to.address != 0 {
-        asked.place.process.put(to.address + ERROR, &error.to_ne_bytes());
+        frame.place.process.put(to.address + ERROR, &error.to_ne_bytes());
     }
 }

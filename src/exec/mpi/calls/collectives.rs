@@ -11,10 +11,10 @@ use std::sync::Arc;
 use super::{requests, topologies};
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Address, Count, To, WithInfo, WithRequest, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held};
 use crate::mpi::families::Collectives;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::envelope::Rank;
 use blocks::{Many, Part};
@@ -163,18 +163,18 @@ struct Caller {
 
 const NOTHING: Region = Region::new(Space::User(0), 0);
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectives) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: Collectives) -> Answer {
     let (operation, when) = Operation::of(call);
     let comm = operation.comm();
     let caller = caller(state, comm, operation.root())?;
-    let mut making = Making { state, asked, caller, held: Vec::new() };
+    let mut making = Making { state, frame, caller, held: Vec::new() };
     let mut call = making.call(operation)?;
     let held = making.held;
     if operation.is_in_place() {
         call = call.at_its_place((caller.rank, caller.own));
-    } else if overlap::is_given_twice(&call, asked.place) {
+    } else if overlap::is_given_twice(&call, frame.place) {
         let what = "what it gives and the room for what it takes overlap, which MPI forbids and some MPI libraries refuse";
-        state.remarks(asked, what);
+        state.remarks(frame, what);
     }
     if !caller.is_between {
         // Rules look at the call as all ranks know it: that of a rank in place has its buffers by now.
@@ -184,21 +184,21 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: Collectiv
     let call = Arc::new(call);
     let requests = &mut state.requests;
     match when {
-        When::Complete => Ok(NextStep::calls(Call::Collective(call), move |_, asked, _| {
+        When::Complete => Ok(NextStep::calls(Call::Collective(call), move |_, frame, _| {
             for held in held {
-                held.end(asked.place, Outcome::Sent)?;
+                held.end(frame.place, Outcome::Sent)?;
             }
             done()
         })),
         When::Begun(to) => {
             let request = requests.open(comm.0);
             let call = Call::Icollective { request, call };
-            Ok(requests::begins(requests, asked, to, request, call, held))
+            Ok(requests::begins(requests, frame, to, request, call, held))
         }
         When::Prepared(to) => {
             let request = requests.open(comm.0);
             let call = Call::Icollective { request, call };
-            Ok(requests::prepares(requests, asked, to, request, call, held))
+            Ok(requests::prepares(requests, frame, to, request, call, held))
         }
     }
 }
@@ -237,7 +237,7 @@ fn caller(state: &mut RankState, comm: handle::Comm, root: Option<i32>) -> Resul
 /// A call of the library in the making, with its buffers.
 struct Making<'a, 'b> {
     state: &'a mut RankState,
-    asked: &'a mut Asked<'b>,
+    frame: &'a mut Frame<'b>,
     caller: Caller,
     /// Data that is held for it.
     held: Vec<Held>,
@@ -444,7 +444,7 @@ impl Making<'_, '_> {
         let size = types.committed(datatype)?.size();
         let (counts, blocks) = match shares {
             Shares::Listed(counts) => {
-                let counts = self.asked.counts(counts, ranks as usize)?;
+                let counts = self.frame.counts(counts, ranks as usize)?;
                 let counts = counts.into_iter().map(|count| Count(count).natural());
                 let counts = counts.collect::<Result<Vec<_>, _>>()?;
                 let length = |count: &u64| blocks::countable(count.checked_mul(size));
@@ -473,7 +473,7 @@ impl Making<'_, '_> {
 
     /// A buffer with blocks of so many ranks.
     fn part(&mut self, of: Many, ranks: u32, rw: (bool, bool)) -> Result<Part, Fault> {
-        of.part(&self.state.types, self.asked, ranks, rw)
+        of.part(&self.state.types, self.frame, ranks, rw)
     }
 
     /// The data of a buffer as bytes one after the other.
@@ -483,7 +483,7 @@ impl Making<'_, '_> {
     }
 
     fn in_one_piece(&mut self, data: &Data, rw: (bool, bool)) -> Result<Region, Fault> {
-        let (buffer, kept) = data.in_one_piece(self.asked.place, rw)?;
+        let (buffer, kept) = data.in_one_piece(self.frame.place, rw)?;
         self.held.extend(kept);
         Ok(Region::new(Space::User(buffer.id), buffer.bytes))
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{attributes, requests};
 use crate::functions as mpi5;
 use crate::mpi::args::{self, To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Comms as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::comms::Communicator;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
@@ -18,83 +18,83 @@ use calls::arguments::Comm;
 use protocols::call::{Call, CommCall, Reply};
 
 /// Continuation with a new communicator, beside what all get.
-type Settle = Box<dyn FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send>;
+type Settle = Box<dyn FnOnce(&mut RankState, &mut Frame<'_>, u64) -> Answer + Send>;
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Comm_rank(of) => comm_rank(state, asked, of),
-        F::Comm_size(of) => comm_size(state, asked, of),
-        F::Comm_remote_size(of) => remote_size(state, asked, of),
+        F::Comm_rank(of) => comm_rank(state, frame, of),
+        F::Comm_size(of) => comm_size(state, frame, of),
+        F::Comm_remote_size(of) => remote_size(state, frame, of),
         F::Comm_test_inter(of) => {
             let is_inter = state.comm(of.comm)?.remote.is_some();
-            asked.put_flag(of.flag, is_inter);
+            frame.put_flag(of.flag, is_inter);
             done()
         }
-        F::Comm_group(of) => group_of(state, asked, of, |comm| Some(Arc::clone(&comm.group))),
-        F::Comm_remote_group(of) => group_of(state, asked, of, |comm| comm.remote.clone()),
-        F::Comm_compare(of) => compare(state, asked, of),
-        F::Comm_set_name(of) => set_name(state, asked, of),
-        F::Comm_get_name(of) => get_name(state, asked, of),
+        F::Comm_group(of) => group_of(state, frame, of, |comm| Some(Arc::clone(&comm.group))),
+        F::Comm_remote_group(of) => group_of(state, frame, of, |comm| comm.remote.clone()),
+        F::Comm_compare(of) => compare(state, frame, of),
+        F::Comm_set_name(of) => set_name(state, frame, of),
+        F::Comm_get_name(of) => get_name(state, frame, of),
         F::Comm_dup(of) => dup(state, of.comm, None, of.newcomm),
         F::Comm_dup_with_info(of) => {
             state.infos.check(of.info)?;
             dup(state, of.comm, Some(of.info), of.newcomm)
         }
-        F::Comm_idup(of) => idup(state, asked, of.comm, None, (of.newcomm, of.request)),
+        F::Comm_idup(of) => idup(state, frame, of.comm, None, (of.newcomm, of.request)),
         F::Comm_idup_with_info(of) => {
             state.infos.check(of.info)?;
-            idup(state, asked, of.comm, Some(of.info), (of.newcomm, of.request))
+            idup(state, frame, of.comm, Some(of.info), (of.newcomm, of.request))
         }
         F::Comm_split(of) => split(state, of),
         F::Comm_split_type(of) => split_type(state, of),
         F::Comm_create(of) => create(state, of),
-        F::Comm_create_group(of) => create_group(state, asked, of),
+        F::Comm_create_group(of) => create_group(state, frame, of),
         F::Intercomm_create(of) => intercomm(state, of),
         F::Intercomm_merge(of) => merge(state, of),
-        F::Comm_free(of) | F::Comm_disconnect(of) => free(state, asked, of.comm),
+        F::Comm_free(of) | F::Comm_disconnect(of) => free(state, frame, of.comm),
         F::Comm_get_parent(of) => {
-            asked.put_handle(of.parent, mpi5::COMM_NULL);
+            frame.put_handle(of.parent, mpi5::COMM_NULL);
             done()
         }
     }
 }
 
-fn comm_rank(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_rank) -> Answer {
+fn comm_rank(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_rank) -> Answer {
     let me = state.rank;
     let rank = state.comm(of.comm)?.group.rank(me);
-    asked.put_int(of.rank, rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed()));
+    frame.put_int(of.rank, rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed()));
     done()
 }
 
-fn comm_size(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_size) -> Answer {
+fn comm_size(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_size) -> Answer {
     let size = state.comm(of.comm)?.size();
-    asked.put_int(of.size, size.cast_signed());
+    frame.put_int(of.size, size.cast_signed());
     done()
 }
 
-fn remote_size(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_remote_size) -> Answer {
+fn remote_size(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_remote_size) -> Answer {
     let Some(remote) = &state.comm(of.comm)?.remote else {
         return Err(Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"));
     };
     let size = remote.size();
-    asked.put_int(of.size, size.cast_signed());
+    frame.put_int(of.size, size.cast_signed());
     done()
 }
 
 fn group_of(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Comm_group,
     which: impl Fn(&Communicator) -> Option<Arc<Group>>,
 ) -> Answer {
     let group = which(state.comm(of.comm)?);
     let group = group.ok_or_else(|| Fault::new(mpi5::ERR_COMM, "it is no intercommunicator"))?;
     let handle = state.groups.add(group);
-    asked.put_handle(of.group, handle);
+    frame.put_handle(of.group, handle);
     done()
 }
 
-fn compare(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_compare) -> Answer {
+fn compare(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_compare) -> Answer {
     let (a, b) = (state.comm(of.comm1)?.clone(), state.comm(of.comm2)?.clone());
     let groups = |a: &Group, b: &Group| Comparison::from(a.compare(b));
     let result = if a.number == b.number {
@@ -114,25 +114,25 @@ fn compare(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_compare)
             mpi5::CONGRUENT
         }
     };
-    asked.put_int(of.result, result);
+    frame.put_int(of.result, result);
     done()
 }
 
-fn set_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_set_name) -> Answer {
-    let name = asked.text(of.comm_name)?;
+fn set_name(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_set_name) -> Answer {
+    let name = frame.text(of.comm_name)?;
     state.comm(of.comm)?;
     state.comms.get_mut(of.comm)?.name = name;
     done()
 }
 
-fn get_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Comm_get_name) -> Answer {
+fn get_name(state: &mut RankState, frame: &mut Frame<'_>, of: args::Comm_get_name) -> Answer {
     let to = (of.comm_name, of.resultlen);
     if of.comm.0 == mpi5::COMM_NULL {
-        asked.put_text(to, "MPI_COMM_NULL", 128);
+        frame.put_text(to, "MPI_COMM_NULL", 128);
         return done();
     }
     let name = state.comm(of.comm)?.name.clone();
-    asked.put_text(to, &name, 128);
+    frame.put_text(to, &name, 128);
     done()
 }
 
@@ -142,22 +142,22 @@ pub(super) fn makes(
     to: To<handle::Comm>,
     parent: handle::Comm,
     call: impl FnOnce(Comm) -> CommCall,
-    settle: impl FnOnce(&mut RankState, &mut Asked<'_>, u64) -> Answer + Send + 'static,
+    settle: impl FnOnce(&mut RankState, &mut Frame<'_>, u64) -> Answer + Send + 'static,
 ) -> Answer {
     let number = state.comms.free()?;
     let settle: Settle = Box::new(settle);
     Ok(NextStep::calls(Call::Communicators(call(number)), move |_, _, _| {
-        Ok(NextStep::calls(Call::Members { comm: number }, move |state, asked, reply| {
+        Ok(NextStep::calls(Call::Members { comm: number }, move |state, frame, reply| {
             let Reply::Numbers(members) = reply else { return done() };
             if members.is_empty() {
                 // Of an intercommunicator the other side may have none of this colour.
-                asked.put_handle(to, mpi5::COMM_NULL);
+                frame.put_handle(to, mpi5::COMM_NULL);
                 return done();
             }
             let handle = state.comms.add_members(number, &members);
             state.errors.inherit(handle, parent.0);
-            asked.put_handle(to, handle);
-            settle(state, asked, handle)
+            frame.put_handle(to, handle);
+            settle(state, frame, handle)
         }))
     }))
 }
@@ -171,10 +171,10 @@ fn dup(
 ) -> Answer {
     let comm = state.comm(parent)?.number;
     let call = |new| CommCall::Dup { comm, new };
-    makes(state, to, parent, call, move |state, asked, handle| {
-        let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
+    makes(state, to, parent, call, move |state, frame, handle| {
+        let settle = move |state: &mut RankState, frame: &mut Frame<'_>, copied| {
             if let Err(fault) = copied {
-                asked.put_handle(to, mpi5::COMM_NULL);
+                frame.put_handle(to, mpi5::COMM_NULL);
                 return Err(fault);
             }
             state.topologies.inherit(handle, parent.0);
@@ -183,14 +183,14 @@ fn dup(
             }
             done()
         };
-        attributes::copy(state, asked, (Kind::Comm, parent.0), handle, Box::new(settle))
+        attributes::copy(state, frame, (Kind::Comm, parent.0), handle, Box::new(settle))
     })
 }
 
 /// The duplicate has its handle at once: its groups are those of its parent.
 fn idup(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     parent: handle::Comm,
     info: Option<handle::Info>,
     (to, to_request): (To<handle::Comm>, To<handle::Request>),
@@ -201,20 +201,20 @@ fn idup(
     let handle = state.comms.add(Communicator { number: new, name: String::new(), ..old });
     state.errors.inherit(handle, parent.0);
     state.topologies.inherit(handle, parent.0);
-    let begin = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
+    let begin = move |state: &mut RankState, frame: &mut Frame<'_>, copied| {
         if let Err(fault) = copied {
-            asked.put_handle(to, mpi5::COMM_NULL);
+            frame.put_handle(to, mpi5::COMM_NULL);
             return Err(fault);
         }
         if let Some(info) = info {
             state.infos.hint(handle, info)?;
         }
-        asked.put_handle(to, handle);
+        frame.put_handle(to, handle);
         let request = state.requests.open(parent.0);
         let call = Call::Communicators(CommCall::Idup { comm, new, request });
-        Ok(requests::begins(&mut state.requests, asked, to_request, request, call, Vec::new()))
+        Ok(requests::begins(&mut state.requests, frame, to_request, request, call, Vec::new()))
     };
-    attributes::copy(state, asked, (Kind::Comm, parent.0), handle, Box::new(begin))
+    attributes::copy(state, frame, (Kind::Comm, parent.0), handle, Box::new(begin))
 }
 
 fn split(state: &mut RankState, of: args::Comm_split) -> Answer {
@@ -276,7 +276,7 @@ fn create(state: &mut RankState, of: args::Comm_create) -> Answer {
 
 fn create_group(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Comm_create_group,
 ) -> Answer {
     let args::Comm_create_group { comm: parent, group, tag, newcomm } = of;
@@ -284,7 +284,7 @@ fn create_group(
     let group = state.groups.get(group)?;
     let members = state.comms.get(parent)?.ranks_of(&group)?;
     if group.rank(state.rank).is_none() {
-        asked.put_handle(newcomm, mpi5::COMM_NULL);
+        frame.put_handle(newcomm, mpi5::COMM_NULL);
         return done();
     }
     let tag = tag.min(protocols::call::GROUP_TAG_MAX);
@@ -327,22 +327,22 @@ fn merge(state: &mut RankState, of: args::Intercomm_merge) -> Answer {
     makes(state, newintracomm, parent, call, |_, _, _| done())
 }
 
-fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Comm>) -> Answer {
-    let comm = asked.handle(variable)?;
+fn free(state: &mut RankState, frame: &mut Frame<'_>, variable: To<handle::Comm>) -> Answer {
+    let comm = frame.handle(variable)?;
     state.comm(comm)?;
     let handle::Comm(handle) = comm;
     if handle == mpi5::COMM_WORLD || handle == mpi5::COMM_SELF {
         return Err(Fault::new(mpi5::ERR_COMM, "a predefined communicator cannot be freed"));
     }
-    let freed = move |state: &mut RankState, asked: &mut Asked<'_>| {
+    let freed = move |state: &mut RankState, frame: &mut Frame<'_>| {
         state.comms.get_mut(comm)?.is_freed = true;
         state.errors.forget(handle);
         state.infos.forget(handle);
         state.topologies.forget(handle);
-        asked.put_handle(variable, mpi5::COMM_NULL);
+        frame.put_handle(variable, mpi5::COMM_NULL);
         release(state)
     };
-    attributes::delete_all(state, asked, (Kind::Comm, handle), Box::new(freed))
+    attributes::delete_all(state, frame, (Kind::Comm, handle), Box::new(freed))
 }
 
 /// The library frees the communicators that the program has freed and that no operation is over any more.
@@ -357,8 +357,8 @@ fn release(state: &RankState) -> Answer {
 
 /// A call that gives this rank no communicator.
 pub(super) fn none_made(call: CommCall, to: To<handle::Comm>) -> NextStep {
-    NextStep::calls(Call::Communicators(call), move |_, asked, _| {
-        asked.put_handle(to, mpi5::COMM_NULL);
+    NextStep::calls(Call::Communicators(call), move |_, frame, _| {
+        frame.put_handle(to, mpi5::COMM_NULL);
         done()
     })
 }

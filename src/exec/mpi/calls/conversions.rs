@@ -1,14 +1,14 @@
 //! Handles as C ints and back.
 
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Conversions as F;
+use crate::mpi::frame::Frame;
 use crate::mpi::rank_state::{Answer, NextStep, RankState};
 
 /// Predefined handles are below it, and are ints as they are.
 const PREDEFINED: u64 = 1 << 12;
 
 #[allow(clippy::unnecessary_wraps, reason = "the answer of a call")]
-pub(super) fn call(_: &mut RankState, _: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(_: &mut RankState, _: &mut Frame<'_>, call: F) -> Answer {
     Ok(NextStep::Returns(match call {
         F::Comm_toint(of) => to_int(of.comm.0),
         F::Errhandler_toint(of) => to_int(of.errhandler.0),

@@ -2,12 +2,12 @@
 
 use super::infos::made;
 use crate::mpi::args::{To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Hints as F;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::infos::Infos;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
         F::Comm_set_info(of) => {
             state.comm(of.comm)?;
@@ -16,7 +16,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         }
         F::Comm_get_info(of) => {
             state.comm(of.comm)?;
-            tell_hints(&mut state.infos, asked, of.comm.0, of.info_used)
+            tell_hints(&mut state.infos, frame, of.comm.0, of.info_used)
         }
         F::Win_set_info(of) => {
             state.win(of.win)?;
@@ -25,17 +25,17 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         }
         F::Win_get_info(of) => {
             state.win(of.win)?;
-            tell_hints(&mut state.infos, asked, of.win.0, of.info_used)
+            tell_hints(&mut state.infos, frame, of.win.0, of.info_used)
         }
     }
 }
 
 fn tell_hints(
     infos: &mut Infos,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     object: u64,
     to: To<handle::Info>,
 ) -> Answer {
     let hints = infos.hints(object);
-    made(infos, asked, to, hints)
+    made(infos, frame, to, hints)
 }

@@ -23,8 +23,8 @@ mod topologies;
 mod types;
 mod windows;
 
-use super::asked::Asked;
 use super::fault::Fault;
+use super::frame::Frame;
 use super::objects::errors::On;
 use super::rank_state::{Answer, Back, RankState, Then};
 use crate::choose::Choose;
@@ -48,10 +48,10 @@ impl RankState {
     /// # Errors
     ///
     /// A fault that ends the job: an error that no handler returns, or that the process cannot be reached.
-    pub fn call(&mut self, asked: &mut Asked<'_>) -> Answer {
+    pub fn call(&mut self, frame: &mut Frame<'_>) -> Answer {
         self.errors.on = On::Job;
-        let answer = answer(self, asked);
-        errors::handled(self, asked, answer)
+        let answer = answer(self, frame);
+        errors::handled(self, frame, answer)
     }
 
     /// Continues the call that waits for this reply and gives its next step.
@@ -59,9 +59,9 @@ impl RankState {
     /// # Errors
     ///
     /// As [`Self::call`].
-    pub fn replied(&mut self, then: Then, asked: &mut Asked<'_>, reply: Reply) -> Answer {
-        let answer = then(self, asked, reply);
-        errors::handled(self, asked, answer)
+    pub fn replied(&mut self, then: Then, frame: &mut Frame<'_>, reply: Reply) -> Answer {
+        let answer = then(self, frame, reply);
+        errors::handled(self, frame, answer)
     }
 
     /// Continues the call for which a function of the program has returned this result and gives its next step.
@@ -69,9 +69,9 @@ impl RankState {
     /// # Errors
     ///
     /// As [`Self::call`].
-    pub fn called_back(&mut self, back: Back, asked: &mut Asked<'_>, result: u64) -> Answer {
-        let answer = back(self, asked, result);
-        errors::handled(self, asked, answer)
+    pub fn called_back(&mut self, back: Back, frame: &mut Frame<'_>, result: u64) -> Answer {
+        let answer = back(self, frame, result);
+        errors::handled(self, frame, answer)
     }
 
     /// Combines elements by an operator that the library does not have.
@@ -91,11 +91,11 @@ impl RankState {
     }
 }
 
-fn answer(state: &mut RankState, asked: &mut Asked<'_>) -> Answer {
-    if !is_at_any_time(asked.function.family()) {
+fn answer(state: &mut RankState, frame: &mut Frame<'_>) -> Answer {
+    if !is_at_any_time(frame.function.family()) {
         state.check_begun()?;
     }
-    dispatch(state, asked)
+    dispatch(state, frame)
 }
 
 /// Whether the functions of a family may be called at any time. Others are called between `MPI_Init` and

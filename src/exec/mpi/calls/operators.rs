@@ -3,20 +3,20 @@
 use crate::functions as mpi5;
 use crate::mpi::args::{self, handle};
 use crate::mpi::arithmetic::{self, predefined};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::elements;
 use crate::mpi::families::Operators as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::operators::{Foreign, Made, Operators};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use crate::place::Place;
 use ::mpi::datatype::Datatype as Tree;
 use ::mpi::operator::Side;
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Op_create(of) => create(&mut state.operators, asked, of, false),
-        F::Op_create_c(of) => create(&mut state.operators, asked, of, true),
+        F::Op_create(of) => create(&mut state.operators, frame, of, false),
+        F::Op_create_c(of) => create(&mut state.operators, frame, of, true),
         F::Op_commutative(of) => {
             let handle::Op(handle) = of.op;
             let made = state.operators.get(of.op).map(|made| made.commutes);
@@ -24,48 +24,48 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             let moves = [mpi5::REPLACE, mpi5::NO_OP].contains(&handle).then_some(false);
             match made.or(moves).or_else(|| predefined(handle).map(|_| true)) {
                 Some(commutes) => {
-                    asked.put_flag(of.commute, commutes);
+                    frame.put_flag(of.commute, commutes);
                     done()
                 }
                 None => Err(Fault::new(mpi5::ERR_OP, "it is no operator")),
             }
         }
         F::Op_free(of) => {
-            state.operators.free(asked.handle(of.op)?)?;
-            asked.put_handle(of.op, mpi5::OP_NULL);
+            state.operators.free(frame.handle(of.op)?)?;
+            frame.put_handle(of.op, mpi5::OP_NULL);
             done()
         }
-        F::Reduce_local(of) => reduce_local(state, asked, of),
+        F::Reduce_local(of) => reduce_local(state, frame, of),
     }
 }
 
 fn create(
     operators: &mut Operators,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Op_create,
     is_large: bool,
 ) -> Answer {
     let (function, commutes) = (of.user_fn.0, of.commute != 0);
     let handle = operators.add(Made { function, commutes, is_large });
-    asked.put_handle(of.op, handle);
+    frame.put_handle(of.op, handle);
     done()
 }
 
-fn reduce_local(state: &mut RankState, asked: &mut Asked<'_>, of: args::Reduce_local) -> Answer {
+fn reduce_local(state: &mut RankState, frame: &mut Frame<'_>, of: args::Reduce_local) -> Answer {
     let into = of.inoutbuf;
     into.count.natural()?;
     let reduction = state.operators.reduction(&state.types, of.op, into.datatype)?;
     let from = state.types.data(args::Buffer { address: of.inbuf, ..into })?;
     let into = state.types.data(into)?;
-    from.is_read_for(&into, asked);
-    let lower = from.gather(asked.place)?;
-    let mut result = into.gather(asked.place)?;
-    asked.place.takes_no_time(Some(asked.function), result.len() as u64);
+    from.is_read_for(&into, frame);
+    let lower = from.gather(frame.place)?;
+    let mut result = into.gather(frame.place)?;
+    frame.place.takes_no_time(Some(frame.function), result.len() as u64);
     match reduction.of_a_program() {
-        Some(number) => combine(state, asked.place, number, (&lower, &mut result), Side::Before)?,
+        Some(number) => combine(state, frame.place, number, (&lower, &mut result), Side::Before)?,
         None => reduction.combine(&lower, &mut result, Side::Before),
     }
-    into.scatter(asked.place, &result)?;
+    into.scatter(frame.place, &result)?;
     done()
 }
 

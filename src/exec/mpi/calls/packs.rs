@@ -6,10 +6,10 @@ use std::ffi::c_char;
 
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Address, Count, To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::Data;
 use crate::mpi::families::Packs as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::Signature;
@@ -60,32 +60,32 @@ impl Packed {
     }
 }
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     let types = &state.types;
     match call {
         F::Pack(of) => {
-            pack(types, asked, of.inbuf, Packed::native(of.outbuf, of.outsize, of.position))
+            pack(types, frame, of.inbuf, Packed::native(of.outbuf, of.outsize, of.position))
         }
         F::Unpack(of) => {
-            unpack(types, asked, of.outbuf, Packed::native(of.inbuf, of.insize, of.position))
+            unpack(types, frame, of.outbuf, Packed::native(of.inbuf, of.insize, of.position))
         }
         F::Pack_size(of) => {
             let bytes = pack_size(types, of.incount, of.datatype)?;
-            asked.put_count(of.size, i64::try_from(bytes).ok());
+            frame.put_count(of.size, i64::try_from(bytes).ok());
             done()
         }
         F::Pack_external(of) => {
-            check_external(types, asked, of.datarep, of.inbuf.datatype)?;
-            pack(types, asked, of.inbuf, Packed::external(of.outbuf, of.outsize, of.position))
+            check_external(types, frame, of.datarep, of.inbuf.datatype)?;
+            pack(types, frame, of.inbuf, Packed::external(of.outbuf, of.outsize, of.position))
         }
         F::Unpack_external(of) => {
-            check_external(types, asked, of.datarep, of.outbuf.datatype)?;
-            unpack(types, asked, of.outbuf, Packed::external(of.inbuf, of.insize, of.position))
+            check_external(types, frame, of.datarep, of.outbuf.datatype)?;
+            unpack(types, frame, of.outbuf, Packed::external(of.inbuf, of.insize, of.position))
         }
         F::Pack_external_size(of) => {
-            check_external(types, asked, of.datarep, of.datatype)?;
+            check_external(types, frame, of.datarep, of.datatype)?;
             let bytes = pack_size(types, of.incount, of.datatype)?;
-            asked.put_long(of.size, bytes.cast_signed());
+            frame.put_long(of.size, bytes.cast_signed());
             done()
         }
     }
@@ -100,11 +100,11 @@ fn pack_size(types: &Types, count: Count, datatype: handle::Datatype) -> Result<
 /// Whether a function may have this representation, and a datatype in it.
 fn check_external(
     types: &Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     name: To<c_char>,
     datatype: handle::Datatype,
 ) -> Result<(), Fault> {
-    let name = asked.text(name)?;
+    let name = frame.text(name)?;
     if name != "external32" {
         let why = format!("there is no data representation `{name}`");
         return Err(Fault::new(mpi5::ERR_UNSUPPORTED_DATAREP, why));
@@ -118,37 +118,37 @@ fn check_external(
 }
 
 /// Elements go into a buffer of packed ones.
-fn pack(types: &Types, asked: &mut Asked<'_>, from: args::Buffer, to: Packed) -> Answer {
+fn pack(types: &Types, frame: &mut Frame<'_>, from: args::Buffer, to: Packed) -> Answer {
     let data = types.data(from)?;
-    let mut bytes = data.gather(asked.place)?;
+    let mut bytes = data.gather(frame.place)?;
     if to.is_external() {
         turn(types, from, &mut bytes)?;
     }
-    asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
-    let position = position(asked, to, bytes.len())?;
+    frame.place.takes_no_time(Some(frame.function), bytes.len() as u64);
+    let position = position(frame, to, bytes.len())?;
     let packed = to.address.0.wrapping_add(position);
     if !bytes.is_empty() {
-        asked.place.process.write(packed, &bytes)?;
+        frame.place.process.write(packed, &bytes)?;
     }
-    data.is_read_for(&Data::Plain { address: packed, bytes: data.bytes() }, asked);
-    put_position(asked, to, position + bytes.len() as u64);
+    data.is_read_for(&Data::Plain { address: packed, bytes: data.bytes() }, frame);
+    put_position(frame, to, position + bytes.len() as u64);
     done()
 }
 
 /// The other way.
-fn unpack(types: &Types, asked: &mut Asked<'_>, to: args::Buffer, from: Packed) -> Answer {
+fn unpack(types: &Types, frame: &mut Frame<'_>, to: args::Buffer, from: Packed) -> Answer {
     let data = types.data(to)?;
     let length = usize::try_from(data.bytes()).expect("no more than the memory of a process");
-    let position = position(asked, from, length)?;
+    let position = position(frame, from, length)?;
     let packed = from.address.0.wrapping_add(position);
-    let mut bytes = asked.bytes(packed, length)?;
-    Data::Plain { address: packed, bytes: data.bytes() }.is_read_for(&data, asked);
+    let mut bytes = frame.bytes(packed, length)?;
+    Data::Plain { address: packed, bytes: data.bytes() }.is_read_for(&data, frame);
     if from.is_external() {
         turn(types, to, &mut bytes)?;
     }
-    asked.place.takes_no_time(Some(asked.function), bytes.len() as u64);
-    data.scatter(asked.place, &bytes)?;
-    put_position(asked, from, position + length as u64);
+    frame.place.takes_no_time(Some(frame.function), bytes.len() as u64);
+    data.scatter(frame.place, &bytes)?;
+    put_position(frame, from, position + length as u64);
     done()
 }
 
@@ -171,11 +171,11 @@ fn turn(types: &Types, elements: args::Buffer, bytes: &mut [u8]) -> Result<(), F
 }
 
 /// The place in a packed buffer from which so many bytes are free, or left.
-fn position(asked: &mut Asked<'_>, packed: Packed, length: usize) -> Result<u64, Fault> {
+fn position(frame: &mut Frame<'_>, packed: Packed, length: usize) -> Result<u64, Fault> {
     let size = packed.bytes;
     let at = match packed.position {
-        Position::Native(position) => asked.counts(position, 1)?[0],
-        Position::External(position) => asked.longs(position, 1)?[0],
+        Position::Native(position) => frame.counts(position, 1)?[0],
+        Position::External(position) => frame.longs(position, 1)?[0],
     };
     let end = i64::try_from(length).ok().and_then(|length| at.checked_add(length));
     match u64::try_from(at) {
@@ -187,9 +187,9 @@ fn position(asked: &mut Asked<'_>, packed: Packed, length: usize) -> Result<u64,
     }
 }
 
-fn put_position(asked: &mut Asked<'_>, packed: Packed, position: u64) {
+fn put_position(frame: &mut Frame<'_>, packed: Packed, position: u64) {
     match packed.position {
-        Position::Native(to) => asked.put_count(to, i64::try_from(position).ok()),
-        Position::External(to) => asked.put_long(to, position.cast_signed()),
+        Position::Native(to) => frame.put_count(to, i64::try_from(position).ok()),
+        Position::External(to) => frame.put_long(to, position.cast_signed()),
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{self, handle, length};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Sent};
 use crate::mpi::families::Partitioned as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use protocols::call::{Call, OfPartitions, Partitioned, Reply};
 use protocols::contract::Handle;
@@ -15,10 +15,10 @@ use super::messages::to;
 use super::requests::active::active;
 use super::requests::prepares;
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Psend_init(of) => prepare(state, asked, of, Side::Sends),
-        F::Precv_init(of) => prepare(state, asked, of, Side::Receives),
+        F::Psend_init(of) => prepare(state, frame, of, Side::Sends),
+        F::Precv_init(of) => prepare(state, frame, of, Side::Receives),
         F::Pready(of) => {
             let range = vec![(of.partition, of.partition)];
             ready(state, of.request, range, OfPartitions::Ready)
@@ -28,17 +28,17 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
             ready(state, of.request, range, OfPartitions::ReadyRange)
         }
         F::Pready_list(of) => {
-            let all = asked.ints(of.array_of_partitions, length(of.length)?)?;
+            let all = frame.ints(of.array_of_partitions, length(of.length)?)?;
             let ranges = all.into_iter().map(|partition| (partition, partition)).collect();
             ready(state, of.request, ranges, OfPartitions::Ready)
         }
-        F::Parrived(of) => arrived(state, asked, of),
+        F::Parrived(of) => arrived(state, frame, of),
     }
 }
 
 fn prepare(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Psend_init,
     side: Side,
 ) -> Answer {
@@ -59,12 +59,12 @@ fn prepare(
     let request = state.requests.open(of.comm.0);
     if side == Side::Sends {
         // The program fills its partitions while the operation is under way.
-        state.requests.of_mut(request).sent = Some(Sent::new(Data::NONE, asked));
+        state.requests.of_mut(request).sent = Some(Sent::new(Data::NONE, frame));
     }
-    let buffer = asked.place.buffer(address, bytes);
+    let buffer = frame.place.buffer(address, bytes);
     let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
     let call = Call::Partitioned(std::sync::Arc::new(operation));
-    Ok(prepares(&mut state.requests, asked, of.request, request, call, Vec::new()))
+    Ok(prepares(&mut state.requests, frame, of.request, request, call, Vec::new()))
 }
 
 /// The request of a handle, if its operation is under way, and how many partitions it has.
@@ -110,17 +110,17 @@ fn ready(
     Ok(NextStep::calls(call, move |state, _, _| ready(state, handle, ranges, does)))
 }
 
-fn arrived(state: &mut RankState, asked: &mut Asked<'_>, of: args::Parrived) -> Answer {
+fn arrived(state: &mut RankState, frame: &mut Frame<'_>, of: args::Parrived) -> Answer {
     let Some((request, partitions)) = under_way(state, of.request, Side::Receives)? else {
-        asked.put_flag(of.flag, true);
+        frame.put_flag(of.flag, true);
         return done();
     };
     let first = partition(of.partition, partitions)?;
     let does = OfPartitions::Arrived;
     let call = Call::OfPartitions { does, request, first, last: first, thread: None };
-    Ok(NextStep::calls(call, |_, asked, reply| {
-        let args::Parrived { flag, .. } = asked.arguments();
-        asked.put_flag(flag, matches!(reply, Reply::Flag(true)));
+    Ok(NextStep::calls(call, |_, frame, reply| {
+        let args::Parrived { flag, .. } = frame.arguments();
+        frame.put_flag(flag, matches!(reply, Reply::Flag(true)));
         done()
     }))
 }

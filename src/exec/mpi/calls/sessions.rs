@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::{comms, errors, infos};
 use crate::functions as mpi5;
 use crate::mpi::args::{self, To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Sessions as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::infos::Info;
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::group::Group;
@@ -17,81 +17,81 @@ use protocols::call::{CommCall, GROUP_TAG_MAX};
 /// The process sets of each session.
 const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
         F::Session_init(of) => {
             let session = state.sessions.open();
             state.errors.give(session, of.errhandler);
-            asked.put_handle(of.session, session);
+            frame.put_handle(of.session, session);
             done()
         }
-        F::Session_finalize(of) => end_session(state, asked, of.session),
+        F::Session_finalize(of) => end_session(state, frame, of.session),
         F::Session_create_errhandler(of) => {
-            errors::create_handler(state, asked, of.session_errhandler_fn, of.errhandler)
+            errors::create_handler(state, frame, of.session_errhandler_fn, of.errhandler)
         }
         F::Session_get_num_psets(of) => {
             state.session(of.session)?;
-            asked.put_int(of.npset_names, 2);
+            frame.put_int(of.npset_names, 2);
             done()
         }
-        F::Session_get_nth_pset(of) => nth_set(state, asked, of),
+        F::Session_get_nth_pset(of) => nth_set(state, frame, of),
         F::Session_get_pset_info(of) => {
-            let group = set_of(state, asked, of.session, of.pset_name)?;
+            let group = set_of(state, frame, of.session, of.pset_name)?;
             let mut info = Info::default();
             info.set("mpi_size", group.size().to_string());
-            infos::made(&mut state.infos, asked, of.info, info)
+            infos::made(&mut state.infos, frame, of.info, info)
         }
         F::Session_get_info(of) => {
             state.session(of.session)?;
             let mut info = Info::default();
             info.set("thread_level", "MPI_THREAD_SERIALIZED");
-            infos::made(&mut state.infos, asked, of.info_used, info)
+            infos::made(&mut state.infos, frame, of.info_used, info)
         }
         F::Group_from_session_pset(of) => {
-            let group = set_of(state, asked, of.session, of.pset_name)?;
+            let group = set_of(state, frame, of.session, of.pset_name)?;
             let handle = state.groups.add(group);
-            asked.put_handle(of.newgroup, handle);
+            frame.put_handle(of.newgroup, handle);
             done()
         }
-        F::Comm_create_from_group(of) => create_from_group(state, asked, of),
+        F::Comm_create_from_group(of) => create_from_group(state, frame, of),
     }
 }
 
 fn end_session(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     variable: To<handle::Session>,
 ) -> Answer {
-    let handle = asked.handle(variable)?;
+    let handle = frame.handle(variable)?;
     state.sessions.close(handle)?;
     state.errors.forget(handle.0);
-    asked.put_handle(variable, mpi5::SESSION_NULL);
+    frame.put_handle(variable, mpi5::SESSION_NULL);
     done()
 }
 
-fn nth_set(state: &mut RankState, asked: &mut Asked<'_>, of: args::Session_get_nth_pset) -> Answer {
+fn nth_set(state: &mut RankState, frame: &mut Frame<'_>, of: args::Session_get_nth_pset) -> Answer {
     let args::Session_get_nth_pset { session, n: number, pset_len, pset_name, .. } = of;
     state.session(session)?;
     let Some(name) = usize::try_from(number).ok().and_then(|number| SETS.get(number)) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("no process set number {number} of 2")));
     };
-    let room = asked.ints(pset_len, 1)?[0];
+    let room = frame.ints(pset_len, 1)?[0];
     if let Some(room) = usize::try_from(room).ok().filter(|room| *room > 0) {
-        asked.put_string(pset_name, name, room);
+        frame.put_string(pset_name, name, room);
     }
-    asked.put_int(pset_len, i32::try_from(name.len() + 1).expect("a short name"));
+    frame.put_int(pset_len, i32::try_from(name.len() + 1).expect("a short name"));
     done()
 }
 
 /// The processes of a set of a session.
 fn set_of(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     session: handle::Session,
     name: To<c_char>,
 ) -> Result<Arc<Group>, Fault> {
     state.session(session)?;
-    let name = asked.text(name)?;
+    let name = frame.text(name)?;
     let comm = match SETS.iter().position(|set| set.eq_ignore_ascii_case(&name)) {
         Some(0) => mpi5::COMM_WORLD,
         Some(_) => mpi5::COMM_SELF,
@@ -105,12 +105,12 @@ fn set_of(
 /// The members of a group make a communicator; its name keeps creations apart.
 fn create_from_group(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Comm_create_from_group,
 ) -> Answer {
-    let (group, name) = (state.groups.get(of.group)?, asked.text(of.stringtag)?);
+    let (group, name) = (state.groups.get(of.group)?, frame.text(of.stringtag)?);
     if group.rank(state.rank).is_none() {
-        asked.put_handle(of.newcomm, mpi5::COMM_NULL);
+        frame.put_handle(of.newcomm, mpi5::COMM_NULL);
         return done();
     }
     let parent = handle::Comm(mpi5::COMM_WORLD);

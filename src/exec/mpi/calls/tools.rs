@@ -2,16 +2,16 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args;
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Tools as F;
+use crate::mpi::frame::Frame;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 
 /// Answers calls; their errors are returned, and call no handler.
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others name what is not there")]
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     if let F::T_init_thread(of) = call {
         state.tools += 1;
-        asked.put_int(of.provided, of.required.min(mpi5::THREAD_SERIALIZED));
+        frame.put_int(of.provided, of.required.min(mpi5::THREAD_SERIALIZED));
         return done();
     }
     if state.tools == 0 {
@@ -28,7 +28,7 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         | F::T_event_get_num(args::T_event_get_num { num_events: number })
         | F::T_source_get_num(args::T_source_get_num { num_sources: number })
         | F::T_category_changed(args::T_category_changed { update_number: number }) => {
-            asked.put_int(number, 0);
+            frame.put_int(number, 0);
             done()
         }
         F::T_cvar_get_index(_)
@@ -36,11 +36,11 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
         | F::T_category_get_index(_)
         | F::T_event_get_index(_) => Ok(returns(mpi5::T_ERR_INVALID_NAME)),
         F::T_pvar_session_create(of) => {
-            asked.put_handle(of.session, SESSION);
+            frame.put_handle(of.session, SESSION);
             done()
         }
         F::T_pvar_session_free(of) => {
-            asked.put_handle(of.session, mpi5::T_PVAR_SESSION_NULL);
+            frame.put_handle(of.session, mpi5::T_PVAR_SESSION_NULL);
             done()
         }
         F::T_pvar_start(of) | F::T_pvar_stop(of) | F::T_pvar_reset(of)

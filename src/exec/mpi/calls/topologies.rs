@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::comms;
 use crate::functions as mpi5;
 use crate::mpi::args::{self, To, handle, length};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Topologies as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::topologies::{Near, Topology};
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::cartesian::Cartesian;
@@ -23,13 +23,13 @@ use ::mpi::topology::Neighbours;
 use arguments::{check_ranks, dimensions, graph_of, near_of, positions, wrong_grid};
 use protocols::call::{Arrangement, Call, CommCall, Reply};
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Cart_create(of) => create_grid(state, asked, of),
-        F::Cart_sub(of) => create_subgrid(state, asked, of),
-        F::Graph_create(of) => create_graph(state, asked, of),
-        F::Dist_graph_create_adjacent(of) => create_adjacent(state, asked, of),
-        F::Dist_graph_create(of) => create_distributed(state, asked, of),
+        F::Cart_create(of) => create_grid(state, frame, of),
+        F::Cart_sub(of) => create_subgrid(state, frame, of),
+        F::Graph_create(of) => create_graph(state, frame, of),
+        F::Dist_graph_create_adjacent(of) => create_adjacent(state, frame, of),
+        F::Dist_graph_create(of) => create_distributed(state, frame, of),
     }
 }
 
@@ -48,11 +48,11 @@ fn arranges(
     })
 }
 
-fn create_grid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_create) -> Answer {
+fn create_grid(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_create) -> Answer {
     let (parent, count, me) = (of.comm_old, length(of.ndims)?, state.rank);
     let comm = state.intracomm(parent)?;
     let (number, size, rank) = (comm.number, comm.size(), comm.group.rank(me));
-    let dimensions = dimensions(asked, (of.dims, of.periods), count)?;
+    let dimensions = dimensions(frame, (of.dims, of.periods), count)?;
     let positions = positions(&dimensions);
     if positions > u64::from(size) {
         let why = format!("a grid of {positions} positions for {size} ranks");
@@ -68,25 +68,25 @@ fn create_grid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_crea
     arranges(state, (of.comm_cart, parent), by, Topology::Grid(grid))
 }
 
-fn create_subgrid(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_sub) -> Answer {
+fn create_subgrid(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_sub) -> Answer {
     state.comm(of.comm)?;
     let grid = state.topologies.grid(of.comm)?;
-    let remain = asked.ints(of.remain_dims, grid.dimensions().len())?;
+    let remain = frame.ints(of.remain_dims, grid.dimensions().len())?;
     let remain: Vec<bool> = remain.into_iter().map(|remain| remain != 0).collect();
     let parts = grid.sub(&remain).map_err(|error| wrong_grid(&error))?;
     let by = Arrangement::Subgrid(remain.into());
     arranges(state, (of.newcomm, of.comm), by, Topology::Grid(parts.grid))
 }
 
-fn create_graph(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_create) -> Answer {
+fn create_graph(state: &mut RankState, frame: &mut Frame<'_>, of: args::Graph_create) -> Answer {
     let (parent, me) = (of.comm_old, state.rank);
     let comm = state.intracomm(parent)?;
     let (number, size) = (comm.number, comm.size());
     let rank = comm.group.rank(me).expect("a rank is in its communicators").0;
-    let graph = graph_of(asked, of.nnodes, (of.indx, of.edges), size)?;
+    let graph = graph_of(frame, of.nnodes, (of.indx, of.edges), size)?;
     let nodes = graph.ends.len();
     if nodes == 0 {
-        asked.put_handle(of.comm_graph, mpi5::COMM_NULL);
+        frame.put_handle(of.comm_graph, mpi5::COMM_NULL);
         return done();
     }
     let call = |new| CommCall::Arrange { comm: number, by: graph.arrangement(), new };
@@ -98,13 +98,13 @@ fn create_graph(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_cr
 
 fn create_adjacent(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Dist_graph_create_adjacent,
 ) -> Answer {
     let parent = of.comm_old;
     let size = state.intracomm(parent)?.size();
-    let (sources, from) = near_of(asked, of.indegree, (of.sources, of.sourceweights), size)?;
-    let (destinations, to) = near_of(asked, of.outdegree, (of.destinations, of.destweights), size)?;
+    let (sources, from) = near_of(frame, of.indegree, (of.sources, of.sourceweights), size)?;
+    let (destinations, to) = near_of(frame, of.outdegree, (of.destinations, of.destweights), size)?;
     let weights = match (from, to) {
         (Some(from), Some(to)) => Some([from, to]),
         (None, None) => None,
@@ -131,24 +131,24 @@ fn arranges_near(
 /// Any rank names any edges: all get the number that each names, and the edges.
 fn create_distributed(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Dist_graph_create,
 ) -> Answer {
     let comm = state.intracomm(of.comm_old)?;
     let (number, size) = (comm.number, comm.size());
     let count = length(of.n)?;
-    let (sources, degrees) = (asked.ints(of.sources, count)?, asked.ints(of.degrees, count)?);
+    let (sources, degrees) = (frame.ints(of.sources, count)?, frame.ints(of.degrees, count)?);
     if degrees.iter().any(|degree| *degree < 0) {
         return Err(Fault::new(mpi5::ERR_ARG, "a node with a negative number of edges"));
     }
     let all: i64 = degrees.iter().map(|degree| i64::from(*degree)).sum();
     let all = usize::try_from(all).expect("a sum of numbers that are not negative");
-    let destinations = asked.ints(of.destinations, all)?;
+    let destinations = frame.ints(of.destinations, all)?;
     check_ranks(&sources, size)?;
     check_ranks(&destinations, size)?;
     let is_weighted = of.weights.address != mpi5::UNWEIGHTED;
     let weights = if is_weighted && of.weights.address != mpi5::WEIGHTS_EMPTY {
-        asked.ints(of.weights, all)?
+        frame.ints(of.weights, all)?
     } else {
         vec![0; all]
     };

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::attributes;
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Address, To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Windows as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::windows::Window;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
@@ -33,29 +33,29 @@ struct Part {
     unit: i64,
 }
 
-pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     use Completes::{All, Nothing};
     match call {
-        F::Win_create(of) => create(state, asked, of),
-        F::Win_allocate(of) => allocate(state, asked, of),
-        F::Win_allocate_shared(of) => allocate_shared(state, asked, of),
-        F::Win_create_dynamic(of) => create_dynamic(state, asked, of),
-        F::Win_free(of) => free(state, asked, of.win),
-        F::Win_attach(of) => attach(state, asked, of),
+        F::Win_create(of) => create(state, frame, of),
+        F::Win_allocate(of) => allocate(state, frame, of),
+        F::Win_allocate_shared(of) => allocate_shared(state, frame, of),
+        F::Win_create_dynamic(of) => create_dynamic(state, frame, of),
+        F::Win_free(of) => free(state, frame, of.win),
+        F::Win_attach(of) => attach(state, frame, of),
         F::Win_detach(of) => detach(state, of),
-        F::Win_shared_query(of) => shared_query(state, asked, of),
+        F::Win_shared_query(of) => shared_query(state, frame, of),
         F::Win_get_group(of) => {
             let group = Arc::clone(&state.win(of.win)?.group);
             let handle = state.groups.add(group);
-            asked.put_handle(of.group, handle);
+            frame.put_handle(of.group, handle);
             done()
         }
         F::Win_set_name(of) => {
-            let name = asked.text(of.win_name)?;
+            let name = frame.text(of.win_name)?;
             state.win(of.win)?.name = name;
             done()
         }
-        F::Win_get_name(of) => get_name(state, asked, of),
+        F::Win_get_name(of) => get_name(state, frame, of),
         F::Win_fence(of) => fence(state, of),
         F::Win_post(of) => post_or_start(state, of, |win, group| RmaCall::Post { win, group }),
         F::Win_start(of) => post_or_start(state, of, |win, group| RmaCall::Start { win, group }),
@@ -85,25 +85,25 @@ pub(super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Ans
     }
 }
 
-fn get_name(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_get_name) -> Answer {
+fn get_name(state: &mut RankState, frame: &mut Frame<'_>, of: args::Win_get_name) -> Answer {
     let to = (of.win_name, of.resultlen);
     if of.win.0 == mpi5::WIN_NULL {
-        asked.put_text(to, "MPI_WIN_NULL", 128);
+        frame.put_text(to, "MPI_WIN_NULL", 128);
         return done();
     }
     let name = state.win(of.win)?.name.clone();
-    asked.put_text(to, &name, 128);
+    frame.put_text(to, &name, 128);
     done()
 }
 
 /// The library makes a window over a communicator.
 fn makes(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     comm: handle::Comm,
     (flavor, kind): (Flavor, i32),
     part: Part,
-    settle: impl FnOnce(&mut RankState, &mut Asked<'_>, Window) -> Answer + Send + 'static,
+    settle: impl FnOnce(&mut RankState, &mut Frame<'_>, Window) -> Answer + Send + 'static,
 ) -> Answer {
     let (comm, group) = {
         let comm = state.comm(comm)?;
@@ -113,7 +113,7 @@ fn makes(
     let (Ok(size), Ok(units)) = (u64::try_from(bytes), u64::try_from(unit)) else {
         return Err(Fault::new(mpi5::ERR_SIZE, format!("{bytes} bytes in units of {unit}")));
     };
-    let memory = asked.place.buffer(base, size).id;
+    let memory = frame.place.buffer(base, size).id;
     let win = state.windows.free();
     let call = RmaCall::Create { win, comm, flavor, memory, bytes: size, unit: units.max(1) };
     let window = Window {
@@ -128,74 +128,74 @@ fn makes(
         attached: BTreeSet::new(),
         held: Vec::new(),
     };
-    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
-        settle(state, asked, window)
+    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, frame, _| {
+        settle(state, frame, window)
     }))
 }
 
 /// A window is there.
 fn made(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     to: To<handle::Win>,
     window: Window,
 ) -> Answer {
     let handle = state.windows.add(window);
-    asked.put_handle(to, handle);
+    frame.put_handle(to, handle);
     done()
 }
 
-fn create(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_create) -> Answer {
+fn create(state: &mut RankState, frame: &mut Frame<'_>, of: args::Win_create) -> Answer {
     let part = Part { base: of.base.0, bytes: of.size, unit: of.disp_unit };
     let kind = (Flavor::Create, mpi5::WIN_FLAVOR_CREATE);
-    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
-        made(state, asked, of.win, window)
+    makes(state, frame, of.comm, kind, part, move |state, frame, window| {
+        made(state, frame, of.win, window)
     })
 }
 
-fn allocate(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_allocate) -> Answer {
+fn allocate(state: &mut RankState, frame: &mut Frame<'_>, of: args::Win_allocate) -> Answer {
     let bytes = of.size;
     let base = match u64::try_from(bytes) {
         Ok(0) | Err(_) => 0,
-        Ok(bytes) => asked.place.process.allocate(bytes)?,
+        Ok(bytes) => frame.place.process.allocate(bytes)?,
     };
     if base == 0 && bytes > 0 {
         return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {bytes} bytes are left")));
     }
     let part = Part { base, bytes, unit: of.disp_unit };
     let kind = (Flavor::Allocate, mpi5::WIN_FLAVOR_ALLOCATE);
-    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
-        asked.put_word(of.baseptr, window.base);
-        made(state, asked, of.win, window)
+    makes(state, frame, of.comm, kind, part, move |state, frame, window| {
+        frame.put_word(of.baseptr, window.base);
+        made(state, frame, of.win, window)
     })
 }
 
 fn create_dynamic(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Win_create_dynamic,
 ) -> Answer {
     let part = Part { base: 0, bytes: 0, unit: 1 };
     let kind = (Flavor::Dynamic, mpi5::WIN_FLAVOR_DYNAMIC);
-    makes(state, asked, of.comm, kind, part, move |state, asked, window| {
-        made(state, asked, of.win, window)
+    makes(state, frame, of.comm, kind, part, move |state, frame, window| {
+        made(state, frame, of.win, window)
     })
 }
 
 /// The library says where this rank's part lies, and how long all parts are together; then the process maps them.
 fn allocate_shared(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Win_allocate_shared,
 ) -> Answer {
     let part = Part { base: 0, bytes: of.size, unit: of.disp_unit };
     let kind = (Flavor::Shared(Spacing::Contiguous), mpi5::WIN_FLAVOR_SHARED);
-    makes(state, asked, of.comm, kind, part, move |state, _, window| {
+    makes(state, frame, of.comm, kind, part, move |state, _, window| {
         let me = window.group.rank(state.rank).expect("a rank is in its windows").0;
         let (win, last) = (window.number, window.group.size() - 1);
         Ok(query(win, me, move |_, _, (own, _)| {
-            Ok(query(win, last, move |state, asked, (end, _)| {
-                map(state, asked, of, window, own, end)
+            Ok(query(win, last, move |state, frame, (end, _)| {
+                map(state, frame, of, window, own, end)
             }))
         }))
     })
@@ -203,7 +203,7 @@ fn allocate_shared(
 
 fn map(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Win_allocate_shared,
     mut window: Window,
     own: Region,
@@ -214,20 +214,20 @@ fn map(
     let path = state.windows.exposed.share(name, total).map_err(|error| {
         Fault::new(mpi5::ERR_NO_MEM, format!("the system shares no {total} bytes: {error}"))
     })?;
-    let address = asked.place.process.map(&path, total)?;
+    let address = frame.place.process.map(&path, total)?;
     if address == 0 {
         return Err(Fault::new(mpi5::ERR_NO_MEM, format!("no {total} bytes can be mapped")));
     }
-    asked.place.maps(name, address);
+    frame.place.maps(name, address);
     window.mapped = Some((address, total));
     window.base = address + own.offset;
-    asked.put_word(of.baseptr, window.base);
-    made(state, asked, of.win, window)
+    frame.put_word(of.baseptr, window.base);
+    made(state, frame, of.win, window)
 }
 
 fn shared_query(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Win_shared_query,
 ) -> Answer {
     let rank = of.rank;
@@ -239,9 +239,9 @@ fn shared_query(
         let is_own = window.group.rank(me).is_some_and(|own| own.0.cast_signed() == rank);
         let bytes = if is_own { window.bytes } else { 0 };
         let (base, unit) = (window.base, window.unit);
-        asked.put_long(of.size, bytes);
-        asked.put_count(of.disp_unit, Some(unit));
-        asked.put_word(of.baseptr, if bytes == 0 { 0 } else { base });
+        frame.put_long(of.size, bytes);
+        frame.put_count(of.disp_unit, Some(unit));
+        frame.put_word(of.baseptr, if bytes == 0 { 0 } else { base });
         return done();
     };
     if rank == mpi5::PROC_NULL {
@@ -249,26 +249,26 @@ fn shared_query(
         return Ok(first_part(of, win, 0, size, address));
     }
     let target = window.target(rank)?;
-    Ok(query(win, target, move |_, asked, (part, unit)| {
-        tell_part(asked, of, part, unit, address);
+    Ok(query(win, target, move |_, frame, (part, unit)| {
+        tell_part(frame, of, part, unit, address);
         done()
     }))
 }
 
-fn free(state: &mut RankState, asked: &mut Asked<'_>, variable: To<handle::Win>) -> Answer {
-    let handle = asked.handle(variable)?;
+fn free(state: &mut RankState, frame: &mut Frame<'_>, variable: To<handle::Win>) -> Answer {
+    let handle = frame.handle(variable)?;
     let win = state.win(handle)?.number;
-    let library = move |_: &mut RankState, _: &mut Asked<'_>| {
+    let library = move |_: &mut RankState, _: &mut Frame<'_>| {
         let call = Call::Rma(Arc::new(RmaCall::Free { win }));
-        Ok(NextStep::calls(call, move |state, asked, _| freed(state, asked, variable, handle)))
+        Ok(NextStep::calls(call, move |state, frame, _| freed(state, frame, variable, handle)))
     };
-    attributes::delete_all(state, asked, (Kind::Win, handle.0), Box::new(library))
+    attributes::delete_all(state, frame, (Kind::Win, handle.0), Box::new(library))
 }
 
 /// The library has freed a window: its memory goes, and what was kept of it.
 fn freed(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     variable: To<handle::Win>,
     handle: handle::Win,
 ) -> Answer {
@@ -279,18 +279,18 @@ fn freed(
         state.windows.exposed.detach(state.rank, base);
     }
     for (_, held) in window.held {
-        held.end(asked.place, Outcome::Sent)?;
+        held.end(frame.place, Outcome::Sent)?;
     }
     if let Some((address, bytes)) = window.mapped {
-        asked.place.process.unmap(address, bytes);
+        frame.place.process.unmap(address, bytes);
     } else if window.flavor == mpi5::WIN_FLAVOR_ALLOCATE {
-        asked.place.process.free(window.base);
+        frame.place.process.free(window.base);
     }
-    asked.put_handle(variable, mpi5::WIN_NULL);
+    frame.put_handle(variable, mpi5::WIN_NULL);
     done()
 }
 
-fn attach(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_attach) -> Answer {
+fn attach(state: &mut RankState, frame: &mut Frame<'_>, of: args::Win_attach) -> Answer {
     let me = state.rank;
     let args::Win_attach { win: handle, base: Address(base), size } = of;
     let window = state.win(handle)?;
@@ -301,7 +301,7 @@ fn attach(state: &mut RankState, asked: &mut Asked<'_>, of: args::Win_attach) ->
     let Ok(bytes) = u64::try_from(size) else {
         return Err(Fault::new(mpi5::ERR_SIZE, format!("{size} bytes")));
     };
-    let memory = asked.place.buffer(base, bytes).id;
+    let memory = frame.place.buffer(base, bytes).id;
     let call = RmaCall::Attach { win, memory, bytes };
     Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, _, _| {
         state.windows.exposed.attach(me, base, bytes, memory);
@@ -341,12 +341,12 @@ fn synchronises(
     call: impl FnOnce(Win) -> RmaCall,
 ) -> Answer {
     let call = call(state.win(handle)?.number);
-    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, asked, _| {
+    Ok(NextStep::calls(Call::Rma(Arc::new(call)), move |state, frame, _| {
         let window = state.win(handle)?;
         match completes {
             Completes::Nothing => {}
-            Completes::To(target) => window.complete(asked.place, Some(target))?,
-            Completes::All => window.complete(asked.place, None)?,
+            Completes::To(target) => window.complete(frame.place, Some(target))?,
+            Completes::All => window.complete(frame.place, None)?,
         }
         done()
     }))
@@ -376,9 +376,9 @@ fn post_or_start(
 
 fn test(state: &mut RankState, of: args::Win_test) -> Answer {
     let win = state.win(of.win)?.number;
-    Ok(NextStep::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, asked, reply| {
-        let args::Win_test { flag, .. } = asked.arguments();
-        asked.put_flag(flag, matches!(reply, Reply::Flag(true)));
+    Ok(NextStep::calls(Call::Rma(Arc::new(RmaCall::Test { win })), |_, frame, reply| {
+        let args::Win_test { flag, .. } = frame.arguments();
+        frame.put_flag(flag, matches!(reply, Reply::Flag(true)));
         done()
     }))
 }
@@ -423,14 +423,14 @@ fn targeted(
 fn query(
     win: Win,
     target: u32,
-    then: impl FnOnce(&mut RankState, &mut Asked<'_>, (Region, u64)) -> Answer + Send + 'static,
+    then: impl FnOnce(&mut RankState, &mut Frame<'_>, (Region, u64)) -> Answer + Send + 'static,
 ) -> NextStep {
     let call = Call::Rma(Arc::new(RmaCall::Query { win, target }));
-    NextStep::calls(call, move |state, asked, reply| {
+    NextStep::calls(call, move |state, frame, reply| {
         let Reply::Part(part, unit) = reply else {
             unreachable!("a query is answered with a part")
         };
-        then(state, asked, (part, unit))
+        then(state, frame, (part, unit))
     })
 }
 
@@ -442,23 +442,23 @@ fn first_part(
     size: u32,
     address: u64,
 ) -> NextStep {
-    query(win, from, move |_, asked, (part, unit)| {
+    query(win, from, move |_, frame, (part, unit)| {
         if part.len == 0 && from + 1 < size {
             return Ok(first_part(of, win, from + 1, size, address));
         }
-        tell_part(asked, of, part, unit, address);
+        tell_part(frame, of, part, unit, address);
         done()
     })
 }
 
 fn tell_part(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Win_shared_query,
     part: Region,
     unit: u64,
     address: u64,
 ) {
-    asked.put_long(of.size, part.len.cast_signed());
-    asked.put_count(of.disp_unit, i64::try_from(unit).ok());
-    asked.put_word(of.baseptr, if part.len == 0 { 0 } else { address + part.offset });
+    frame.put_long(of.size, part.len.cast_signed());
+    frame.put_count(of.disp_unit, i64::try_from(unit).ok());
+    frame.put_word(of.baseptr, if part.len == 0 { 0 } else { address + part.offset });
 }

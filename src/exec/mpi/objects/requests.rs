@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::functions as mpi5;
 use crate::mpi::args::{To, handle};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::{Held, Sent};
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::table::Table;
 use crate::place::Place;
 use calls::arguments::Outcome;
@@ -76,10 +76,10 @@ impl Requests {
     }
 
     /// A function makes a request, or begins its operation by the next call of the library.
-    pub(crate) fn make(&mut self, request: Handle, asked: &Asked<'_>) {
+    pub(crate) fn make(&mut self, request: Handle, frame: &Frame<'_>) {
         let call = self.calls;
         let open = self.of_mut(request);
-        (open.made, open.call) = (Some((asked.function, asked.caller())), call);
+        (open.made, open.call) = (Some((frame.function, frame.caller())), call);
     }
 
     /// The function that has started an open operation by this call of the library.

@@ -2,9 +2,9 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Address, Count, TypedBlocks};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::types::Types;
 use calls::space::{Region, Space};
 use collectives::{Block, Blocks};
@@ -60,20 +60,20 @@ impl Many {
     pub(super) fn part(
         self,
         types: &Types,
-        asked: &mut Asked<'_>,
+        frame: &mut Frame<'_>,
         ranks: u32,
         rw: (bool, bool),
     ) -> Result<Part, Fault> {
         match self {
-            Self::Equal(buffer) => equal(types, asked, buffer, ranks, rw),
-            Self::Listed(blocks) => listed(types, asked, blocks, ranks, rw),
+            Self::Equal(buffer) => equal(types, frame, buffer, ranks, rw),
+            Self::Listed(blocks) => listed(types, frame, blocks, ranks, rw),
             Self::OfTypes(blocks) => {
-                let displacements = asked.counts(blocks.displacements, ranks as usize)?;
-                of_types(types, asked, blocks, displacements, rw)
+                let displacements = frame.counts(blocks.displacements, ranks as usize)?;
+                of_types(types, frame, blocks, displacements, rw)
             }
             Self::OfTypesAt(blocks) => {
-                let displacements = asked.longs(blocks.displacements, ranks as usize)?;
-                of_types(types, asked, blocks, displacements, rw)
+                let displacements = frame.longs(blocks.displacements, ranks as usize)?;
+                of_types(types, frame, blocks, displacements, rw)
             }
         }
     }
@@ -81,7 +81,7 @@ impl Many {
 
 fn equal(
     types: &Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     args::Buffer { address, count, datatype }: args::Buffer,
     ranks: u32,
     rw: (bool, bool),
@@ -89,40 +89,40 @@ fn equal(
     let all = countable(count.natural()?.checked_mul(u64::from(ranks)))?;
     let data = types.elements(address, all, datatype)?;
     let length = if all == 0 { 0 } else { data.bytes() / u64::from(ranks) };
-    let (buffer, held) = data.in_one_piece(asked.place, rw)?;
+    let (buffer, held) = data.in_one_piece(frame.place, rw)?;
     let region = Region::new(Space::User(buffer.id), buffer.bytes);
     Ok(Part { region, blocks: Blocks::Equal(length), held })
 }
 
 fn listed(
     types: &Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Blocks,
     ranks: u32,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
     let (Address(first), ranks) = (of.address, ranks as usize);
-    let counts = asked.counts(of.counts, ranks)?;
-    let displacements = asked.counts(of.displacements, ranks)?;
+    let counts = frame.counts(of.counts, ranks)?;
+    let displacements = frame.counts(of.displacements, ranks)?;
     let tree = types.committed(of.datatype)?;
     let mut parts = Vec::with_capacity(ranks);
     for (count, displacement) in counts.into_iter().zip(displacements) {
         let at = first.wrapping_add_signed(displacement.wrapping_mul(tree.extent()));
         parts.push(elements(at, Count(count).natural()?, tree)?);
     }
-    part(asked, parts, rw)
+    part(frame, parts, rw)
 }
 
 fn of_types<D>(
     types: &Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     TypedBlocks { address: Address(first), counts, datatypes, .. }: TypedBlocks<D>,
     displacements: Vec<i64>,
     rw: (bool, bool),
 ) -> Result<Part, Fault> {
     let ranks = displacements.len();
-    let counts = asked.counts(counts, ranks)?;
-    let datatypes = asked.handles(datatypes, ranks)?;
+    let counts = frame.counts(counts, ranks)?;
+    let datatypes = frame.handles(datatypes, ranks)?;
     let mut parts = Vec::with_capacity(ranks);
     for ((count, displacement), datatype) in counts.into_iter().zip(displacements).zip(datatypes) {
         let at = first.wrapping_add_signed(displacement);
@@ -131,12 +131,12 @@ fn of_types<D>(
             count => elements(at, count, types.committed(datatype)?)?,
         });
     }
-    part(asked, parts, rw)
+    part(frame, parts, rw)
 }
 
 /// One buffer of these parts: the program's own, where each is one run of bytes.
 fn part(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     parts: Vec<Data>,
     (is_read, is_written): (bool, bool),
 ) -> Result<Part, Fault> {
@@ -156,7 +156,7 @@ fn part(
             len => Block { offset: address - first, len },
         };
         let blocks = Blocks::List(plain.iter().map(block).collect());
-        let buffer = asked.place.buffer(first, end - first);
+        let buffer = frame.place.buffer(first, end - first);
         let region = Region::new(Space::User(buffer.id), buffer.bytes);
         return Ok(Part { region, blocks, held: None });
     }
@@ -172,10 +172,10 @@ fn part(
         at += bytes;
     }
     let wanted = |wanted: bool| if wanted { places.clone() } else { Vec::new() };
-    let buffer = asked.place.hold(total)?;
+    let buffer = frame.place.hold(total)?;
     let (goes, comes) = (wanted(is_written), wanted(is_read));
-    let held = Held::new(asked.place, buffer, comes, goes);
-    held.fill(asked.place)?;
+    let held = Held::new(frame.place, buffer, comes, goes);
+    held.fill(frame.place)?;
     let region = Region::new(Space::User(buffer.id), total);
     Ok(Part { region, blocks, held: Some(held) })
 }

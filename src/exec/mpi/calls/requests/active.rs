@@ -2,8 +2,8 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{To, handle, length};
-use crate::mpi::asked::Asked;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::rank_state::RankState;
 use calls::arguments::Requests as Set;
 use protocols::contract::Handle;
@@ -62,12 +62,12 @@ pub(in super::super) fn active(
 /// The requests of an array of so many.
 pub(super) fn array(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     count: i32,
     array: To<handle::Request>,
 ) -> Result<Active, Fault> {
     let length = length(count)?;
-    let handles = asked.handles(array, length)?;
+    let handles = frame.handles(array, length)?;
     let mut entries = Vec::with_capacity(handles.len());
     for (at, handle) in handles.into_iter().enumerate() {
         if let Some(request) = active(state, handle)? {

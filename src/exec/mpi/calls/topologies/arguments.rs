@@ -2,18 +2,18 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{To, length};
-use crate::mpi::asked::{Asked, listed};
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::{Frame, listed};
 use crate::mpi::objects::topologies::Graph;
 use ::mpi::cartesian::{CartesianError, Dimension};
 
 /// So many dimensions, by their lengths and periods.
 pub(super) fn dimensions(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     (extents, periods): (To<i32>, To<i32>),
     count: usize,
 ) -> Result<Vec<Dimension>, Fault> {
-    let (extents, periods) = (asked.ints(extents, count)?, asked.ints(periods, count)?);
+    let (extents, periods) = (frame.ints(extents, count)?, frame.ints(periods, count)?);
     let dimension = |(extent, period): (i32, i32)| {
         let extent = u32::try_from(extent).ok().filter(|extent| *extent > 0);
         let extent =
@@ -30,13 +30,13 @@ pub(super) fn positions(dimensions: &[Dimension]) -> u64 {
 
 /// The graph of so many nodes, by its index and its edges.
 pub(super) fn graph_of(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     nodes: i32,
     (index, edges): (To<i32>, To<i32>),
     size: u32,
 ) -> Result<Graph, Fault> {
     let count = length(nodes)?;
-    let ends = asked.ints(index, count)?;
+    let ends = frame.ints(index, count)?;
     let wrong = |why: String| Err(Fault::new(mpi5::ERR_ARG, why));
     if count > size as usize {
         return wrong(format!("a graph of {count} nodes for {size} ranks"));
@@ -45,7 +45,7 @@ pub(super) fn graph_of(
         return wrong(format!("the index of a graph grows from 0: {}", listed(&ends)));
     }
     let edges =
-        asked.ints(edges, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;
+        frame.ints(edges, usize::try_from(ends.last().copied().unwrap_or(0)).unwrap_or(0))?;
     let is_node = |node: &i32| usize::try_from(*node).is_ok_and(|node| node < count);
     match edges.iter().find(|node| !is_node(node)) {
         Some(beyond) => wrong(format!("an edge leads to rank {beyond} of {count} nodes")),
@@ -55,18 +55,18 @@ pub(super) fn graph_of(
 
 /// So many neighbours: their ranks and their weights.
 pub(super) fn near_of(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     degree: i32,
     (ranks, weights): (To<i32>, To<i32>),
     size: u32,
 ) -> Result<(Vec<i32>, Option<Vec<i32>>), Fault> {
     let count = length(degree)?;
-    let near = asked.ints(ranks, count)?;
+    let near = frame.ints(ranks, count)?;
     check_ranks(&near, size)?;
     let weights = match weights.address {
         mpi5::UNWEIGHTED => None,
         mpi5::WEIGHTS_EMPTY => Some(Vec::new()),
-        _ => Some(asked.ints(weights, count)?),
+        _ => Some(frame.ints(weights, count)?),
     };
     Ok((near, weights))
 }

@@ -6,59 +6,59 @@ use super::arguments::{dimensions, graph_of, positions, wrong_grid};
 use super::balance;
 use crate::functions as mpi5;
 use crate::mpi::args::{self, To, handle, length};
-use crate::mpi::asked::{Asked, listed};
 use crate::mpi::families::Asking as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::{Frame, listed};
 use crate::mpi::objects::topologies::{Graph, Near, Topology};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::cartesian::Cartesian;
 use ::mpi::envelope::Rank;
 
-pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(in super::super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Dims_create(of) => dims_create(asked, of),
-        F::Topo_test(of) => topo_test(state, asked, of),
+        F::Dims_create(of) => dims_create(frame, of),
+        F::Topo_test(of) => topo_test(state, frame, of),
         F::Cartdim_get(of) => {
             let grid = grid(state, of.comm)?;
-            asked.put_int(of.ndims, int(grid.dimensions().len()));
+            frame.put_int(of.ndims, int(grid.dimensions().len()));
             done()
         }
-        F::Cart_get(of) => cart_get(state, asked, of),
-        F::Cart_rank(of) => cart_rank(state, asked, of),
-        F::Cart_coords(of) => cart_coords(state, asked, of),
-        F::Cart_shift(of) => cart_shift(state, asked, of),
-        F::Cart_map(of) => cart_map(state, asked, of),
-        F::Graph_map(of) => graph_map(state, asked, of),
+        F::Cart_get(of) => cart_get(state, frame, of),
+        F::Cart_rank(of) => cart_rank(state, frame, of),
+        F::Cart_coords(of) => cart_coords(state, frame, of),
+        F::Cart_shift(of) => cart_shift(state, frame, of),
+        F::Cart_map(of) => cart_map(state, frame, of),
+        F::Graph_map(of) => graph_map(state, frame, of),
         F::Graphdims_get(of) => {
             let graph = graph(state, of.comm)?;
-            asked.put_int(of.nnodes, int(graph.ends.len()));
-            asked.put_int(of.nedges, int(graph.edges.len()));
+            frame.put_int(of.nnodes, int(graph.ends.len()));
+            frame.put_int(of.nedges, int(graph.edges.len()));
             done()
         }
-        F::Graph_get(of) => graph_get(state, asked, of),
+        F::Graph_get(of) => graph_get(state, frame, of),
         F::Graph_neighbors_count(of) => {
             let (graph, node) = node(state, of.comm, of.rank)?;
-            asked.put_int(of.nneighbors, int(graph.of(node).len()));
+            frame.put_int(of.nneighbors, int(graph.of(node).len()));
             done()
         }
         F::Graph_neighbors(of) => {
             let (graph, node) = node(state, of.comm, of.rank)?;
             let room = length(of.maxneighbors)?;
-            asked.put_ints(of.neighbors, graph.of(node).iter().copied().take(room));
+            frame.put_ints(of.neighbors, graph.of(node).iter().copied().take(room));
             done()
         }
         F::Dist_graph_neighbors_count(of) => {
             let near = near(state, of.comm)?;
-            asked.put_int(of.indegree, int(near.sources.len()));
-            asked.put_int(of.outdegree, int(near.destinations.len()));
-            asked.put_flag(of.weighted, near.weights.is_some());
+            frame.put_int(of.indegree, int(near.sources.len()));
+            frame.put_int(of.outdegree, int(near.destinations.len()));
+            frame.put_flag(of.weighted, near.weights.is_some());
             done()
         }
-        F::Dist_graph_neighbors(of) => near_get(state, asked, of),
+        F::Dist_graph_neighbors(of) => near_get(state, frame, of),
     }
 }
 
-fn topo_test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Topo_test) -> Answer {
+fn topo_test(state: &mut RankState, frame: &mut Frame<'_>, of: args::Topo_test) -> Answer {
     state.comm(of.comm)?;
     let kind = match state.topologies.get(of.comm) {
         Some(Topology::Grid(_)) => mpi5::CART,
@@ -66,7 +66,7 @@ fn topo_test(state: &mut RankState, asked: &mut Asked<'_>, of: args::Topo_test) 
         Some(Topology::Near(_)) => mpi5::DIST_GRAPH,
         None => mpi5::UNDEFINED,
     };
-    asked.put_int(of.status, kind);
+    frame.put_int(of.status, kind);
     done()
 }
 
@@ -94,38 +94,38 @@ fn rank_in(state: &mut RankState, comm: handle::Comm) -> Result<Rank, Fault> {
     Ok(state.comm(comm)?.group.rank(me).expect("a rank is in its communicators"))
 }
 
-fn cart_get(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_get) -> Answer {
+fn cart_get(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_get) -> Answer {
     let (grid, room) = (grid(state, of.comm)?, length(of.maxdims)?);
     let rank = rank_in(state, of.comm)?;
     let places = coordinates(&grid, rank, room)?;
     let all = grid.dimensions();
-    asked.put_ints(of.dims, all.iter().map(|dimension| dimension.extent.cast_signed()));
-    asked.put_ints(of.periods, all.iter().map(|dimension| i32::from(dimension.periodic)));
-    asked.put_ints(of.coords, places);
+    frame.put_ints(of.dims, all.iter().map(|dimension| dimension.extent.cast_signed()));
+    frame.put_ints(of.periods, all.iter().map(|dimension| i32::from(dimension.periodic)));
+    frame.put_ints(of.coords, places);
     done()
 }
 
-fn cart_rank(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_rank) -> Answer {
+fn cart_rank(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_rank) -> Answer {
     let grid = grid(state, of.comm)?;
-    let places = asked.ints(of.coords, grid.dimensions().len())?;
+    let places = frame.ints(of.coords, grid.dimensions().len())?;
     let places: Vec<i64> = places.into_iter().map(i64::from).collect();
     let Rank(rank) = grid.rank(&places).map_err(|error| wrong_grid(&error))?;
-    asked.put_int(of.rank, rank.cast_signed());
+    frame.put_int(of.rank, rank.cast_signed());
     done()
 }
 
-fn cart_coords(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_coords) -> Answer {
+fn cart_coords(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_coords) -> Answer {
     let args::Cart_coords { comm, rank, maxdims, coords } = of;
     let (grid, room) = (grid(state, comm)?, length(maxdims)?);
     let Ok(known) = u32::try_from(rank) else {
         return Err(Fault::new(mpi5::ERR_RANK, format!("rank {rank} stands in no grid")));
     };
     let places = coordinates(&grid, Rank(known), room)?;
-    asked.put_ints(coords, places);
+    frame.put_ints(coords, places);
     done()
 }
 
-fn cart_shift(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_shift) -> Answer {
+fn cart_shift(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_shift) -> Answer {
     let (grid, along) = (grid(state, of.comm)?, length(of.direction)?);
     let rank = rank_in(state, of.comm)?;
     if grid.dimensions().is_empty() {
@@ -133,41 +133,41 @@ fn cart_shift(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_shift
     }
     let shift = grid.shift(rank, along, of.disp).map_err(|error| wrong_grid(&error))?;
     let number = |rank: Option<Rank>| rank.map_or(mpi5::PROC_NULL, |rank| rank.0.cast_signed());
-    asked.put_int(of.rank_source, number(shift.source));
-    asked.put_int(of.rank_dest, number(shift.destination));
+    frame.put_int(of.rank_source, number(shift.source));
+    frame.put_int(of.rank_dest, number(shift.destination));
     done()
 }
 
-fn cart_map(state: &mut RankState, asked: &mut Asked<'_>, of: args::Cart_map) -> Answer {
+fn cart_map(state: &mut RankState, frame: &mut Frame<'_>, of: args::Cart_map) -> Answer {
     let (size, count) = (state.intracomm(of.comm)?.size(), length(of.ndims)?);
-    let positions = positions(&dimensions(asked, (of.dims, of.periods), count)?);
+    let positions = positions(&dimensions(frame, (of.dims, of.periods), count)?);
     if positions > u64::from(size) {
         let why = format!("a grid of {positions} positions for {size} ranks");
         return Err(Fault::new(mpi5::ERR_DIMS, why));
     }
-    mapped(state, asked, (of.comm, of.newrank), positions)
+    mapped(state, frame, (of.comm, of.newrank), positions)
 }
 
-fn graph_map(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_map) -> Answer {
+fn graph_map(state: &mut RankState, frame: &mut Frame<'_>, of: args::Graph_map) -> Answer {
     let size = state.intracomm(of.comm)?.size();
-    let graph = graph_of(asked, of.nnodes, (of.indx, of.edges), size)?;
-    mapped(state, asked, (of.comm, of.newrank), graph.ends.len() as u64)
+    let graph = graph_of(frame, of.nnodes, (of.indx, of.edges), size)?;
+    mapped(state, frame, (of.comm, of.newrank), graph.ends.len() as u64)
 }
 
 /// Ranks keep their numbers; those beyond the topology have none.
 fn mapped(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     (comm, to): (handle::Comm, To<i32>),
     positions: u64,
 ) -> Answer {
     let Rank(rank) = rank_in(state, comm)?;
     let is_in = u64::from(rank) < positions;
-    asked.put_int(to, if is_in { rank.cast_signed() } else { mpi5::UNDEFINED });
+    frame.put_int(to, if is_in { rank.cast_signed() } else { mpi5::UNDEFINED });
     done()
 }
 
-fn graph_get(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_get) -> Answer {
+fn graph_get(state: &mut RankState, frame: &mut Frame<'_>, of: args::Graph_get) -> Answer {
     let graph = graph(state, of.comm)?;
     for (most, list) in [(of.maxindex, &graph.ends), (of.maxedges, &graph.edges)] {
         let room = length(most)?;
@@ -176,8 +176,8 @@ fn graph_get(state: &mut RankState, asked: &mut Asked<'_>, of: args::Graph_get) 
             return Err(Fault::new(mpi5::ERR_ARG, why));
         }
     }
-    asked.put_ints(of.indx, graph.ends.iter().copied());
-    asked.put_ints(of.edges, graph.edges.iter().copied());
+    frame.put_ints(of.indx, graph.ends.iter().copied());
+    frame.put_ints(of.edges, graph.edges.iter().copied());
     done()
 }
 
@@ -195,7 +195,7 @@ fn node(
 
 fn near_get(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Dist_graph_neighbors,
 ) -> Answer {
     let near = near(state, of.comm)?;
@@ -205,12 +205,12 @@ fn near_get(
     ];
     for (at, (most, list, ranks, wanted)) in sides.into_iter().enumerate() {
         let room = length(most)?;
-        asked.put_ints(ranks, list.iter().copied().take(room));
+        frame.put_ints(ranks, list.iter().copied().take(room));
         if let Some(weights) = &near.weights
             && wanted.address != mpi5::UNWEIGHTED
             && wanted.address != mpi5::WEIGHTS_EMPTY
         {
-            asked.put_ints(wanted, weights[at].iter().copied().take(room));
+            frame.put_ints(wanted, weights[at].iter().copied().take(room));
         }
     }
     done()
@@ -225,9 +225,9 @@ fn coordinates(grid: &Cartesian, rank: Rank, room: usize) -> Result<Vec<i32>, Fa
     Ok(places.into_iter().map(u32::cast_signed).collect())
 }
 
-fn dims_create(asked: &mut Asked<'_>, of: args::Dims_create) -> Answer {
+fn dims_create(frame: &mut Frame<'_>, of: args::Dims_create) -> Answer {
     let args::Dims_create { nnodes: nodes, ndims, dims } = of;
-    let mut extents = asked.ints(dims, length(ndims)?)?;
+    let mut extents = frame.ints(dims, length(ndims)?)?;
     let wrong = |why: String| Err(Fault::new(mpi5::ERR_DIMS, why));
     let Some(nodes) = u32::try_from(nodes).ok().filter(|nodes| *nodes > 0) else {
         return Err(Fault::new(mpi5::ERR_ARG, format!("a grid of {nodes} nodes")));
@@ -246,7 +246,7 @@ fn dims_create(asked: &mut Asked<'_>, of: args::Dims_create) -> Answer {
     for (place, found) in extents.iter_mut().filter(|extent| **extent == 0).zip(found) {
         *place = found.cast_signed();
     }
-    asked.put_ints(dims, extents);
+    frame.put_ints(dims, extents);
     done()
 }
 

@@ -3,32 +3,32 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{self, To, handle};
-use crate::mpi::asked::{Asked, listed};
 use crate::mpi::families::Chosen as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::{Frame, listed};
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(in super::super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_create_f90_integer(of) => {
-            like(types, asked, mpi5::COMBINER_F90_INTEGER, &[of.r], of.newtype)
+            like(types, frame, mpi5::COMBINER_F90_INTEGER, &[of.r], of.newtype)
         }
         F::Type_create_f90_real(of) => {
-            like(types, asked, mpi5::COMBINER_F90_REAL, &[of.p, of.r], of.newtype)
+            like(types, frame, mpi5::COMBINER_F90_REAL, &[of.p, of.r], of.newtype)
         }
         F::Type_create_f90_complex(of) => {
-            like(types, asked, mpi5::COMBINER_F90_COMPLEX, &[of.p, of.r], of.newtype)
+            like(types, frame, mpi5::COMBINER_F90_COMPLEX, &[of.p, of.r], of.newtype)
         }
-        F::Type_get_value_index(of) => value_index(types, asked, of),
+        F::Type_get_value_index(of) => value_index(types, frame, of),
     }
 }
 
 /// The type of these digits and exponents.
 fn like(
     types: &mut Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     combiner: i32,
     integers: &[i32],
     to: To<handle::Datatype>,
@@ -38,12 +38,12 @@ fn like(
         let why = format!("no number here has the digits and exponents {}", listed(&integers));
         return Err(Fault::new(mpi5::ERR_ARG, why));
     };
-    asked.put_handle(to, handle);
+    frame.put_handle(to, handle);
     done()
 }
 
 /// The named pair of a value and an index, where there is one.
-fn value_index(types: &Types, asked: &mut Asked<'_>, of: args::Type_get_value_index) -> Answer {
+fn value_index(types: &Types, frame: &mut Frame<'_>, of: args::Type_get_value_index) -> Answer {
     types.tree(of.value_type)?;
     types.tree(of.index_type)?;
     let pair = match (of.value_type.0, of.index_type.0) {
@@ -58,6 +58,6 @@ fn value_index(types: &Types, asked: &mut Asked<'_>, of: args::Type_get_value_in
         (mpi5::INTEGER, mpi5::INTEGER) => mpi5::TWO_INTEGER,
         (_, _) => mpi5::DATATYPE_NULL,
     };
-    asked.put_handle(of.pair_type, pair);
+    frame.put_handle(of.pair_type, pair);
     done()
 }

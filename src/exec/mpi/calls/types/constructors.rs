@@ -3,29 +3,29 @@
 use super::super::attributes;
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Count, To, handle, length};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Constructors as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::attributes::Kind;
 use crate::mpi::objects::types::{Contents, Part, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};
 use ::mpi::datatype::{Datatype, DatatypeError, Order};
 
-pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(in super::super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
-        F::Type_dup(of) => dup(state, asked, of),
-        F::Type_contiguous(of) => contiguous(types, asked, of),
-        F::Type_vector(of) => vector(types, asked, of),
-        F::Type_create_hvector(of) => hvector(types, asked, of),
-        F::Type_indexed(of) => indexed(types, asked, of),
-        F::Type_create_hindexed(of) => hindexed(types, asked, of),
-        F::Type_create_indexed_block(of) => indexed_block(types, asked, of),
-        F::Type_create_hindexed_block(of) => hindexed_block(types, asked, of),
-        F::Type_create_struct(of) => structure(types, asked, of),
-        F::Type_create_subarray(of) => subarray(types, asked, of),
-        F::Type_create_darray(of) => darray(types, asked, of),
-        F::Type_create_resized(of) => resized(types, asked, of),
+        F::Type_dup(of) => dup(state, frame, of),
+        F::Type_contiguous(of) => contiguous(types, frame, of),
+        F::Type_vector(of) => vector(types, frame, of),
+        F::Type_create_hvector(of) => hvector(types, frame, of),
+        F::Type_indexed(of) => indexed(types, frame, of),
+        F::Type_create_hindexed(of) => hindexed(types, frame, of),
+        F::Type_create_indexed_block(of) => indexed_block(types, frame, of),
+        F::Type_create_hindexed_block(of) => hindexed_block(types, frame, of),
+        F::Type_create_struct(of) => structure(types, frame, of),
+        F::Type_create_subarray(of) => subarray(types, frame, of),
+        F::Type_create_darray(of) => darray(types, frame, of),
+        F::Type_create_resized(of) => resized(types, frame, of),
     }
 }
 
@@ -37,17 +37,17 @@ fn child(types: &Types, handle: handle::Datatype) -> Result<(Datatype, Part), Fa
 /// A datatype is made, and the process gets its handle.
 fn made(
     types: &mut Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     to: To<handle::Datatype>,
     tree: Result<Datatype, DatatypeError>,
     contents: Contents,
 ) -> Answer {
     let handle = types.add(tree.map_err(wrong_type)?, contents);
-    asked.put_handle(to, handle);
+    frame.put_handle(to, handle);
     done()
 }
 
-fn dup(state: &mut RankState, asked: &mut Asked<'_>, of: args::Type_dup) -> Answer {
+fn dup(state: &mut RankState, frame: &mut Frame<'_>, of: args::Type_dup) -> Answer {
     let args::Type_dup { oldtype: old, newtype } = of;
     let types = &mut state.types;
     let (tree, part) = child(types, old)?;
@@ -56,105 +56,105 @@ fn dup(state: &mut RankState, asked: &mut Asked<'_>, of: args::Type_dup) -> Answ
     if is_committed {
         types.commit(handle::Datatype(handle))?;
     }
-    let settle = move |state: &mut RankState, asked: &mut Asked<'_>, copied| {
+    let settle = move |state: &mut RankState, frame: &mut Frame<'_>, copied| {
         if let Err(fault) = copied {
             state.types.remove(handle);
-            asked.put_handle(newtype, mpi5::DATATYPE_NULL);
+            frame.put_handle(newtype, mpi5::DATATYPE_NULL);
             return Err(fault);
         }
-        asked.put_handle(newtype, handle);
+        frame.put_handle(newtype, handle);
         done()
     };
-    attributes::copy(state, asked, (Kind::Type, old.0), handle, Box::new(settle))
+    attributes::copy(state, frame, (Kind::Type, old.0), handle, Box::new(settle))
 }
 
-fn contiguous(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_contiguous) -> Answer {
+fn contiguous(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_contiguous) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let Count(count) = of.count;
     let contents = contents(mpi5::COMBINER_CONTIGUOUS, [count], [], [part]);
-    made(types, asked, of.newtype, Datatype::contiguous(count, &child), contents)
+    made(types, frame, of.newtype, Datatype::contiguous(count, &child), contents)
 }
 
-fn vector(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_vector) -> Answer {
+fn vector(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_vector) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let [count, length, stride] = [of.count, of.blocklength, of.stride].map(i64::from);
     let contents = contents(mpi5::COMBINER_VECTOR, [count, length, stride], [], [part]);
-    made(types, asked, of.newtype, Datatype::vector(count, length, stride, &child), contents)
+    made(types, frame, of.newtype, Datatype::vector(count, length, stride, &child), contents)
 }
 
-fn hvector(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_hvector) -> Answer {
+fn hvector(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_hvector) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let ([count, length], stride) = ([of.count, of.blocklength].map(i64::from), of.stride);
     let contents = contents(mpi5::COMBINER_HVECTOR, [count, length], [stride], [part]);
-    made(types, asked, of.newtype, Datatype::hvector(count, length, stride, &child), contents)
+    made(types, frame, of.newtype, Datatype::hvector(count, length, stride, &child), contents)
 }
 
-fn indexed(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_indexed) -> Answer {
+fn indexed(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_indexed) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let count = length(of.count)?;
-    let lengths = asked.counts(of.array_of_blocklengths, count)?;
-    let places = asked.counts(of.array_of_displacements, count)?;
+    let lengths = frame.counts(of.array_of_blocklengths, count)?;
+    let places = frame.counts(of.array_of_displacements, count)?;
     let integers = [of.count.0].into_iter().chain(lengths.clone()).chain(places.clone());
     let contents = contents(mpi5::COMBINER_INDEXED, integers, [], [part]);
-    made(types, asked, of.newtype, Datatype::indexed(&lengths, &places, &child), contents)
+    made(types, frame, of.newtype, Datatype::indexed(&lengths, &places, &child), contents)
 }
 
-fn hindexed(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_hindexed) -> Answer {
+fn hindexed(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_hindexed) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let count = length(of.count)?;
-    let lengths = asked.counts(of.array_of_blocklengths, count)?;
-    let places = asked.longs(of.array_of_displacements, count)?;
+    let lengths = frame.counts(of.array_of_blocklengths, count)?;
+    let places = frame.longs(of.array_of_displacements, count)?;
     let integers = [of.count.0].into_iter().chain(lengths.clone());
     let contents = contents(mpi5::COMBINER_HINDEXED, integers, places.clone(), [part]);
-    made(types, asked, of.newtype, Datatype::hindexed(&lengths, &places, &child), contents)
+    made(types, frame, of.newtype, Datatype::hindexed(&lengths, &places, &child), contents)
 }
 
 fn indexed_block(
     types: &mut Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Type_create_indexed_block,
 ) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let (count, Count(length)) = (length(of.count)?, of.blocklength);
-    let places = asked.counts(of.array_of_displacements, count)?;
+    let places = frame.counts(of.array_of_displacements, count)?;
     let integers = [of.count.0, length].into_iter().chain(places.clone());
     let contents = contents(mpi5::COMBINER_INDEXED_BLOCK, integers, [], [part]);
-    made(types, asked, of.newtype, Datatype::indexed_block(length, &places, &child), contents)
+    made(types, frame, of.newtype, Datatype::indexed_block(length, &places, &child), contents)
 }
 
 fn hindexed_block(
     types: &mut Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Type_create_hindexed_block,
 ) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let (count, Count(length)) = (length(of.count)?, of.blocklength);
-    let places = asked.longs(of.array_of_displacements, count)?;
+    let places = frame.longs(of.array_of_displacements, count)?;
     let integers = [of.count.0, length];
     let contents = contents(mpi5::COMBINER_HINDEXED_BLOCK, integers, places.clone(), [part]);
-    made(types, asked, of.newtype, Datatype::hindexed_block(length, &places, &child), contents)
+    made(types, frame, of.newtype, Datatype::hindexed_block(length, &places, &child), contents)
 }
 
-fn structure(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_struct) -> Answer {
+fn structure(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_struct) -> Answer {
     let count = length(of.count)?;
-    let lengths = asked.counts(of.array_of_blocklengths, count)?;
-    let places = asked.longs(of.array_of_displacements, count)?;
+    let lengths = frame.counts(of.array_of_blocklengths, count)?;
+    let places = frame.longs(of.array_of_displacements, count)?;
     let (mut children, mut parts) = (Vec::new(), Vec::new());
-    for handle in asked.handles(of.array_of_types, count)? {
+    for handle in frame.handles(of.array_of_types, count)? {
         children.push(types.tree(handle)?.clone());
         parts.push(types.part(handle)?);
     }
     let integers = [of.count.0].into_iter().chain(lengths.clone());
     let contents = contents(mpi5::COMBINER_STRUCT, integers, places.clone(), parts);
-    made(types, asked, of.newtype, Datatype::structure(&lengths, &places, &children), contents)
+    made(types, frame, of.newtype, Datatype::structure(&lengths, &places, &children), contents)
 }
 
-fn subarray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_subarray) -> Answer {
+fn subarray(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_subarray) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let dimensions = length(of.ndims)?;
-    let sizes = asked.counts(of.array_of_sizes, dimensions)?;
-    let parts = asked.counts(of.array_of_subsizes, dimensions)?;
-    let starts = asked.counts(of.array_of_starts, dimensions)?;
+    let sizes = frame.counts(of.array_of_sizes, dimensions)?;
+    let parts = frame.counts(of.array_of_subsizes, dimensions)?;
+    let starts = frame.counts(of.array_of_starts, dimensions)?;
     let order = order(of.order)?;
     let integers = [of.ndims.into()]
         .into_iter()
@@ -164,24 +164,24 @@ fn subarray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_suba
         .chain([of.order.into()]);
     let contents = contents(mpi5::COMBINER_SUBARRAY, integers, [], [part]);
     let tree = Datatype::subarray(&sizes, &parts, &starts, order, &child);
-    made(types, asked, of.newtype, tree, contents)
+    made(types, frame, of.newtype, tree, contents)
 }
 
-fn resized(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_resized) -> Answer {
+fn resized(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_resized) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let contents = contents(mpi5::COMBINER_RESIZED, [], [of.lb, of.extent], [part]);
-    made(types, asked, of.newtype, Datatype::resized(of.lb, of.extent, &child), contents)
+    made(types, frame, of.newtype, Datatype::resized(of.lb, of.extent, &child), contents)
 }
 
-fn darray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_darray) -> Answer {
+fn darray(types: &mut Types, frame: &mut Frame<'_>, of: args::Type_create_darray) -> Answer {
     let (child, part) = child(types, of.oldtype)?;
     let (size, rank) = (i64::from(of.size), i64::from(of.rank));
     let dimensions = length(of.ndims)?;
-    let sizes = asked.counts(of.array_of_gsizes, dimensions)?;
+    let sizes = frame.counts(of.array_of_gsizes, dimensions)?;
     let longs = |ints: Vec<i32>| ints.into_iter().map(i64::from).collect::<Vec<_>>();
-    let distributions = longs(asked.ints(of.array_of_distribs, dimensions)?);
-    let arguments = longs(asked.ints(of.array_of_dargs, dimensions)?);
-    let grid = longs(asked.ints(of.array_of_psizes, dimensions)?);
+    let distributions = longs(frame.ints(of.array_of_distribs, dimensions)?);
+    let arguments = longs(frame.ints(of.array_of_dargs, dimensions)?);
+    let grid = longs(frame.ints(of.array_of_psizes, dimensions)?);
     let order = order(of.order)?;
     let integers = [size, rank, of.ndims.into()]
         .into_iter()
@@ -199,7 +199,7 @@ fn darray(types: &mut Types, asked: &mut Asked<'_>, of: args::Type_create_darray
     }
     let spread = Spread { sizes, distributions, arguments, grid, order };
     let tree = spread.part_of(rank, &child)?;
-    made(types, asked, of.newtype, Ok(tree), contents)
+    made(types, frame, of.newtype, Ok(tree), contents)
 }
 
 /// How an array is spread over a grid of processes.

@@ -2,42 +2,42 @@
 
 use crate::functions as mpi5;
 use crate::mpi::args::{To, handle, length};
-use crate::mpi::asked::Asked;
 use crate::mpi::families::Contents as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::types::{Contents, Types};
 use crate::mpi::rank_state::{Answer, RankState, done};
 
-pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(in super::super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     let types = &mut state.types;
     match call {
         F::Type_get_envelope(of) => {
             let (combiner, [integers, addresses, datatypes]) = envelope(types, of.datatype)?;
-            asked.put_int(of.num_integers, int(integers));
-            asked.put_int(of.num_addresses, int(addresses));
-            asked.put_int(of.num_datatypes, int(datatypes));
-            asked.put_int(of.combiner, combiner);
+            frame.put_int(of.num_integers, int(integers));
+            frame.put_int(of.num_addresses, int(addresses));
+            frame.put_int(of.num_datatypes, int(datatypes));
+            frame.put_int(of.combiner, combiner);
             done()
         }
         F::Type_get_envelope_c(of) => {
             let (combiner, [integers, addresses, datatypes]) = envelope(types, of.datatype)?;
-            asked.put_long(of.num_integers, integers);
-            asked.put_long(of.num_addresses, addresses);
+            frame.put_long(of.num_integers, integers);
+            frame.put_long(of.num_addresses, addresses);
             // The constructors' numbers are reported as integers.
-            asked.put_long(of.num_large_counts, 0);
-            asked.put_long(of.num_datatypes, datatypes);
-            asked.put_int(of.combiner, combiner);
+            frame.put_long(of.num_large_counts, 0);
+            frame.put_long(of.num_datatypes, datatypes);
+            frame.put_int(of.combiner, combiner);
             done()
         }
         F::Type_get_contents(of) => {
             let rooms = [of.max_integers, of.max_addresses, of.max_datatypes].map(i64::from);
             let to = (of.array_of_integers, of.array_of_addresses, of.array_of_datatypes);
-            contents(types, asked, of.datatype, rooms, to)
+            contents(types, frame, of.datatype, rooms, to)
         }
         F::Type_get_contents_c(of) => {
             let rooms = [of.max_integers, of.max_addresses, of.max_datatypes].map(i64::from);
             let to = (of.array_of_integers, of.array_of_addresses, of.array_of_datatypes);
-            contents(types, asked, of.datatype, rooms, to)
+            contents(types, frame, of.datatype, rooms, to)
         }
     }
 }
@@ -63,7 +63,7 @@ type Arrays = (To<i32>, To<i64>, To<handle::Datatype>);
 
 fn contents(
     types: &mut Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     datatype: handle::Datatype,
     rooms: [i64; 3],
     to: Arrays,
@@ -81,8 +81,8 @@ fn contents(
     let integers = integers.iter().map(|number| i32::try_from(*number));
     let integers = integers.collect::<Result<Vec<_>, _>>();
     let integers = integers.map_err(|_| Fault::new(mpi5::ERR_TYPE, "a count is beyond an int"))?;
-    asked.put_ints(to.0, integers);
-    asked.put_longs(to.1, addresses.iter().copied());
-    asked.put_handles(to.2, parts.iter().map(|part| types.add_part(part)));
+    frame.put_ints(to.0, integers);
+    frame.put_longs(to.1, addresses.iter().copied());
+    frame.put_handles(to.2, parts.iter().map(|part| types.add_part(part)));
     done()
 }

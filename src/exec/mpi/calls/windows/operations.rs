@@ -6,10 +6,10 @@ use super::super::requests;
 use crate::functions as mpi5;
 use crate::mpi::args::{self, Address, To, WithRequest, handle};
 use crate::mpi::arithmetic::{Element, predefined};
-use crate::mpi::asked::Asked;
 use crate::mpi::data::{Data, Held, elements};
 use crate::mpi::families::Operations as F;
 use crate::mpi::fault::Fault;
+use crate::mpi::frame::Frame;
 use crate::mpi::objects::types::Types;
 use crate::mpi::rank_state::{Answer, NextStep, RankState, done};
 use ::mpi::datatype::{Datatype, Rows};
@@ -42,20 +42,20 @@ struct Target {
     win: handle::Win,
 }
 
-pub(in super::super) fn call(state: &mut RankState, asked: &mut Asked<'_>, call: F) -> Answer {
+pub(in super::super) fn call(state: &mut RankState, frame: &mut Frame<'_>, call: F) -> Answer {
     match call {
-        F::Put(of) => put_or_get(state, asked, of, true, None),
-        F::Get(of) => put_or_get(state, asked, of, false, None),
-        F::Rput(WithRequest { of, request }) => put_or_get(state, asked, of, true, Some(request)),
-        F::Rget(WithRequest { of, request }) => put_or_get(state, asked, of, false, Some(request)),
-        F::Accumulate(of) => accumulate(state, asked, of, None),
-        F::Raccumulate(WithRequest { of, request }) => accumulate(state, asked, of, Some(request)),
-        F::Get_accumulate(of) => get_accumulate(state, asked, of, None),
+        F::Put(of) => put_or_get(state, frame, of, true, None),
+        F::Get(of) => put_or_get(state, frame, of, false, None),
+        F::Rput(WithRequest { of, request }) => put_or_get(state, frame, of, true, Some(request)),
+        F::Rget(WithRequest { of, request }) => put_or_get(state, frame, of, false, Some(request)),
+        F::Accumulate(of) => accumulate(state, frame, of, None),
+        F::Raccumulate(WithRequest { of, request }) => accumulate(state, frame, of, Some(request)),
+        F::Get_accumulate(of) => get_accumulate(state, frame, of, None),
         F::Rget_accumulate(WithRequest { of, request }) => {
-            get_accumulate(state, asked, of, Some(request))
+            get_accumulate(state, frame, of, Some(request))
         }
-        F::Fetch_and_op(of) => fetch_and_op(state, asked, of),
-        F::Compare_and_swap(of) => compare_and_swap(state, asked, of),
+        F::Fetch_and_op(of) => fetch_and_op(state, frame, of),
+        F::Compare_and_swap(of) => compare_and_swap(state, frame, of),
     }
 }
 
@@ -66,7 +66,7 @@ fn target(of: args::Target, win: handle::Win) -> Result<Target, Fault> {
 
 fn put_or_get(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Put,
     is_put: bool,
     request: Option<To<handle::Request>>,
@@ -74,15 +74,15 @@ fn put_or_get(
     let to = target(of.target, of.win)?;
     state.win(to.win)?;
     let data = state.types.data(of.origin)?;
-    let (region, held) = held_region(asked, &data, (is_put, !is_put))?;
+    let (region, held) = held_region(frame, &data, (is_put, !is_put))?;
     let blocks = blocks(state, to)?;
     let (origin, result) = if is_put { (Some(region), None) } else { (None, Some(region)) };
-    operate(state, asked, to, blocks, (None, origin, result), held.into_iter().collect(), request)
+    operate(state, frame, to, blocks, (None, origin, result), held.into_iter().collect(), request)
 }
 
 fn accumulate(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Accumulate,
     request: Option<To<handle::Request>>,
 ) -> Answer {
@@ -90,15 +90,15 @@ fn accumulate(
     state.win(to.win)?;
     let effect = effect(&state.types, of.op, to.datatype)?;
     let data = state.types.data(of.origin)?;
-    let (region, held) = held_region(asked, &data, (true, false))?;
+    let (region, held) = held_region(frame, &data, (true, false))?;
     let blocks = blocks(state, to)?;
     let held = held.into_iter().collect();
-    operate(state, asked, to, blocks, (Some(effect), Some(region), None), held, request)
+    operate(state, frame, to, blocks, (Some(effect), Some(region), None), held, request)
 }
 
 fn get_accumulate(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Get_accumulate,
     request: Option<To<handle::Request>>,
 ) -> Answer {
@@ -110,18 +110,18 @@ fn get_accumulate(
         None
     } else {
         let data = state.types.data(of.origin)?;
-        let (region, kept) = held_region(asked, &data, (true, false))?;
+        let (region, kept) = held_region(frame, &data, (true, false))?;
         held.extend(kept);
         Some(region)
     };
     let data = state.types.data(of.result)?;
-    let (result, kept) = held_region(asked, &data, (false, true))?;
+    let (result, kept) = held_region(frame, &data, (false, true))?;
     held.extend(kept);
     let blocks = blocks(state, to)?;
-    operate(state, asked, to, blocks, (Some(effect), origin, Some(result)), held, request)
+    operate(state, frame, to, blocks, (Some(effect), origin, Some(result)), held, request)
 }
 
-fn fetch_and_op(state: &mut RankState, asked: &mut Asked<'_>, of: args::Fetch_and_op) -> Answer {
+fn fetch_and_op(state: &mut RankState, frame: &mut Frame<'_>, of: args::Fetch_and_op) -> Answer {
     let (rank, disp, datatype, win) = (of.target_rank, of.target_disp, of.datatype, of.win);
     let to = Target { rank, disp, count: 1, datatype, win };
     state.win(win)?;
@@ -129,17 +129,17 @@ fn fetch_and_op(state: &mut RankState, asked: &mut Asked<'_>, of: args::Fetch_an
     let origin = match effect {
         Effect::NoOp(_) => None,
         Effect::Replace(_) | Effect::Reduce(_) | Effect::CompareAndSwap(_) => {
-            Some(element_at(&state.types, asked, of.origin_addr, datatype)?)
+            Some(element_at(&state.types, frame, of.origin_addr, datatype)?)
         }
     };
-    let result = Some(element_at(&state.types, asked, of.result_addr, datatype)?);
+    let result = Some(element_at(&state.types, frame, of.result_addr, datatype)?);
     let blocks = blocks(state, to)?;
-    operate(state, asked, to, blocks, (Some(effect), origin, result), Vec::new(), None)
+    operate(state, frame, to, blocks, (Some(effect), origin, result), Vec::new(), None)
 }
 
 fn compare_and_swap(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     of: args::Compare_and_swap,
 ) -> Answer {
     let (rank, disp, datatype, win) = (of.target_rank, of.target_disp, of.datatype, of.win);
@@ -151,25 +151,25 @@ fn compare_and_swap(
     let size = tree.size();
     let new = elements(of.origin_addr.0, 1, &tree)?;
     let compared = elements(of.compare_addr.0, 1, &tree)?;
-    let buffer = asked.place.hold(2 * size)?;
+    let buffer = frame.place.hold(2 * size)?;
     let comes = vec![(0, compared), (size, new)];
-    let held = Held::new(asked.place, buffer, comes, Vec::new());
-    held.fill(asked.place)?;
-    let result = Some(element_at(&state.types, asked, of.result_addr, datatype)?);
+    let held = Held::new(frame.place, buffer, comes, Vec::new());
+    held.fill(frame.place)?;
+    let result = Some(element_at(&state.types, frame, of.result_addr, datatype)?);
     let blocks = blocks(state, to)?;
     let effect = Some(Effect::CompareAndSwap(number));
-    operate(state, asked, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
+    operate(state, frame, to, blocks, (effect, Some(region(buffer)), result), vec![held], None)
 }
 
 /// One element at an address.
 fn element_at(
     types: &Types,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     address: Address,
     datatype: handle::Datatype,
 ) -> Result<Region, Fault> {
     match elements(address.0, 1, types.committed(datatype)?)? {
-        Data::Plain { address, bytes } => Ok(region(asked.place.buffer(address, bytes))),
+        Data::Plain { address, bytes } => Ok(region(frame.place.buffer(address, bytes))),
         Data::Pieces { .. } => {
             Err(Fault::new(mpi5::ERR_TYPE, "an element of a named datatype is needed"))
         }
@@ -247,7 +247,7 @@ fn blocks(state: &mut RankState, to: Target) -> Result<Vec<At>, Fault> {
 
 fn operate(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     to: Target,
     mut blocks: Vec<At>,
     (effect, origin, result): (Option<Effect>, Option<Region>, Option<Region>),
@@ -259,14 +259,14 @@ fn operate(
     let target = if to.rank == mpi5::PROC_NULL { None } else { Some(window.target(to.rank)?) };
     if blocks.is_empty() {
         for held in held {
-            asked.place.release(held.buffer);
+            frame.place.release(held.buffer);
         }
         if request.is_none() {
             return done();
         }
         blocks.push(At::contiguous(0, 0));
         let operate = Operate { win, target: None, blocks, effect, origin: None, result: None };
-        return requested(state, asked, to.win, &operate, Vec::new(), request);
+        return requested(state, frame, to.win, &operate, Vec::new(), request);
     }
     if request.is_some() {
         if blocks.len() > 1 {
@@ -276,7 +276,7 @@ fn operate(
             ));
         }
         let operate = Operate { win, target, blocks, effect, origin, result };
-        return requested(state, asked, to.win, &operate, held, request);
+        return requested(state, frame, to.win, &operate, held, request);
     }
     let of = target.unwrap_or_default();
     state.win(to.win)?.held.extend(held.into_iter().map(|held| (of, held)));
@@ -288,7 +288,7 @@ fn operate(
 /// An operation with a request.
 fn requested(
     state: &mut RankState,
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     win: handle::Win,
     operate: &Operate,
     held: Vec<Held>,
@@ -297,7 +297,7 @@ fn requested(
     let Some(to) = request else { return done() };
     let request = state.requests.open(win.0);
     let call = operate.call(operate.blocks[0], 0, Some(request));
-    Ok(requests::begins(&mut state.requests, asked, to, request, call, held))
+    Ok(requests::begins(&mut state.requests, frame, to, request, call, held))
 }
 
 impl Operate {
@@ -356,11 +356,11 @@ fn rows_of(tree: &Datatype, count: u64) -> Result<Vec<Rows>, Fault> {
 
 /// Data as bytes one after the other.
 fn held_region(
-    asked: &mut Asked<'_>,
+    frame: &mut Frame<'_>,
     data: &Data,
     rw: (bool, bool),
 ) -> Result<(Region, Option<Held>), Fault> {
-    let (buffer, held) = data.in_one_piece(asked.place, rw)?;
+    let (buffer, held) = data.in_one_piece(frame.place, rw)?;
     Ok((region(buffer), held))
 }
 

@@ -10,7 +10,7 @@ use crate::ranks::{RankError, Request};
 
 /// A function that a process has called.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct Frame<'a> {
     /// The function; that for large counts is named by its twin.
     pub function: Function,
     /// Whether it is the form for large counts.
@@ -23,7 +23,7 @@ pub struct Asked<'a> {
 /// Bytes of a process's memory that are read at a time.
 const STEP: usize = 1 << 20;
 
-impl<'a> Asked<'a> {
+impl<'a> Frame<'a> {
     /// A call of this function.
     pub fn new(function: Function, request: Request, place: &'a mut Place) -> Self {
         let (function, is_large) = function.base();
