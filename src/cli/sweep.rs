@@ -24,7 +24,7 @@ use experiment::library::Library;
 use experiment::plan::{self, Plan, Point, Request};
 use experiment::results::PointResult;
 use experiment::run::{self, RunError, RunOptions};
-use experiment::store::{Asked, Mode, Opening, Spread, Store};
+use experiment::store::{Mode, Opening, Spread, Store, SweepRequest};
 use form::codes;
 
 /// Tasks of a sweep, unless an option sets the points of each.
@@ -68,7 +68,7 @@ impl Wanted<'_> {
         } else {
             self.scenario.to_owned()
         };
-        let asked = Asked {
+        let asked = SweepRequest {
             scenario,
             overrides: request.overrides,
             models: self.changes.models.as_deref().map(absolute),

@@ -32,7 +32,7 @@ pub use files::{
     JOURNAL, LOCK, MANIFEST, OutputFile, check_writable, create_folder_of, place, write_atomically,
 };
 pub use manifest::{FileEntry, Manifest, RunIdentity};
-pub use spread::{Asked, Spread};
+pub use spread::{Spread, SweepRequest};
 
 pub use manifest::first_difference;
 

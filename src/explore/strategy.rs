@@ -240,8 +240,10 @@ where
 }
 
 pub(super) fn steps<M: Machine, P: Program<M>>(story: &Story<M, P>) -> Vec<StoryStep> {
-    let step =
-        |told: &explore::Told| StoryStep { words: told.words.clone(), position: told.position };
+    let step = |told: &explore::StoryEvent| StoryStep {
+        words: told.words.clone(),
+        position: told.position,
+    };
     story.steps.iter().map(step).collect()
 }
 

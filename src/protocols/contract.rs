@@ -120,7 +120,7 @@ pub enum Input<P, C> {
         /// The token of the question.
         token: Token,
         /// The values, in the order of the question.
-        values: [u32; ASKED],
+        values: [u32; COUNTERS],
     },
 }
 
@@ -139,7 +139,7 @@ impl<P, C> Input<P, C> {
 
 /// How many counters one [`Action::Consult`] reads.
 /// Encoding: as many as a ticket lock has.
-pub const ASKED: usize = 3;
+pub const COUNTERS: usize = 3;
 
 /// A number in memory that the processes of one node share.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -276,7 +276,7 @@ pub enum Action<P, R> {
     /// that the answer's list begins with are of one piece with the reading. Ends the list.
     Consult {
         /// Which.
-        counters: [Counter; ASKED],
+        counters: [Counter; COUNTERS],
         /// Comes back with the values.
         token: Token,
     },

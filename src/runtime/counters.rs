@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::monitors::{LEFT_COUNTED, Violation};
 use mpi::rma::ticket_lock::{Number, TicketLock};
-use protocols::contract::{ASKED, Change, Counter};
+use protocols::contract::{COUNTERS, Change, Counter};
 
 const V5: &str = "a shared counter is never negative";
 
@@ -26,7 +26,7 @@ impl Counters {
     }
 
     /// The values of some counters.
-    pub fn read(&self, counters: [Counter; ASKED]) -> [u32; ASKED] {
+    pub fn read(&self, counters: [Counter; COUNTERS]) -> [u32; COUNTERS] {
         counters.map(|counter| self.value(counter))
     }
 

@@ -48,7 +48,7 @@ use units::{Time, TimeDelta};
 
 /// Operation requested of a GPU.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Asked {
+pub enum DeviceOperation {
     /// A call of a packing.
     Pack(DeviceCall),
     /// A kernel of another process, which fills the SMs.
@@ -72,7 +72,7 @@ pub enum HostStep {
         /// In which stream.
         stream: u32,
         /// For what.
-        asked: Asked,
+        asked: DeviceOperation,
         /// Number of the part that it belongs to.
         part: u32,
     },
@@ -129,7 +129,7 @@ impl engine::Event for Event {
 }
 
 /// Why there is a GPU where one is needed.
-const ASKED: &str = "only a machine with a GPU is asked for its operations";
+const IS_THERE: &str = "only a machine with a GPU is asked for its operations";
 
 /// Sources of events: those of resources come first, then cores from the last number down.
 const GPU: u32 = u32::MAX - 1;
@@ -305,7 +305,7 @@ impl Running {
                     self.go_on(now, place.core);
                 }
                 Event::Gpu(event) => {
-                    let gpus = self.gpus.as_mut().expect(ASKED);
+                    let gpus = self.gpus.as_mut().expect(IS_THERE);
                     gpus.handle(now, event, &mut self.cluster.fabric, calendar);
                 }
                 Event::Fabric(event) => {
@@ -313,7 +313,7 @@ impl Running {
                     for Delivery { token } in delivered.drain(..) {
                         assert!(is_gpu_token(token), "nobody else uses the fabric");
                         let fabric = &mut self.cluster.fabric;
-                        let gpus = self.gpus.as_mut().expect(ASKED);
+                        let gpus = self.gpus.as_mut().expect(IS_THERE);
                         gpus.delivered(now, token, fabric, calendar, &mut done);
                     }
                 }
@@ -350,7 +350,7 @@ impl Running {
                 let place = Place { core, step };
                 own.next += 1;
                 *own.under_way.entry(part).or_insert(0) += 1;
-                if let Asked::Pack(DeviceCall::Host { task, data }) = asked {
+                if let DeviceOperation::Pack(DeviceCall::Host { task, data }) = asked {
                     let busy = self.by_core(task, data);
                     self.cores[core as usize].account.add(Part::Copy, busy);
                     self.core_at(now + busy, core, Event::Packed(place));
@@ -375,7 +375,7 @@ impl Running {
             unreachable!("only operations are asked for");
         };
         let operation = self.operation(asked);
-        let gpus = self.gpus.as_mut().expect(ASKED);
+        let gpus = self.gpus.as_mut().expect(IS_THERE);
         let gpu = gpus.of_node(0, 0);
         let calendar = &mut Calendar(&mut self.simulation);
         gpus.submit(now, gpu, Stream(stream), operation, place.token(), calendar);
@@ -386,7 +386,8 @@ impl Running {
             unreachable!("only operations end");
         };
         self.marks.insert(marks_of(part)[1], now);
-        if let (Asked::Pack(call), 0, Some(bytes)) = (asked, part, &mut self.setup.bytes) {
+        if let (DeviceOperation::Pack(call), 0, Some(bytes)) = (asked, part, &mut self.setup.bytes)
+        {
             bytes.apply(call);
         }
         let core = &mut self.cores[place.core as usize];
@@ -397,7 +398,7 @@ impl Running {
     }
 
     fn shape(&self) -> &Shape {
-        self.gpus.as_ref().expect(ASKED).shape()
+        self.gpus.as_ref().expect(IS_THERE).shape()
     }
 
     /// Time that packing takes a core; what a device has left lies in memory, or in the last-level cache.
@@ -416,12 +417,12 @@ impl Running {
         Packer::new(profile).time(&scattered, way, far)
     }
 
-    fn operation(&mut self, asked: Asked) -> Operation {
+    fn operation(&mut self, asked: DeviceOperation) -> Operation {
         match asked {
-            Asked::Pack(call @ DeviceCall::Kernel { code, task, packed }) => {
+            DeviceOperation::Pack(call @ DeviceCall::Kernel { code, task, packed }) => {
                 let encoding = &*self.setup.layout.encoding;
                 let primitives = 0..encoding.primitives();
-                let shape = self.gpus.as_ref().expect(ASKED).shape();
+                let shape = self.gpus.as_ref().expect(IS_THERE).shape();
                 let instructions = &shape.instructions;
                 let lanes = PackLanes { encoding, code, task, packed, primitives, instructions };
                 let block = block(&self.setup, shape);
@@ -429,17 +430,19 @@ impl Running {
                 let key = format!("{call:?}");
                 Operation::Kernel(*self.counted.entry(key).or_insert_with(count))
             }
-            Asked::Pack(DeviceCall::Copy { from, to, width, rows, slices }) => {
+            DeviceOperation::Pack(DeviceCall::Copy { from, to, width, rows, slices }) => {
                 Operation::Copy(operations::copy(from, to, (width, rows, slices)))
             }
-            Asked::Pack(DeviceCall::Host { .. }) => unreachable!("the core packs by itself"),
-            Asked::Compute { time, stores } => {
+            DeviceOperation::Pack(DeviceCall::Host { .. }) => {
+                unreachable!("the core packs by itself")
+            }
+            DeviceOperation::Compute { time, stores } => {
                 Operation::Kernel(computing(self.shape(), time, stores))
             }
-            Asked::CopyIn(bytes) => {
+            DeviceOperation::CopyIn(bytes) => {
                 Operation::Copy(Copy::contiguous(Direction::HostToDevice, bytes))
             }
-            Asked::CopyOut(bytes) => {
+            DeviceOperation::CopyOut(bytes) => {
                 Operation::Copy(Copy::contiguous(Direction::DeviceToHost, bytes))
             }
         }

@@ -26,7 +26,7 @@ pub use bridge::{Drift, Final, compare, replay};
 pub use schedule::{Pct, Walk, drive, walk};
 pub use search::{Rule, Scope, Stop, search};
 pub use shrink::{Failure, Forced, failure_of, forced, shrink};
-pub use story::{Story, Told, tell};
+pub use story::{Story, StoryEvent, tell};
 pub use survey::{Budget, Survey};
 
 use super::monitors::Violation;

@@ -3,7 +3,7 @@
 //! Source: `gpu-pack` Sec. 4.2 (Figs. 4 and 5), 4.4 (Table 2) and 5.2 (Table 4).
 
 use calls::packing::{Layout, Method, Refusal, Task};
-use runtime::device::{Asked, HostStep};
+use runtime::device::{DeviceOperation, HostStep};
 use units::TimeDelta;
 
 /// One packing.
@@ -95,7 +95,7 @@ impl Packing {
         let waits = self.method.waits_for_each();
         let steps = calls.into_iter().enumerate().flat_map(|(index, call)| {
             let before = (waits && index > 0).then_some(HostStep::WaitFor(part));
-            before.into_iter().chain([ask(part, Asked::Pack(call))])
+            before.into_iter().chain([ask(part, DeviceOperation::Pack(call))])
         });
         Ok(steps.collect())
     }
@@ -124,7 +124,7 @@ form::words! {
 }
 
 /// Asks for something in the stream of its part.
-const fn ask(part: u32, asked: Asked) -> HostStep {
+const fn ask(part: u32, asked: DeviceOperation) -> HostStep {
     HostStep::Ask { stream: part, asked, part }
 }
 
@@ -132,14 +132,19 @@ impl Beside {
     /// The steps of a request that is no packing.
     fn steps(self) -> Vec<HostStep> {
         match self.what {
-            Other::Kernel(time) => vec![ask(OTHER, Asked::Compute { time, stores: 0 })],
-            Other::Writing(time, stores) => vec![ask(OTHER, Asked::Compute { time, stores })],
-            Other::ToDevice(bytes) => vec![ask(OTHER, Asked::CopyIn(bytes))],
-            Other::ToHost(bytes) => vec![ask(OTHER, Asked::CopyOut(bytes))],
+            Other::Kernel(time) => vec![ask(OTHER, DeviceOperation::Compute { time, stores: 0 })],
+            Other::Writing(time, stores) => {
+                vec![ask(OTHER, DeviceOperation::Compute { time, stores })]
+            }
+            Other::ToDevice(bytes) => vec![ask(OTHER, DeviceOperation::CopyIn(bytes))],
+            Other::ToHost(bytes) => vec![ask(OTHER, DeviceOperation::CopyOut(bytes))],
             Other::Exchange(bytes) => {
-                let back =
-                    HostStep::Ask { stream: BACK, asked: Asked::CopyOut(bytes), part: OTHER };
-                vec![ask(OTHER, Asked::CopyIn(bytes)), back]
+                let back = HostStep::Ask {
+                    stream: BACK,
+                    asked: DeviceOperation::CopyOut(bytes),
+                    part: OTHER,
+                };
+                vec![ask(OTHER, DeviceOperation::CopyIn(bytes)), back]
             }
             Other::Packing(_) => Vec::new(),
         }

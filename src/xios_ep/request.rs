@@ -97,7 +97,7 @@ pub enum RequestError {
     #[error("{heard:?} was heard of a request of {found}")]
     Unheard {
         /// Event that was reported.
-        heard: Heard,
+        heard: Event,
         /// Type of the request.
         found: Type,
     },
@@ -156,7 +156,7 @@ pub enum Call {
 
 /// Event since the caller's last step.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Heard {
+pub enum Event {
     /// Nothing: the call begins.
     Called,
     /// A check and the walk over the pending list were made.
@@ -194,7 +194,7 @@ pub enum Advice<R> {
 pub fn step<R: Copy>(
     call: Call,
     request: &Request<R>,
-    heard: Heard,
+    heard: Event,
 ) -> Result<Advice<R>, RequestError> {
     let ask = |mpi| match call {
         Call::Test => Advice::MpiTest(mpi),
@@ -202,22 +202,22 @@ pub fn step<R: Copy>(
     };
     let unheard = Err(RequestError::Unheard { heard, found: request.kind() });
     Ok(match (heard, request.state) {
-        (Heard::Called, State::Pending) => Advice::Check,
+        (Event::Called, State::Pending) => Advice::Check,
         // A receive that became type 3 in the check is tested in the same call.
-        (Heard::Called, State::Send { mpi })
-        | (Heard::Called | Heard::Checked, State::Matched { mpi }) => ask(mpi),
-        (Heard::Checked, State::Pending) => match call {
+        (Event::Called, State::Send { mpi })
+        | (Event::Called | Event::Checked, State::Matched { mpi }) => ask(mpi),
+        (Event::Checked, State::Pending) => match call {
             Call::Test => Advice::Return { flag: false },
             Call::Wait => Advice::Check,
         },
-        (Heard::Tested { flag }, State::Send { .. } | State::Matched { .. }) => {
+        (Event::Tested { flag }, State::Send { .. } | State::Matched { .. }) => {
             Advice::Return { flag }
         }
-        (Heard::Waited, State::Send { .. } | State::Matched { .. }) => {
+        (Event::Waited, State::Send { .. } | State::Matched { .. }) => {
             Advice::Return { flag: true }
         }
-        (Heard::Checked, State::Send { .. })
-        | (Heard::Tested { .. } | Heard::Waited, State::Pending) => return unheard,
+        (Event::Checked, State::Send { .. })
+        | (Event::Tested { .. } | Event::Waited, State::Pending) => return unheard,
     })
 }
 

@@ -31,7 +31,7 @@ const FORMAT: u32 = 1;
 /// The request, so that a worker can make it again.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct SweepRequest {
     /// The scenario: an absolute path, or a shipped scenario's name.
     pub scenario: String,
     /// `path=value` of each option, in order.
@@ -50,7 +50,7 @@ struct PlanFile {
     points: usize,
     /// Points of one task.
     chunk: usize,
-    asked: Asked,
+    asked: SweepRequest,
     identity: RunIdentity,
 }
 
@@ -74,7 +74,7 @@ impl Spread {
     pub fn create(
         directory: &Path,
         identity: RunIdentity,
-        asked: Asked,
+        asked: SweepRequest,
         points: usize,
         chunk: usize,
     ) -> Result<Self, StoreError> {
@@ -119,7 +119,7 @@ impl Spread {
     }
 
     /// The request.
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &SweepRequest {
         &self.plan.asked
     }
 

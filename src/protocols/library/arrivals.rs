@@ -9,7 +9,7 @@ use super::{
     Key, Library, LibraryAction, MessageHeader, Packet, ProtocolError, Region, Reply, Route,
     Thread, Token,
 };
-use crate::contract::{ASKED, Action, CodePath, Emit};
+use crate::contract::{Action, COUNTERS, CodePath, Emit};
 use crate::rendezvous::role;
 
 impl Library {
@@ -235,7 +235,7 @@ impl Library {
     pub(super) fn window_numbers(
         &mut self,
         thread: Thread,
-        numbers: (Token, [u32; ASKED]),
+        numbers: (Token, [u32; COUNTERS]),
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let completed = self.windows.numbers(&self.messages, thread, numbers, out)?;
@@ -267,7 +267,7 @@ impl Library {
     pub(super) fn counters(
         &mut self,
         thread: Thread,
-        (token, values): (Token, [u32; ASKED]),
+        (token, values): (Token, [u32; COUNTERS]),
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let wake = self.messages.counters(thread, token, values, out)?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::answers::{push_fact, push_return};
 use super::endpoints::Member;
 use super::messages::Messages;
-use super::messages::sends::Letter;
+use super::messages::sends::InternalMessage;
 #[cfg(feature = "mutants")]
 use super::schedule::{self, Standing};
 use super::scratch;
@@ -242,7 +242,7 @@ impl Collectives {
             match *one {
                 Move::Send { to, tag, region } => {
                     let tag = tag_of(tag);
-                    let letter = Letter { comm, to, tag, region, outer: None };
+                    let letter = InternalMessage { comm, to, tag, region, outer: None };
                     messages.send_part(thread, (key, blocking), letter, out)?;
                 }
                 Move::Receive { from, tag, region } => {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::messages::Messages;
 use super::messages::receives::NOTHING;
-use super::messages::sends::Letter;
+use super::messages::sends::InternalMessage;
 use super::{
     Action, Key, LibraryAction, MessageId, Outcome, ProtocolError, Region, Selection, Space,
     Thread, Token,
@@ -374,7 +374,8 @@ impl Exchanging {
             } else {
                 (None, tag(number, chunk))
             };
-            let letter = Letter { comm, to, tag, region: packing.region(thread, chunk), outer };
+            let letter =
+                InternalMessage { comm, to, tag, region: packing.region(thread, chunk), outer };
             messages.send_part(thread, (key, true), letter, out)?;
             if !messages.await_end(key, Some(thread)) {
                 // An eager message that has left has no request.

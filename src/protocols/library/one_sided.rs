@@ -7,7 +7,7 @@ use super::messages::Messages;
 use super::requests::Body;
 use super::{Handle, Key, LibraryAction, ProtocolError, Region, Route, Thread, Token};
 use crate::call::Comm;
-use crate::contract::{ASKED, Action, Process, Space, Wait};
+use crate::contract::{Action, COUNTERS, Process, Space, Wait};
 use crate::rma::call::{RmaCall, Win};
 use crate::rma::packet::RmaPacket;
 use crate::rma::port::Port;
@@ -124,7 +124,7 @@ impl OneSided {
         &mut self,
         messages: &Messages,
         thread: Thread,
-        (token, values): (Token, [u32; ASKED]),
+        (token, values): (Token, [u32; COUNTERS]),
         out: &mut Vec<LibraryAction>,
     ) -> Result<Completed, ProtocolError> {
         let (known, completed) =

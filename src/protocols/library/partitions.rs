@@ -21,7 +21,7 @@
 //! other, costs nothing. Noticeable where many threads call `MPI_Pready` at once.
 
 use super::messages::Messages;
-use super::messages::sends::Letter;
+use super::messages::sends::InternalMessage;
 use super::requests::{Body, Request, Wake};
 use super::{
     Action, Handle, Key, LibraryAction, Outcome, Process, ProtocolError, Region, Selection, Space,
@@ -546,7 +546,7 @@ impl PartitionedOperations {
             let (key, region) = (Key::Partition(slot, message), prepared.part(message, count));
             let (comm, to) = (prepared.operation.comm, prepared.peer);
             let tag = tag_of(number, message);
-            let letter = Letter { comm, to, tag, region, outer: None };
+            let letter = InternalMessage { comm, to, tag, region, outer: None };
             messages.send_part(thread, (key, false), letter, out)?;
             // An eager message has left, and has no request.
             active.remaining -= u16::from(!messages.await_end(key, None));

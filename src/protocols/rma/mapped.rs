@@ -12,7 +12,7 @@
 //! Source: `OSCSM`; the numbers are those of [`TicketLock`].
 
 use super::token::token;
-use crate::contract::{ASKED, Action, Change, Counter, Thread, Token};
+use crate::contract::{Action, COUNTERS, Change, Counter, Thread, Token};
 use crate::wire::LibraryAction;
 use mpi::rma::synchronisation::LockKind;
 use mpi::rma::ticket_lock::{Number, TicketLock};
@@ -94,7 +94,7 @@ impl Takings {
         &mut self,
         window: u32,
         thread: Thread,
-        (values, any_reader): ([u32; ASKED], bool),
+        (values, any_reader): ([u32; COUNTERS], bool),
         out: &mut Vec<LibraryAction>,
     ) -> Option<Look> {
         let taking = self.taking(thread)?;

@@ -42,7 +42,7 @@ use self::setup::{Creating, Members};
 pub(crate) use self::token::is_ours;
 use self::token::named_by;
 use self::window::{Base, Target, Wants, Window};
-use super::contract::{ASKED, CodePath, Handle, Process, Region, Route, Thread, Token, Wait};
+use super::contract::{COUNTERS, CodePath, Handle, Process, Region, Route, Thread, Token, Wait};
 pub use super::windows::{call, packet, settings};
 use mpi::envelope::Rank;
 use mpi::observation::WindowFact;
@@ -255,7 +255,7 @@ impl Rma {
     pub(crate) fn numbers(
         &mut self,
         token: Token,
-        values: [u32; ASKED],
+        values: [u32; COUNTERS],
         port: &mut Port<'_>,
     ) -> Option<()> {
         let (window, slot) = named_by(token);

@@ -21,7 +21,7 @@ use super::packet::{Body, Closes, Does, RmaPacket};
 use super::port::Port;
 use super::settings::{Issue, MappedLocks, Settings};
 use super::window::{Asker, Lock, Queued, Slot, Target, Wants, Window};
-use crate::contract::{ASKED, CodePath, Region, Thread};
+use crate::contract::{COUNTERS, CodePath, Region, Thread};
 #[cfg(feature = "mutants")]
 use crate::mutant::Mutant;
 use mpi::rma::ticket_lock::{Number, TicketLock};
@@ -423,7 +423,7 @@ impl Window {
     pub(super) fn read_numbers(
         &mut self,
         thread: Thread,
-        values: [u32; ASKED],
+        values: [u32; COUNTERS],
         port: &mut Port<'_>,
     ) -> Option<()> {
         #[cfg(feature = "mutants")]

@@ -13,7 +13,7 @@ use super::coop_hybrid::Situation;
 use super::coop_load::Load;
 use super::protocol::{Pins, Protocol};
 use super::{coop_coll, coop_hybrid, coop_load};
-use crate::contract::{ASKED, Counter, Process, Via};
+use crate::contract::{COUNTERS, Counter, Process, Via};
 use calls::arguments::SendMode;
 use units::Bytes;
 
@@ -259,13 +259,18 @@ impl Cooperation {
         sender: Process,
         receiver: Process,
         node: u32,
-    ) -> [Counter; ASKED] {
+    ) -> [Counter; COUNTERS] {
         [self.load.of(sender), self.load.of(receiver), Counter::Offloads(node)]
     }
 
     /// The protocol, and whether the choice counts copies. `values` answers [`Self::question`];
     /// schemes that do not ask are given zeros.
-    pub fn decide(&self, scheme: Scheme, calls: Calls, values: [u32; ASKED]) -> (Protocol, bool) {
+    pub fn decide(
+        &self,
+        scheme: Scheme,
+        calls: Calls,
+        values: [u32; COUNTERS],
+    ) -> (Protocol, bool) {
         let [sender, receiver, offloads] = values;
         let may_offload = offloads <= self.offload_threshold;
         let Calls { mode, send_blocks, receive_blocks, bytes } = calls;

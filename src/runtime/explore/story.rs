@@ -7,7 +7,7 @@ use protocols::contract::{Machine, Program};
 
 /// One step of a story.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Told {
+pub struct StoryEvent {
     /// Description of the step.
     pub words: String,
     /// Where the call of the acting thread stands in the scenario.
@@ -20,7 +20,7 @@ pub struct Told {
 #[derive(Clone, Debug)]
 pub struct Story<M: Machine, P: Program<M>> {
     /// Step by step.
-    pub steps: Vec<Told>,
+    pub steps: Vec<StoryEvent>,
     /// The state after the last step.
     pub end: World<M, P>,
 }
@@ -49,7 +49,7 @@ where
         let (words, position) = (end.tell(choice), end.position_of(choice));
         end.apply(choice).map_err(|refusal| Drift::NotEnabled { index: at, refusal })?;
         let index = place.expect("what could be made was open");
-        steps.push(Told { words, position, index });
+        steps.push(StoryEvent { words, position, index });
     }
     Ok(Story { steps, end })
 }

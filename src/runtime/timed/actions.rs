@@ -21,8 +21,8 @@ use hardware::lines::Use;
 use mpi::observation::Observation;
 use mpi::rma::update::Effect;
 use protocols::contract::{
-    ASKED, Action, ActionOf, Change, CodePath, Counter, Machine, Process, Program, ProtocolError,
-    Region, Route, Space, Thread, Token, Toward, Via,
+    Action, ActionOf, COUNTERS, Change, CodePath, Counter, Machine, Process, Program,
+    ProtocolError, Region, Route, Space, Thread, Token, Toward, Via,
 };
 use protocols::device::DeviceWork;
 use units::{Bytes, Time, TimeDelta};
@@ -505,7 +505,7 @@ where
 
     /// A core goes to counters that it will read: when they are there. The line of a lock is requested
     /// only then ([`Self::read_lock`]): no core may ask for it ahead of the clock.
-    fn go_to_counters(&mut self, thread: u32, counters: [Counter; ASKED], cursor: Time) -> Time {
+    fn go_to_counters(&mut self, thread: u32, counters: [Counter; COUNTERS], cursor: Time) -> Time {
         if let [Counter::Lock(..), ..] = counters {
             return cursor;
         }
@@ -517,7 +517,7 @@ where
     pub(super) fn read_lock(
         &mut self,
         thread: u32,
-        counters: [Counter; ASKED],
+        counters: [Counter; COUNTERS],
         cursor: Time,
     ) -> Time {
         let [Counter::Lock(lock, _), ..] = counters else { return cursor };

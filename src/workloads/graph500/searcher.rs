@@ -47,7 +47,7 @@ pub struct Searcher {
     level: u32,
     phase: Phase,
     /// The request of the last call, beside any message.
-    asked: Asked,
+    asked: Awaited,
     /// Pairs that have come and are not yet looked at.
     heard: u64,
     /// Others that have said that no more comes in this level.
@@ -100,7 +100,7 @@ enum Farewell {
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Asked {
+enum Awaited {
     Nothing,
     /// Whether a message has come.
     Message,
@@ -120,7 +120,7 @@ impl Searcher {
             sum: Arc::clone(sum),
             level: 0,
             phase: Phase::Barrier,
-            asked: Asked::Nothing,
+            asked: Awaited::Nothing,
             heard: 0,
             done: 0,
             listening: false,
@@ -174,15 +174,15 @@ impl Searcher {
     /// Takes the reply of the last call.
     fn told(&mut self, reply: &Reply) {
         match (self.asked, reply) {
-            (Asked::Message, Reply::Tested(Some(outcome)))
-            | (Asked::Left(_), Reply::Any { index: 0, outcome }) => self.arrived(*outcome),
-            (Asked::NextMessage, Reply::Outcome(outcome)) => {
-                self.asked = Asked::Nothing;
+            (Awaited::Message, Reply::Tested(Some(outcome)))
+            | (Awaited::Left(_), Reply::Any { index: 0, outcome }) => self.arrived(*outcome),
+            (Awaited::NextMessage, Reply::Outcome(outcome)) => {
+                self.asked = Awaited::Nothing;
                 self.arrived(*outcome);
             }
-            (Asked::Message, Reply::Tested(None))
-            | (Asked::Left(_), Reply::Any { .. } | Reply::Outcome(_)) => {
-                self.asked = Asked::Nothing;
+            (Awaited::Message, Reply::Tested(None))
+            | (Awaited::Left(_), Reply::Any { .. } | Reply::Outcome(_)) => {
+                self.asked = Awaited::Nothing;
             }
             // An isend, an irecv, a barrier or a reduction: no message was requested.
             _ => {}
@@ -200,17 +200,17 @@ impl Searcher {
     fn ask(&mut self) -> Option<Next<Call>> {
         let receive = Handle(RECEIVE);
         let call = match self.asked {
-            Asked::Nothing => return None,
-            Asked::Message if self.listening => Call::Test { request: receive },
-            Asked::Message | Asked::NextMessage if !self.listening => {
-                self.asked = Asked::Nothing;
+            Awaited::Nothing => return None,
+            Awaited::Message if self.listening => Call::Test { request: receive },
+            Awaited::Message | Awaited::NextMessage if !self.listening => {
+                self.asked = Awaited::Nothing;
                 return None;
             }
-            Asked::Message | Asked::NextMessage => Call::Wait { request: receive },
-            Asked::Left(to) if self.listening => {
+            Awaited::Message | Awaited::NextMessage => Call::Wait { request: receive },
+            Awaited::Left(to) if self.listening => {
                 Call::WaitAny { requests: Requests::List([receive, Handle(to + 1)].into()) }
             }
-            Asked::Left(to) => Call::Wait { request: Handle(to + 1) },
+            Awaited::Left(to) => Call::Wait { request: Handle(to + 1) },
         };
         Some(Next::Call(call))
     }
@@ -251,7 +251,7 @@ impl Searcher {
             }
             Phase::Flush(offset, part) => self.flush(offset, part),
             Phase::Drain if self.done < self.others() => {
-                self.asked = Asked::NextMessage;
+                self.asked = Awaited::NextMessage;
                 None
             }
             Phase::Drain => {
@@ -286,11 +286,11 @@ impl Searcher {
                 while self.full(scan.offset) <= scan.round {
                     scan.advance(self.others());
                 }
-                self.asked = Asked::Message;
+                self.asked = Awaited::Message;
                 scan.stage = Stage::Free;
             }
             Stage::Free => {
-                self.asked = if scan.round > 0 { Asked::Left(to) } else { Asked::Nothing };
+                self.asked = if scan.round > 0 { Awaited::Left(to) } else { Awaited::Nothing };
                 scan.stage = Stage::Send;
             }
             Stage::Send => {
@@ -323,12 +323,12 @@ impl Searcher {
             Farewell::Empty => (Farewell::EmptyLeft, Some(Self::send(to, 0)), false),
             Farewell::EmptyLeft => {
                 self.phase = Phase::Flush(offset + 1, Farewell::Free);
-                self.asked = Asked::Left(to);
+                self.asked = Awaited::Left(to);
                 return None;
             }
         };
         self.phase = Phase::Flush(offset, next);
-        self.asked = if left { Asked::Left(to) } else { Asked::Nothing };
+        self.asked = if left { Awaited::Left(to) } else { Awaited::Nothing };
         step
     }
 }

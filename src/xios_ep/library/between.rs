@@ -119,13 +119,13 @@ impl Between {
 }
 
 /// Message of a leader to the other one, sent as numbers.
-struct Told {
+struct LeaderMessage {
     /// The rank of the telling leader in the peer communicator.
     peer: Rank,
     caller: Caller,
 }
 
-impl Told {
+impl LeaderMessage {
     fn numbers(&self) -> Arc<[u32]> {
         let Caller { members, leader, remote_leader, tag } = &self.caller;
         let map = &members.rank_map;
@@ -271,7 +271,7 @@ impl Endpoint {
                 tag: meeting.tag,
             };
             let rank = peer.map.rank(peer.place).expect("an endpoint has a rank");
-            own = Told { peer: rank, caller }.numbers();
+            own = LeaderMessage { peer: rank, caller }.numbers();
             over = Some(words(Self::over(peer, meeting))?);
         }
         self.making().known.own = Some(members);
@@ -282,7 +282,7 @@ impl Endpoint {
     /// The other side is known: where does each process go?
     fn swapped(&mut self, all: &[u32]) -> Result<Step, String> {
         let meeting = self.meeting_of();
-        let theirs = Told::read(all)?;
+        let theirs = LeaderMessage::read(all)?;
         let members = self.making().known.own.take().expect("it was gathered before");
         let own_peer = theirs.caller.remote_leader;
         let mine = Caller {

@@ -258,7 +258,7 @@ impl Endpoint {
     fn ask(&mut self, request: Handle, call: request::Call) -> Step {
         let Some(request) = self.handle(request) else { return Step::refuse(NUMBERS) };
         self.goal = Goal::One { call, request };
-        self.request(request, call, request::Heard::Called)
+        self.request(request, call, request::Event::Called)
     }
 
     /// The first request of a set that is not complete yet.
@@ -273,7 +273,7 @@ impl Endpoint {
         }
         let request = requests.at(outcomes.len());
         let Some(request) = self.handle(request) else { return Step::refuse(NUMBERS) };
-        self.request(request, request::Call::Wait, request::Heard::Called)
+        self.request(request, request::Call::Wait, request::Event::Called)
     }
 
     fn probe(&mut self, comm: Comm, source: Peer, tag: Option<i32>, waits: bool) -> Step {

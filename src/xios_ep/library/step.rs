@@ -14,7 +14,7 @@ use super::start::stated;
 use super::thread::{Endpoint, Goal, Open, Stage, Step, Waiting, Walk};
 use super::{EpReply, Found, Seat, SharedOp, SharedReply};
 use crate::message::{ANY, Message, Probed};
-use crate::request::{self, Heard, State};
+use crate::request::{self, Event, State};
 use mpi::envelope::Rank;
 use protocols::call::{Call, Comm, Outcome, Peer, Reply, Status};
 use protocols::contract::Handle;
@@ -183,11 +183,11 @@ impl Endpoint {
         let is_send =
             self.open.get(&request).is_some_and(|o| matches!(o.request.state, State::Send { .. }));
         // Checks are no part of a wait for a send: it begins anew.
-        self.request(request, call, if is_send { Heard::Called } else { Heard::Checked })
+        self.request(request, call, if is_send { Event::Called } else { Event::Checked })
     }
 
     /// The next step of a test or wait.
-    pub(super) fn request(&mut self, request: Handle, call: request::Call, heard: Heard) -> Step {
+    pub(super) fn request(&mut self, request: Handle, call: request::Call, heard: Event) -> Step {
         let Some(open) = self.open.get(&request) else {
             return Step::refuse("no such request is open");
         };
@@ -208,7 +208,7 @@ impl Endpoint {
             // Where MPI has the request, its own word comes with an outcome: see `tested`.
             request::Advice::Return { .. } => {
                 #[cfg(feature = "mutants")]
-                if heard == Heard::Checked
+                if heard == Event::Checked
                     && let Some(step) = self.ends_pending(request)
                 {
                     return step;
@@ -222,7 +222,7 @@ impl Endpoint {
         match (outcome, &self.goal) {
             (Some(outcome), _) => self.complete(request, outcome),
             (None, Goal::One { call: call @ request::Call::Test, .. }) => {
-                let (call, heard) = (*call, Heard::Tested { flag: false });
+                let (call, heard) = (*call, Event::Tested { flag: false });
                 self.request(request, call, heard)
             }
             (None, _) => {

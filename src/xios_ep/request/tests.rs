@@ -9,7 +9,7 @@ fn request(state: State<u32>) -> Request<u32> {
 /// All steps of a call; `finds` says in which check the message is found, `flag` what MPI's test
 /// says.
 fn steps(call: Call, state: State<u32>, finds: Option<usize>, flag: bool) -> Vec<Advice<u32>> {
-    let (mut request, mut heard) = (request(state), Heard::Called);
+    let (mut request, mut heard) = (request(state), Event::Called);
     let (mut made, mut checks) = (Vec::new(), 0);
     loop {
         let next = step(call, &request, heard).unwrap();
@@ -20,10 +20,10 @@ fn steps(call: Call, state: State<u32>, finds: Option<usize>, flag: bool) -> Vec
                 if Some(checks) == finds {
                     request.matched(9, Rank(4), 7).unwrap();
                 }
-                Heard::Checked
+                Event::Checked
             }
-            Advice::MpiTest(_) => Heard::Tested { flag },
-            Advice::MpiWait(_) => Heard::Waited,
+            Advice::MpiTest(_) => Event::Tested { flag },
+            Advice::MpiWait(_) => Event::Waited,
             Advice::Return { .. } => return made,
         };
         assert!(made.len() < 20, "the call ends");
@@ -103,18 +103,18 @@ fn wait_on_type_2_checks_until_the_message_is_found() {
     }
     // Without a message it goes on for ever.
     let pending = request(State::Pending);
-    assert_eq!(step(Call::Wait, &pending, Heard::Checked), Ok(Advice::Check));
+    assert_eq!(step(Call::Wait, &pending, Event::Checked), Ok(Advice::Check));
 }
 
 /// Every pair of type and news: a request of type 2 never completes, and no type but 2 changes.
 #[test]
 fn only_type_2_changes_and_only_types_1_and_3_complete() {
     let news = [
-        Heard::Called,
-        Heard::Checked,
-        Heard::Tested { flag: true },
-        Heard::Tested { flag: false },
-        Heard::Waited,
+        Event::Called,
+        Event::Checked,
+        Event::Tested { flag: true },
+        Event::Tested { flag: false },
+        Event::Waited,
     ];
     for (state, heard) in STATES.into_iter().flat_map(|state| news.map(|heard| (state, heard))) {
         for call in [Call::Test, Call::Wait] {
@@ -134,7 +134,7 @@ fn only_type_2_changes_and_only_types_1_and_3_complete() {
         assert_eq!(request.matched(9, Rank(4), 7), Err(refused));
         assert_eq!(request.state, state);
     }
-    let completed = step(Call::Wait, &request(State::Pending), Heard::Waited).unwrap_err();
+    let completed = step(Call::Wait, &request(State::Pending), Event::Waited).unwrap_err();
     assert_eq!(
         completed.to_string(),
         "Waited was heard of a request of type 2: pending nonblocking receive, message not found \

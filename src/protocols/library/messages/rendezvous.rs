@@ -3,7 +3,8 @@
 use super::Messages;
 use crate::call::SendMode;
 use crate::contract::{
-    ASKED, Action, Change, Counter, Emit, ProtocolError, Queue, Region, Route, Space, Thread, Token,
+    Action, COUNTERS, Change, Counter, Emit, ProtocolError, Queue, Region, Route, Space, Thread,
+    Token,
 };
 use crate::library::answers::push_walk;
 use crate::library::requests::{Body, Choice, Request, Rts, Wake, received, status};
@@ -229,7 +230,7 @@ impl Messages {
             self.work(thread).asks(key, calls);
             return Ok(None);
         }
-        self.choose(thread, (key, calls), [0; ASKED], out)
+        self.choose(thread, (key, calls), [0; COUNTERS], out)
     }
 
     /// A receive chooses the protocol of its message: the counters of its node are `values`.
@@ -237,7 +238,7 @@ impl Messages {
         &mut self,
         thread: Thread,
         (key, calls): (Key, Calls),
-        values: [u32; ASKED],
+        values: [u32; COUNTERS],
         out: &mut Vec<LibraryAction>,
     ) -> Result<Option<Wake>, ProtocolError> {
         let Self { site, requests, .. } = self;
@@ -413,7 +414,7 @@ impl Messages {
         &mut self,
         thread: Thread,
         token: Token,
-        values: [u32; ASKED],
+        values: [u32; COUNTERS],
         out: &mut Vec<LibraryAction>,
     ) -> Result<Option<Wake>, ProtocolError> {
         match self.work(thread).answered() {

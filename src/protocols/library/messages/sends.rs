@@ -14,7 +14,7 @@ use mpi::observation::{MessageId, Observation};
 
 /// A message of the library's own.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::library) struct Letter {
+pub(in crate::library) struct InternalMessage {
     pub(in crate::library) comm: Comm,
     pub(in crate::library) to: Rank,
     pub(in crate::library) tag: i32,
@@ -207,10 +207,10 @@ impl Messages {
         &mut self,
         thread: Thread,
         (key, blocking): (Key, bool),
-        letter: Letter,
+        letter: InternalMessage,
         out: &mut Vec<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let Letter { comm, to, tag, region, outer } = letter;
+        let InternalMessage { comm, to, tag, region, outer } = letter;
         out.emit(|| Action::Work(CodePath::Control));
         let (member, route) = self.communicators.inner_way(&self.site, thread, comm, to)?;
         let context = if outer.is_some() { member.context } else { member.internal };

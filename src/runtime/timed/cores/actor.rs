@@ -5,7 +5,7 @@ use crate::account::{Account, Part};
 use crate::rules::Cut;
 use crate::timed::setup::Placement;
 use protocols::contract::{
-    ASKED, ActionOf, Counter, Entry, Guard, Lane, Machine, Next, Process, Route, Thread, Token,
+    ActionOf, COUNTERS, Counter, Entry, Guard, Lane, Machine, Next, Process, Route, Thread, Token,
 };
 use units::{Bytes, Time, TimeDelta};
 
@@ -37,7 +37,7 @@ pub(crate) struct Actor<M: Machine, P> {
     /// Continuation once its list is over.
     pub(crate) after: After,
     /// The counters that it asks for last.
-    pub(crate) asked: [Counter; ASKED],
+    pub(crate) asked: [Counter; COUNTERS],
     /// Reply of its call, once its list is over.
     pub(crate) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
@@ -141,7 +141,7 @@ impl<M: Machine, P> Actor<M, P> {
             cut: Cut::new(),
             returns: false,
             after: After::Nothing,
-            asked: [Counter::Offloads(0); ASKED],
+            asked: [Counter::Offloads(0); COUNTERS],
             reply: None,
             taken: None,
             reposts: Vec::new(),

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use protocols::contract::{ASKED, Counter};
+use protocols::contract::{COUNTERS, Counter};
 use units::{Time, TimeDelta};
 
 /// The past of the counters that are seen late.
@@ -43,10 +43,10 @@ impl DelayedCounters {
     /// The values that a reader sees at `at` of counters that have these values.
     pub(super) fn seen(
         &mut self,
-        counters: [Counter; ASKED],
+        counters: [Counter; COUNTERS],
         at: Time,
-        mut values: [u32; ASKED],
-    ) -> [u32; ASKED] {
+        mut values: [u32; COUNTERS],
+    ) -> [u32; COUNTERS] {
         for (counter, value) in counters.into_iter().zip(&mut values) {
             if self.is_late(counter) {
                 *value = self.ago(counter, at);

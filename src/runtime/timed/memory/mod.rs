@@ -28,7 +28,7 @@ pub(super) use mapped::Mapped;
 use mpi::rma::ticket_lock::TicketLock;
 use mpi::rma::update::Effect;
 pub(super) use peer_copy::{CopyPart, PeerCopies};
-use protocols::contract::{ASKED, Change, Counter, Lane, Process, Region, Token};
+use protocols::contract::{COUNTERS, Change, Counter, Lane, Process, Region, Token};
 use protocols::process_memory::ProcessMemory;
 use units::{Time, TimeDelta};
 use waiters::Notice;
@@ -119,7 +119,11 @@ impl Memory {
     }
 
     /// Values of counters as a core that reads them at `at` sees them.
-    pub(super) fn read_counters(&mut self, counters: [Counter; ASKED], at: Time) -> [u32; ASKED] {
+    pub(super) fn read_counters(
+        &mut self,
+        counters: [Counter; COUNTERS],
+        at: Time,
+    ) -> [u32; COUNTERS] {
         self.delayed.seen(counters, at, self.counters.read(counters))
     }
 
