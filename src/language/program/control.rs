@@ -6,13 +6,12 @@ use ::collectives::Between;
 use calls::rows::{FieldMut, Fields as _};
 use form::expression::{Expression, Failure, Reason};
 use mpi::envelope::Rank;
-use mpi::observation::{ReturnValue, StatementError, UNDEFINED};
+use mpi::observation::{StatementError, UNDEFINED};
 use mpi::topology::Neighbours;
-use protocols::call::{Arrangement, Buffer, Call, CommCall, NamedEdges, Outcome, Peer, Requests};
+use protocols::call::{Arrangement, Buffer, Call, CommCall, NamedEdges, Peer, Requests};
 use protocols::contract::{Handle, Region, Space};
 
 use super::one_sided;
-use super::record::{Ending, Returned};
 use crate::collectives::{self, Argument};
 use crate::seat::Seat;
 
@@ -412,120 +411,9 @@ pub(super) const fn known(
 ) -> [i64; NAMES.len()] {
     [rank, size, PROC_NULL, UNDEFINED, thread, threads, MPI_ROOT]
 }
-
-/// The value that a call returned; `None` where it returned none.
-pub(super) fn value_of(returned: &Returned, value: ReturnValue) -> Option<i64> {
-    let status = match returned {
-        Returned::Probed(status) | Returned::MaybeProbed(Some(status)) => Some(status),
-        Returned::Ended(ending)
-        | Returned::Any(Some((_, ending)))
-        | Returned::AnyTested(Some(Some((_, ending))))
-        | Returned::Tested(Some(ending)) => match ending {
-            Ending::Over {
-                outcome: Outcome::Received(status) | Outcome::Truncated(status),
-                ..
-            } => Some(status),
-            Ending::Over { outcome: Outcome::Sent | Outcome::Cancelled, .. } | Ending::Inactive => {
-                None
-            }
-        },
-        Returned::All(_)
-        | Returned::Some(_)
-        | Returned::Any(None)
-        | Returned::AnyTested(None | Some(None))
-        | Returned::Tested(None)
-        | Returned::AllTested(_)
-        | Returned::WindowTested(_)
-        | Returned::Place(_)
-        | Returned::Part(_)
-        | Returned::MaybeProbed(None) => None,
-    };
-    match value {
-        ReturnValue::Source => Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0))),
-        ReturnValue::Tag => status?.tag.map(i64::from),
-        ReturnValue::Count => match (status, returned) {
-            (Some(status), _) => i64::try_from(status.count).ok(),
-            (None, Returned::Part(part)) => i64::try_from(part.len).ok(),
-            (None, _) => is_empty(returned).then_some(0),
-        },
-        ReturnValue::Cancelled => {
-            let mut endings = returned.endings();
-            let is_cancelled = |ending: &Ending| {
-                matches!(ending, Ending::Over { outcome: Outcome::Cancelled, .. })
-            };
-            Some(i64::from(endings.any(is_cancelled)))
-        }
-        ReturnValue::Index => match returned {
-            Returned::Any(Some((index, _))) | Returned::AnyTested(Some(Some((index, _)))) => {
-                Some(i64::from(*index))
-            }
-            Returned::Any(None)
-            | Returned::AnyTested(None | Some(None))
-            | Returned::Some(_)
-            | Returned::Ended(_)
-            | Returned::All(_)
-            | Returned::Tested(_)
-            | Returned::AllTested(_)
-            | Returned::WindowTested(_)
-            | Returned::Place(_)
-            | Returned::Part(_)
-            | Returned::Probed(_)
-            | Returned::MaybeProbed(_) => None,
-        },
-        ReturnValue::Flag => match returned {
-            Returned::Tested(ended) => Some(i64::from(ended.is_some())),
-            Returned::AllTested(ended) => Some(i64::from(ended.is_some())),
-            Returned::AnyTested(ended) => Some(i64::from(ended.is_some())),
-            Returned::MaybeProbed(status) => Some(i64::from(status.is_some())),
-            Returned::WindowTested(over) => Some(i64::from(*over)),
-            Returned::Ended(_)
-            | Returned::All(_)
-            | Returned::Any(_)
-            | Returned::Some(_)
-            | Returned::Place(_)
-            | Returned::Part(_)
-            | Returned::Probed(_) => None,
-        },
-        ReturnValue::Rank | ReturnValue::Size | ReturnValue::RemoteSize => {
-            let Returned::Place(Seat { rank, size, other, .. }) = *returned else { return None };
-            let found = if value == ReturnValue::Rank {
-                Some(rank)
-            } else if value == ReturnValue::Size {
-                Some(size)
-            } else {
-                other
-            };
-            found.map(i64::from)
-        }
-        ReturnValue::OutCount => {
-            let Returned::Some(ended) = returned else { return None };
-            i64::try_from(ended.as_ref()?.len()).ok()
-        }
-    }
-}
-
 /// The rank and the number of ranks in a communicator of all ranks, in their order or in reverse.
 pub(super) fn place(known: &[i64], reversed: bool) -> (u32, u32) {
     let number = |value: i64| u32::try_from(value).expect("ranks have 32-bit numbers");
     let (rank, size) = (number(known[0]), number(known[1]));
     (if reversed { size - 1 - rank } else { rank }, size)
-}
-
-/// Whether a call returned the empty status of `MPI_REQUEST_NULL`.
-fn is_empty(returned: &Returned) -> bool {
-    match returned {
-        Returned::Ended(ending) | Returned::Tested(Some(ending)) => *ending == Ending::Inactive,
-        Returned::Any(None) | Returned::AnyTested(Some(None)) => true,
-        Returned::Any(Some(_))
-        | Returned::AnyTested(None | Some(Some(_)))
-        | Returned::Some(_)
-        | Returned::All(_)
-        | Returned::Tested(None)
-        | Returned::AllTested(_)
-        | Returned::WindowTested(_)
-        | Returned::Place(_)
-        | Returned::Part(_)
-        | Returned::Probed(_)
-        | Returned::MaybeProbed(_) => false,
-    }
 }
