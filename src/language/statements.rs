@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen, whose};
-use super::program::control::{Computed, Key, PROC_NULL};
+use super::program::computed::{Computed, Part, Range};
 use crate::marks::{END, START};
 use crate::program::Does;
 use ::collectives::{Collective, Kind};
@@ -187,30 +187,32 @@ impl Reader<'_> {
         if let Some(mut call) =
             self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
         {
-            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
-            let ranks = (0, i64::from(u32::MAX));
+            let (least, most) = (i32::MIN.into(), i32::MAX.into());
+            let order = (("key", Part::Field("key")), Range { least, most, words: &[] });
+            let ranks = Range::up_to(u32::MAX.into());
             match op {
                 "comm_split" => {
-                    self.computes(node, (Key::Color, Type::Integer), (0, most), path);
-                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+                    self.computes(node, ("color", Part::Field("color")), Range::COLORS, path);
+                    self.computes(node, order.0, order.1, path);
                 }
                 "comm_split_type" => {
-                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
+                    self.computes(node, order.0, order.1, path);
                 }
                 "intercomm_create" => {
-                    self.computes(node, (Key::Leader, Type::Integer), ranks, path);
-                    self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
-                }
-                "comm_create" | "comm_create_group" => {
-                    self.ranks_of(node, "ranks", path, |place| Key::Listing { place });
-                }
-                "dist_graph_create" | "dist_graph_create_adjacent" => {
-                    for (key, of_sources) in [("sources", true), ("destinations", false)] {
-                        self.ranks_of(node, key, path, |place| Key::Edge { of_sources, place });
+                    for key in ["leader", "remote_leader"] {
+                        self.computes(node, (key, Part::Field(key)), ranks, path);
                     }
                 }
+                "comm_create" | "comm_create_group" => {
+                    self.ranks_of(node, ("ranks", "group"), path);
+                }
+                "dist_graph_create" | "dist_graph_create_adjacent" => {
+                    self.ranks_of(node, ("sources", "sources"), path);
+                    self.ranks_of(node, ("destinations", "destinations"), path);
+                }
                 "intercomm_merge" => {
-                    self.computes(node, (Key::High, Type::Truth), (0, 1), path);
+                    let (of, range) = (("high", Part::Field("high")), Range::up_to(1));
+                    self.computes_typed(node, of, (Type::Truth, range), path);
                 }
                 _ => {}
             }
@@ -284,8 +286,8 @@ impl Reader<'_> {
         Work::call(call)
     }
 
-    /// The ranks of a list that are computed.
-    fn ranks_of(&mut self, node: &Node, key: &str, path: &str, of: impl Fn(usize) -> Key) {
+    /// The ranks of a list that are computed, which is a field of the call.
+    fn ranks_of(&mut self, node: &Node, (key, field): (&'static str, &'static str), path: &str) {
         let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
         for (place, value) in all.iter().enumerate() {
             if text_of(value).is_none() {
@@ -293,8 +295,8 @@ impl Reader<'_> {
             }
             let at = format!("{path}.{key}[{place}]");
             if let Some(value) = self.typed(value, &at, Type::Integer) {
-                let range = (0, i64::from(u32::MAX));
-                self.scope.extras.computed.push(Computed { key: of(place), value, range });
+                let (part, range) = (Part::Listed(field, place), Range::up_to(u32::MAX.into()));
+                self.scope.extras.computed.push(Computed { key, part, value, range });
             }
         }
     }
@@ -320,8 +322,7 @@ impl Reader<'_> {
         // How many neighbours the rank has is known in the run only.
         self.scope.extras.asked = degrees.is_none();
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
-        let block = Key::Block { reversed: false };
-        self.computes(node, (block, Type::Integer), (0, most), path);
+        self.computes(node, ("size", Part::Elements { width: 1 }), Range::up_to(most), path);
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)
     }
@@ -377,17 +378,14 @@ impl Reader<'_> {
         let asked = asked && chosen.call.kind != Kind::Barrier;
         self.scope.extras.asked = asked;
         self.in_place(node, &chosen, path);
-        let reversed = like.0 == Duplicates::REVERSED && !asked;
         // What the run knows may be an intercommunicator.
-        let (first, last) = if asked { (PROC_NULL, u32::MAX) } else { (0, self.ranks - 1) };
-        let range = (first, i64::from(last));
-        self.computes(node, (Key::Root { reversed }, Type::Integer), range, path);
+        let range = if asked { Range::ROOTS } else { Range::up_to((self.ranks - 1).into()) };
+        self.computes(node, ("root", Part::Root), range, path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
-        self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
+        self.computes(node, ("size", Part::Elements { width: 1 }), Range::up_to(most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
         let width = chosen.call.reduction.map_or(1, Reduction::width);
-        let elements = Key::Elements { reversed, width };
-        self.computes(node, (elements, Type::Integer), (0, most), path);
+        self.computes(node, ("count", Part::Elements { width }), Range::up_to(most), path);
         chosen.call.comm = named.comm;
         self.put_buffers(&mut chosen, node, path);
         Some(chosen)
@@ -412,8 +410,8 @@ impl Reader<'_> {
 
     fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
-        let to = self.peer(node, "to", named, path, false);
-        let tag = self.tag(node, (path, Key::Tag), false).unwrap_or(0);
+        let to = self.peer(node, ("to", "to"), named, path, false);
+        let tag = self.tag(node, path, ("tag", "tag"), false).unwrap_or(0);
         let Place { buffer, elements } = self.place(node, path, "size");
         let prepares = op.ends_with("_init");
         let mode = match op.trim_start_matches('i').trim_end_matches("_init") {
@@ -468,8 +466,8 @@ impl Reader<'_> {
 
     fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::Tag), true);
+        let source = self.peer(node, ("src", "source"), named, path, true);
+        let tag = self.tag(node, path, ("tag", "tag"), true);
         let Place { buffer, elements } = self.place(node, path, "max");
         let prepares = op == "recv_init";
         let call = if op == "irecv" || prepares {
@@ -491,18 +489,20 @@ impl Reader<'_> {
     /// A send and a receive of one call, with a buffer for each, or one for both.
     fn exchange(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
-        let to = self.peer(node, "to", named, path, false);
-        let send_tag = self.tag(node, (path, Key::SendTag), false).unwrap_or(0);
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::RecvTag), true);
+        let to = self.peer(node, ("to", "to"), named, path, false);
+        let send_tag = self.tag(node, path, ("send_tag", "send.tag"), false).unwrap_or(0);
+        let source = self.peer(node, ("src", "source"), named, path, true);
+        let tag = self.tag(node, path, ("recv_tag", "receive.tag"), true);
         let replaces = op.ends_with("replace");
-        let bytes = self.bytes(node, path, "size");
+        let [send, receive] = ["send.buffer", "receive.buffer"];
+        let part = if replaces { Part::Both([send, receive]) } else { Part::Field(send) };
+        let bytes = self.bytes(node, path, ("size", part));
         let first = if replaces { "buf" } else { "sendbuf" };
         let buffer = self.own_buffer(node, path, (first, bytes));
         let into = if replaces {
             buffer
         } else {
-            let room = self.bytes(node, path, "max");
+            let room = self.bytes(node, path, ("max", Part::Field(receive)));
             self.own_buffer(node, path, ("recvbuf", room))
         };
         let request = op.starts_with('i').then(|| self.open(node, "req", path));
@@ -525,8 +525,8 @@ impl Reader<'_> {
 
     fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
         let comm = named.comm;
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::Tag), true);
+        let source = self.peer(node, ("src", "source"), named, path, true);
+        let tag = self.tag(node, path, ("tag", "tag"), true);
         match op {
             "probe" => Call::Probe { source, tag, comm },
             "iprobe" => Call::Iprobe { source, tag, comm },
@@ -606,13 +606,18 @@ impl Reader<'_> {
     }
 
     /// A rank, or what stands for one; `any` only where `receiving`.
-    fn peer(&mut self, node: &Node, key: &str, named: Named, path: &str, receiving: bool) -> Peer {
+    fn peer(
+        &mut self,
+        node: &Node,
+        (key, field): (&'static str, &'static str),
+        named: Named,
+        path: &str,
+        receiving: bool,
+    ) -> Peer {
         let value = node.get(key).expect("the tree was checked against its shape");
         let at = format!("{path}.{key}");
         let last = if named.like().is_some() { self.ranks - 1 } else { u32::MAX };
-        let computed = if receiving { Key::Source } else { Key::To };
-        let range = (PROC_NULL, i64::from(last));
-        if self.computes(node, (computed, Type::Integer), range, path) {
+        if self.computes(node, (key, Part::Field(field)), Range::ranks(last.into()), path) {
             return Peer::Null;
         }
         match value.text() {
@@ -652,9 +657,15 @@ impl Reader<'_> {
     }
 
     /// The tag; `None` for the wildcard.
-    fn tag(&mut self, node: &Node, (path, key): (&str, Key), receiving: bool) -> Option<i32> {
-        let Some(value) = node.get(key.name()) else { return Some(0) };
-        if self.computes(node, (key, Type::Integer), (0, i64::from(TAG_UB)), path) {
+    fn tag(
+        &mut self,
+        node: &Node,
+        path: &str,
+        (key, field): (&'static str, &'static str),
+        receiving: bool,
+    ) -> Option<i32> {
+        let Some(value) = node.get(key) else { return Some(0) };
+        if self.computes(node, (key, Part::Field(field)), Range::up_to(TAG_UB.into()), path) {
             return Some(0);
         }
         if let Value::Text(_) = value.value {
@@ -663,7 +674,7 @@ impl Reader<'_> {
                     Diagnostic::error(
                         &codes::WILDCARD,
                         value.span,
-                        format!("{path}.{}", key.name()),
+                        format!("{path}.{key}"),
                         "a send with the tag `any`",
                         "the wildcard is allowed in receives and probes only",
                     )
@@ -679,7 +690,7 @@ impl Reader<'_> {
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
         let at = format!("{path}.{key}");
-        let of = if key == "req" { Key::Request } else { Key::Message };
+        let of = if key == "req" { Part::Request } else { Part::Message };
         if let Some(element) = self.element(value, &at, of) {
             if key == "req" {
                 self.buffers_of_element(value);
@@ -723,7 +734,7 @@ impl Reader<'_> {
 
     fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
         let (value, at) = (node.get(key).expect("the key is required"), format!("{path}.{key}"));
-        let of = if key == "req" { Key::Request } else { Key::Message };
+        let of = if key == "req" { Part::Request } else { Part::Message };
         match self.element(value, &at, of) {
             Some(element) => element,
             None => self.close_node(value, &at, after),
@@ -737,7 +748,7 @@ impl Reader<'_> {
         };
         let handles = list.iter().enumerate().map(|(index, value)| {
             let at = format!("{path}.reqs[{index}]");
-            let listed = |members| Key::Listed(index, members);
+            let listed = |members| Part::RequestAt(index, members);
             match self.element(value, &at, listed) {
                 Some(element) => element,
                 None => self.close_node(value, &at, after),

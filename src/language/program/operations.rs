@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::control::{Computed, Control};
+use super::computed::Computed;
+use super::control::Control;
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
 use protocols::call::{Call, Requests};
@@ -51,8 +52,8 @@ impl Extras {
     /// The same where tags end at `most`.
     pub fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
-        for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
-            one.range.1 = most;
+        for one in extras.computed.iter_mut().filter(|one| one.key.ends_with("tag")) {
+            one.range.most = most;
         }
         extras
     }

@@ -361,7 +361,7 @@ impl ProgramStream {
     ) -> Result<Requests, StatementError> {
         let mut requests = requests.clone();
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put_among(&mut requests, one.of(&self.variables)?);
+            one.part.put_among(&mut requests, one.of(&self.variables)?);
         }
         Ok(requests)
     }
@@ -433,30 +433,32 @@ impl ProgramStream {
         Ok(Some(u64::try_from(time).expect("the range has no negative time")))
     }
 
+    /// Puts the computed keys of a step into its call.
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
-        let asked = extras.is_some_and(|extras| extras.asked);
-        let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
-        let known = place.map(|seat| [seat.rank, seat.size].map(i64::from));
-        let known = known.as_ref().map_or(&self.variables[..], |known| known);
-        for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?, known);
+        let Some(extras) = extras else { return Ok(()) };
+        let Extras { computed, asked, in_place, .. } = extras;
+        if computed.is_empty() && !asked && !in_place {
+            return Ok(());
         }
-        let in_place = extras.is_some_and(|extras| extras.in_place);
-        if asked || in_place {
+        let seat = match call.comm().filter(|_| *asked) {
+            Some(comm) => self.places[&comm],
             // Without a question the communicator has all ranks, in their order or in reverse.
-            let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
-            let all = || {
-                let (rank, size) = control::place(&self.variables, reversed);
-                Seat { rank, size, other: None, degrees: None }
-            };
-            control::fit(call, place.unwrap_or_else(all), in_place)?;
+            None => self.seat(call.comm() == Some(Comm(Communicators::REVERSED))),
+        };
+        for one in computed {
+            one.part.put_at(call, one.of(&self.variables)?, seat);
         }
-        let computes =
-            asked || in_place || extras.is_some_and(|extras| !extras.computed.is_empty());
-        if computes && !self.buffers.is_empty() {
-            return self.check_buffers(call);
+        if *asked || *in_place {
+            control::fit(call, seat, *in_place)?;
         }
-        Ok(())
+        if self.buffers.is_empty() { Ok(()) } else { self.check_buffers(call) }
+    }
+
+    /// Its seat in a communicator of all ranks, in their order or in reverse.
+    const fn seat(&self, reversed: bool) -> Seat {
+        let Self { rank, size, .. } = *self;
+        let rank = if reversed { size - 1 - rank } else { rank };
+        Seat { rank, size, other: None, degrees: None }
     }
 
     /// Refuses a call that reaches beyond the end of a buffer with a name.
@@ -488,16 +490,10 @@ impl ProgramStream {
             return None;
         };
         // A program asks for its place in communicators that have other ranks than the world, or another order.
-        let own = if of.comm.0 == Communicators::REVERSED {
-            self.size - 1 - self.rank
-        } else {
-            self.rank
-        };
-        let (rank, is_between) = self
-            .places
-            .get(&of.comm)
-            .map_or((own, false), |seat| (seat.rank, seat.other.is_some()));
-        Some(of.root == Between::ROOT || !is_between && of.root == Rank(rank))
+        let seat = self.places.get(&of.comm).copied();
+        let seat = seat.unwrap_or_else(|| self.seat(of.comm.0 == Communicators::REVERSED));
+        let is_between = seat.other.is_some();
+        Some(of.root == Between::ROOT || !is_between && of.root == Rank(seat.rank))
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -691,9 +687,9 @@ impl ProgramStream {
     ) -> Result<Option<Call>, StatementError> {
         let computed = extras.map_or(&[][..], |extras| &extras.computed);
         let mut with = None;
-        for one in computed.iter().filter(|one| one.key.is_of_replies()) {
+        for one in computed.iter().filter(|one| one.part.is_of_replies()) {
             let value = one.of(&self.variables)?;
-            one.put(with.get_or_insert_with(|| call.clone()), value, &self.variables);
+            one.part.put(with.get_or_insert_with(|| call.clone()), value);
         }
         Ok(with)
     }

@@ -17,7 +17,8 @@ use super::statement::{Statement, Work};
 use super::variables::MOST_VARIABLES;
 use super::windows;
 use crate::program::Does;
-use crate::program::control::{Control, Key};
+use crate::program::computed::{Part, Range};
+use crate::program::control::Control;
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type, text_of};
@@ -234,8 +235,8 @@ impl Reader<'_> {
 
     /// The computation of a statement, in picoseconds, where it is not computed.
     pub(super) fn time(&mut self, node: &Node, path: &str) -> units::TimeDelta {
-        let range = (0, i64::try_from(form::fields::LONG).expect("a thousand seconds"));
-        if self.computes(node, (Key::Time, Type::Time), range, path) {
+        let range = Range::up_to(i64::try_from(form::fields::LONG).expect("a thousand seconds"));
+        if self.computes_typed(node, ("time", Part::Time), (Type::Time, range), path) {
             return units::TimeDelta::ZERO;
         }
         node.time("time").unwrap_or_default()

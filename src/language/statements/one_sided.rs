@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
-use crate::program::control::{Computed, Key, PROC_NULL};
+use crate::program::computed::{Computed, Part, Range};
 use calls::typed::Elements;
 use form::codes::{self, Code};
 use form::diagnostic::Diagnostic;
@@ -73,7 +73,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             None => reader.windows.unnamed_memory(),
         };
         let unit = node.count("unit").unwrap_or(1);
-        let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes() };
+        let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes(Part::Field("bytes")) };
         let Self { reader, node, path } = self;
         let known = node.get("size").is_some_and(|size| text_of(size).is_none());
         let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
@@ -130,7 +130,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
             "win_attach" => {
                 let memory = self.attached(window);
-                RmaCall::Attach { win, memory, bytes: self.bytes() }
+                RmaCall::Attach { win, memory, bytes: self.bytes(Part::Field("bytes")) }
             }
             "win_detach" => RmaCall::Detach { win, memory: self.attached(window) },
             "win_fence" => RmaCall::Fence { win, assert: assertions(node) },
@@ -180,13 +180,13 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
 
     /// The rank of a process under `target`.
     fn rank(&mut self, window: Window) -> u32 {
-        self.target(window, 0).unwrap_or(0)
+        self.target(window, Range::up_to).unwrap_or(0)
     }
 
-    /// The rank under `target`, whose numbers begin at `first`; `None` is `MPI_PROC_NULL`.
-    fn target(&mut self, window: Window, first: i64) -> Option<u32> {
+    /// The rank under `target`; `None` is `MPI_PROC_NULL`.
+    fn target(&mut self, window: Window, range: impl Fn(i64) -> Range) -> Option<u32> {
         let last = self.last_of(window);
-        if self.computes((Key::Target, Type::Integer), (first, i64::from(last))) {
+        if self.computes(("target", Part::Field("target")), range(last.into())) {
             return Some(0);
         }
         let value = self.node.get("target").expect("the key is required");
@@ -231,7 +231,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
             let at = format!("{}.{key}", self.path);
             if let Some(value) = self.reader.typed(value, &at, Type::Integer) {
-                let member = Computed { key: Key::Member, value, range: (0, i64::from(last)) };
+                let (part, range) = (Part::Field("group"), Range::up_to(last.into()));
+                let member = Computed { key: "ranks", part, value, range };
                 self.reader.scope.extras.computed.push(member);
             }
         }
@@ -246,7 +247,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             return None;
         }
         let Some(window) = self.window() else { return Some(PLACEHOLDER) };
-        let target = self.target(window, PROC_NULL);
+        let target = self.target(window, Range::ranks);
         let request = has_request.then(|| self.reader.open(self.node, "req", self.path));
         let disp = self.displacement(window.flavor);
         let (bytes, does) = match plain {
@@ -284,8 +285,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             self.refuse(&codes::CONTRADICTION, "origin", "a buffer of the origin", allowed);
         }
         let origin = has_origin.then(|| self.origin(operand, width));
-        let key = Key::ResultAt { width };
-        let result = (op != "accumulate").then(|| self.region("result", (key, width), bytes));
+        let result =
+            (op != "accumulate").then(|| self.region(("result", "result_at"), width, bytes));
         (bytes, Operation::Update { update, origin, result })
     }
 
@@ -329,7 +330,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
         };
         let most = if dynamic { i64::from(u32::MAX) } else { i64::MAX };
-        if self.computes((Key::Disp, Type::Integer), (0, most)) {
+        if self.computes(("disp", Part::Field("at")), Range::up_to(most)) {
             return base;
         }
         let disp = self.node.count("disp").unwrap_or(0);
@@ -362,12 +363,12 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             let allowed = "`size` or `type` is needed: write `\"size\": \"8 B\"`";
             self.refuse(&codes::MISSING_KEY, "size", "the key `size` is missing", allowed);
         }
-        (self.bytes(), 1)
+        (self.bytes(Part::Elements { width: 1 }), 1)
     }
 
     /// The bytes under `size`; 0 where they are computed.
-    fn bytes(&mut self) -> u64 {
-        if self.computes((Key::Size, Type::Integer), (0, signed(MAX_MESSAGE))) {
+    fn bytes(&mut self, part: Part) -> u64 {
+        if self.computes(("size", part), Range::up_to(signed(MAX_MESSAGE))) {
             return 0;
         }
         self.node.bytes("size").unwrap_or_default().as_u64()
@@ -376,7 +377,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
     /// The bytes of `count` elements; 0 where their number is computed.
     fn elements(&mut self, width: u64) -> u64 {
         let most = MAX_MESSAGE / width;
-        if self.computes((Key::Count { width }, Type::Integer), (0, signed(most))) {
+        if self.computes(("count", Part::Elements { width }), Range::up_to(signed(most))) {
             return 0;
         }
         let count = self.node.count("count").unwrap_or(1);
@@ -390,18 +391,23 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
 
     /// Where the origin gives bytes, or gets them.
     fn origin(&mut self, bytes: u64, width: u64) -> Region {
-        self.region("origin", (Key::OriginAt { width }, width), bytes)
+        self.region(("origin", "origin_at"), width, bytes)
     }
 
     /// So many bytes of the buffer that `key` names, from the element on that `at` says; or a buffer of the
     /// operation's own.
-    fn region(&mut self, key: &str, (at, width): (Key, u64), bytes: u64) -> Region {
+    fn region(
+        &mut self,
+        (key, at): (&'static str, &'static str),
+        width: u64,
+        bytes: u64,
+    ) -> Region {
         let (node, path) = (self.node, self.path);
         if node.get(key).is_none() {
-            if node.get(at.name()).is_some() {
-                let found = format!("`{}` without `{key}`", at.name());
+            if node.get(at).is_some() {
+                let found = format!("`{at}` without `{key}`");
                 let allowed = "it is a place in a buffer with a name";
-                self.refuse(&codes::CONTRADICTION, at.name(), found, allowed);
+                self.refuse(&codes::CONTRADICTION, at, found, allowed);
             }
             let id = self.reader.buffers;
             self.reader.buffers += 1;
@@ -410,10 +416,11 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         let named = self.reader.named_buffer(node, key, path);
         let named = named.unwrap_or(Region::new(Space::User(0), u64::MAX));
         let most = signed(MAX_MESSAGE / width);
-        let offset = if self.computes((at, Type::Integer), (0, most)) {
+        let offset = if self.computes((at, Part::Begin { buffer: key, width }), Range::up_to(most))
+        {
             0
         } else {
-            node.count(at.name()).unwrap_or(0).saturating_mul(width)
+            node.count(at).unwrap_or(0).saturating_mul(width)
         };
         let needed = (key, offset.saturating_add(bytes));
         self.reader.must_fit(node, path, needed, named.len);
@@ -458,8 +465,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         at
     }
 
-    fn computes(&mut self, key: (Key, Type), range: (i64, i64)) -> bool {
-        self.reader.computes(self.node, key, range, self.path)
+    fn computes(&mut self, of: (&'static str, Part), range: Range) -> bool {
+        self.reader.computes(self.node, of, range, self.path)
     }
 
     /// Reports a mistake under a key, or where the key is missing.

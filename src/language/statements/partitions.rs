@@ -6,7 +6,7 @@ use super::communicators::Named;
 use super::handles::Open;
 use super::reader::Reader;
 use super::statement::Work;
-use crate::program::control::{Computed, Key};
+use crate::program::computed::{Computed, Part, Range};
 use form::codes;
 use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
@@ -17,6 +17,9 @@ use protocols::partitioned::Side;
 
 /// The greatest number of a partition, and of a thread.
 const MOST: i64 = u16::MAX as i64;
+
+/// A partition alone is the first and the last one of its call.
+const PARTITION: Part = Part::Both(["first", "last"]);
 
 /// A statement about partitions.
 pub(super) struct Partitions<'r, 'a, 'n> {
@@ -36,9 +39,9 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
         let (side, key) =
             if op == "psend_init" { (Side::Sends, "to") } else { (Side::Receives, "src") };
         let receives = side == Side::Receives;
-        let peer = reader.peer(node, key, named, path, receives);
-        let tag = reader.tag(node, (path, Key::Tag), false).unwrap_or(0);
-        let bytes = reader.bytes(node, path, "size");
+        let peer = reader.peer(node, (key, "peer"), named, path, receives);
+        let tag = reader.tag(node, path, ("tag", "tag"), false).unwrap_or(0);
+        let bytes = reader.bytes(node, path, ("size", Part::Field("buffer")));
         let buffer = reader.own_buffer(node, path, ("buf", bytes));
         let partitions = node.small("partitions").and_then(|number| u16::try_from(number).ok());
         let partitions = partitions.unwrap_or(1);
@@ -54,14 +57,16 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
     /// `pready`, `pready_range` and `parrived`.
     pub(super) fn of_request(&mut self, op: &str) -> Call {
         let request = self.request();
-        let (does, keys) = match op {
-            "pready_range" => (OfPartitions::ReadyRange, [Key::First, Key::Last]),
-            "parrived" => (OfPartitions::Arrived, [Key::Partition; 2]),
-            _ => (OfPartitions::Ready, [Key::Partition; 2]),
+        let does = match op {
+            "pready_range" => OfPartitions::ReadyRange,
+            "parrived" => OfPartitions::Arrived,
+            _ => OfPartitions::Ready,
         };
-        let first = self.number(keys[0]);
-        // The two keys of one partition are one.
-        let last = if keys[0] == keys[1] { first } else { self.number(keys[1]) };
+        let [first, last] = if does == OfPartitions::ReadyRange {
+            ["first", "last"].map(|key| self.number(key, Part::Field(key)))
+        } else {
+            [self.number("partition", PARTITION); 2]
+        };
         let thread = self.thread();
         Call::OfPartitions { does, request, first, last, thread }
     }
@@ -78,8 +83,8 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
         let number = if computed { 0 } else { value.as_count() };
         let number = u16::try_from(number).expect("the shape limits partitions");
         if computed && let Some(value) = self.reader.typed(value, path, Type::Integer) {
-            let (key, range) = (Key::Partition, (0, MOST));
-            self.reader.scope.extras.computed.push(Computed { key, value, range });
+            let (key, part, range) = ("partition", PARTITION, Range::up_to(MOST));
+            self.reader.scope.extras.computed.push(Computed { key, part, value, range });
         }
         let does = OfPartitions::Ready;
         Work::call(Call::OfPartitions { does, request, first: number, last: number, thread })
@@ -87,15 +92,15 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
 
     /// The thread whose request it is, where the statement names one.
     fn thread(&mut self) -> Option<u16> {
-        self.node.get("thread").map(|_| self.number(Key::Thread))
+        self.node.get("thread").map(|_| self.number("thread", Part::Field("thread")))
     }
 
-    fn number(&mut self, key: Key) -> u16 {
+    fn number(&mut self, key: &'static str, part: Part) -> u16 {
         let Self { reader, node, path } = self;
-        if reader.computes(node, (key, Type::Integer), (0, MOST), path) {
+        if reader.computes(node, (key, part), Range::up_to(MOST), path) {
             return 0;
         }
-        node.small(key.name()).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
+        node.small(key).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
     }
 
     /// A partitioned receive names its sender.

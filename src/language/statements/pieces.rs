@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::reader::Reader;
 use crate::collectives::Chosen;
-use crate::program::control::Key;
+use crate::program::computed::{Part, Range};
 use calls::typed::Elements;
 use form::codes;
 use form::diagnostic::{Diagnostic, quote};
-use form::expression::Type;
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
 use mpi::datatype::Datatype;
@@ -106,11 +105,11 @@ impl Reader<'_> {
     }
 
     /// The buffer of a message, of its own; `size` or `max` under `key`, or elements of a datatype.
-    pub(super) fn place(&mut self, node: &Node, path: &str, key: &str) -> Place {
+    pub(super) fn place(&mut self, node: &Node, path: &str, key: &'static str) -> Place {
         let elements = self.in_pieces(node, path, key);
         let bytes = match &elements {
             Some(elements) => elements.packed(),
-            None => self.bytes(node, path, key),
+            None => self.bytes(node, path, (key, Part::Field("buffer"))),
         };
         let needed = elements.as_ref().map_or(bytes, |elements| elements.extent());
         let Space::User(id) = self.buffer_of(node, path, ("buf", needed)).space else {
@@ -119,11 +118,15 @@ impl Reader<'_> {
         Place { buffer: Buffer { id, bytes }, elements }
     }
 
-    /// The bytes under `size` or `max`; 0 where they are computed.
-    pub(super) fn bytes(&mut self, node: &Node, path: &str, key: &str) -> u64 {
-        let of = if key == "size" { Key::Size } else { Key::Room };
+    /// The bytes under a key; 0 where they are computed.
+    pub(super) fn bytes(
+        &mut self,
+        node: &Node,
+        path: &str,
+        (key, part): (&'static str, Part),
+    ) -> u64 {
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
-        if self.computes(node, (of, Type::Integer), (0, most), path) {
+        if self.computes(node, (key, part), Range::up_to(most), path) {
             return 0;
         }
         node.bytes(key).unwrap_or_default().as_u64()
