@@ -6,6 +6,7 @@ mod flow;
 pub mod form;
 mod groups;
 mod handles;
+mod messages;
 mod named;
 mod one_sided;
 mod partitions;
@@ -20,7 +21,7 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::collectives::{self, Choices, Chosen, whose};
+use super::collectives::{self, Choices, Chosen};
 use super::program::computed::{Computed, Part, Range};
 use crate::marks::{END, START};
 use crate::program::Does;
@@ -36,17 +37,11 @@ pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
 use handles::{Handles, Open};
 use mpi::communicator::Communicators as Duplicates;
-use mpi::envelope::{Rank, TAG_UB};
 use mpi::operator::Reduction;
 use named::{Buffers, Types};
-use one_sided::OneSided;
-use partitions::Partitions;
-use pieces::Place;
-use protocols::call::{
-    Asked, Buffer, Call, CommCall, Exchange, LocalReduction, OfRequest, Peer, Requests, SendMode,
-};
+use protocols::call::{Buffer, Call, CommCall, LocalReduction, Peer, Requests};
 use protocols::contract::{Handle, Region, Space};
-use reader::{LineCounter, Reader};
+use reader::{Item, LineCounter, Reader};
 pub use statement::{Calling, RankProgram, Statement, Work};
 use variables::Scope;
 use windows::{MemoryNames, Windows};
@@ -184,6 +179,9 @@ impl Reader<'_> {
 
     fn work(&mut self, node: &Node, path: &str) -> Work {
         let op = node.required_word("op");
+        if let Some(row) = messages::ROWS.iter().find(|row| row.form.name == op) {
+            return Work::Does((row.read)(&mut Item { reader: self, node, path }));
+        }
         if let Some(mut call) =
             self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
         {
@@ -221,7 +219,7 @@ impl Reader<'_> {
             }
             return Work::call(call);
         }
-        if let Some(call) = OneSided::new(self, node, path).call(op) {
+        if let Some(call) = (Item { reader: self, node, path }).one_sided(op) {
             return Work::call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
@@ -235,9 +233,6 @@ impl Reader<'_> {
                 into,
                 reduction,
             })));
-        }
-        if op == "barrier" {
-            return Work::call(Call::Barrier { comm: named.comm });
         }
         if let Some(chosen) = self.collective(op, node, named, path) {
             return Work::Collective(chosen, Calling::Blocking);
@@ -254,36 +249,11 @@ impl Reader<'_> {
             self.mark(node, "req", Open::Prepared);
             return Work::Collective(chosen, Calling::Persistent(request));
         }
-        let call = match op {
-            "compute" => return Work::Does(Does::Compute(self.time(node, path))),
-            "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
-            "timer" if node.word("is") == Some("stop") => return Work::Does(Does::Mark(END)),
-            "timer" => return Work::Does(Does::Mark(START)),
-            "psend_init" | "precv_init" => Partitions::new(self, node, path).operation(op, named),
-            "pready" | "pready_range" | "parrived" => {
-                Partitions::new(self, node, path).of_request(op)
-            }
-            "start" => {
-                let request = self.close(node, "req", path, Open::Perhaps);
-                return Work::Does(Does::Start(Requests::List([request].into())));
-            }
-            "startall" => {
-                return Work::Does(Does::Start(self.close_all(node, path, Open::Perhaps)));
-            }
-            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend"
-            | "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => {
-                self.send(op, node, named, path)
-            }
-            "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
-            "irecv" | "recv" | "recv_init" => self.receive(op, node, named, path),
-            "sendrecv" | "sendrecv_replace" | "isendrecv" | "isendrecv_replace" => {
-                self.exchange(op, node, named, path)
-            }
-            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
-            "mrecv" | "imrecv" => self.matched_receive(op, node, path),
-            _ => self.completion(op, node, path),
-        };
-        Work::call(call)
+        Work::Does(match op {
+            "compute" => Does::Compute(self.time(node, path)),
+            _ if node.word("is") == Some("stop") => Does::Mark(END),
+            _ => Does::Mark(START),
+        })
     }
 
     /// The ranks of a list that are computed, which is a field of the call.
@@ -408,53 +378,6 @@ impl Reader<'_> {
         self.report(Diagnostic::error(&codes::CONTRADICTION, other.span, at, found, allowed));
     }
 
-    fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let to = self.peer(node, ("to", "to"), named, path, false);
-        let tag = self.tag(node, path, ("tag", "tag"), false).unwrap_or(0);
-        let Place { buffer, elements } = self.place(node, path, "size");
-        let prepares = op.ends_with("_init");
-        let mode = match op.trim_start_matches('i').trim_end_matches("_init") {
-            "ssend" => SendMode::Synchronous,
-            "bsend" => SendMode::Buffered,
-            "rsend" => SendMode::Ready,
-            _ => SendMode::Standard,
-        };
-        if mode == SendMode::Buffered && self.attached.is_none() {
-            self.no_buffer(node, path);
-        }
-        let call = if op.starts_with('i') || prepares {
-            let request = self.open(node, "req", path);
-            Call::Isend { request, to, tag, comm, buffer, mode }
-        } else {
-            Call::Send { to, tag, comm, buffer, mode }
-        };
-        let call = pieces::typed(call, elements);
-        if prepares { self.prepare(node, call) } else { call }
-    }
-
-    /// `buffer_attach` and `buffer_detach`, which come in turn.
-    fn buffer_of_sends(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        if op == "buffer_detach" {
-            if self.attached.take().is_none() {
-                self.no_buffer(node, path);
-            }
-            return Call::DetachBuffer;
-        }
-        if let Some((first, true)) = self.attached.replace((node.span, true)) {
-            let (found, allowed) = ("a buffer is attached already", "a process has one at a time");
-            let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
-            self.report(one.related(first, "it was attached here"));
-        }
-        Call::AttachBuffer { bytes: node.bytes("size").unwrap_or_default().as_u64() }
-    }
-
-    fn no_buffer(&mut self, node: &Node, path: &str) {
-        let (found, allowed) = ("no buffer is attached here", "`buffer_attach` must come before");
-        let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
-        self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
-    }
-
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
     fn end(&mut self, path: &str) {
         let Some((first, true)) = self.attached else { return };
@@ -464,226 +387,12 @@ impl Reader<'_> {
         self.report(one.help("detaching waits for the transfers of all buffered sends"));
     }
 
-    fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let source = self.peer(node, ("src", "source"), named, path, true);
-        let tag = self.tag(node, path, ("tag", "tag"), true);
-        let Place { buffer, elements } = self.place(node, path, "max");
-        let prepares = op == "recv_init";
-        let call = if op == "irecv" || prepares {
-            let request = self.open(node, "req", path);
-            Call::Irecv { request, source, tag, comm, buffer }
-        } else {
-            Call::Recv { source, tag, comm, buffer }
-        };
-        let call = pieces::typed(call, elements);
-        if prepares { self.prepare(node, call) } else { call }
-    }
-
-    /// The request of the statement keeps the operation, which other statements start.
-    fn prepare(&mut self, node: &Node, operation: Call) -> Call {
-        self.mark(node, "req", Open::Prepared);
-        Call::Prepare(Arc::new(operation))
-    }
-
-    /// A send and a receive of one call, with a buffer for each, or one for both.
-    fn exchange(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let to = self.peer(node, ("to", "to"), named, path, false);
-        let send_tag = self.tag(node, path, ("send_tag", "send.tag"), false).unwrap_or(0);
-        let source = self.peer(node, ("src", "source"), named, path, true);
-        let tag = self.tag(node, path, ("recv_tag", "receive.tag"), true);
-        let replaces = op.ends_with("replace");
-        let [send, receive] = ["send.buffer", "receive.buffer"];
-        let part = if replaces { Part::Both([send, receive]) } else { Part::Field(send) };
-        let bytes = self.bytes(node, path, ("size", part));
-        let first = if replaces { "buf" } else { "sendbuf" };
-        let buffer = self.own_buffer(node, path, (first, bytes));
-        let into = if replaces {
-            buffer
-        } else {
-            let room = self.bytes(node, path, ("max", Part::Field(receive)));
-            self.own_buffer(node, path, ("recvbuf", room))
-        };
-        let request = op.starts_with('i').then(|| self.open(node, "req", path));
-        let mode = SendMode::Standard;
-        Call::Exchange(Arc::new(Exchange {
-            send: Call::Send { to, tag: send_tag, comm, buffer, mode },
-            receive: Call::Recv { source, tag, comm, buffer: into },
-            request,
-            replaces,
-        }))
-    }
-
     fn own_buffer(&mut self, node: &Node, path: &str, of: (&str, u64)) -> Buffer {
         let Region { space: Space::User(id), len: bytes, .. } = self.buffer_of(node, path, of)
         else {
             unreachable!("buffers of messages are the program's")
         };
         Buffer { id, bytes }
-    }
-
-    fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let source = self.peer(node, ("src", "source"), named, path, true);
-        let tag = self.tag(node, path, ("tag", "tag"), true);
-        match op {
-            "probe" => Call::Probe { source, tag, comm },
-            "iprobe" => Call::Iprobe { source, tag, comm },
-            "mprobe" => {
-                Call::Mprobe { message: self.open(node, "handle", path), source, tag, comm }
-            }
-            _ => {
-                let message = self.open(node, "handle", path);
-                self.mark(node, "handle", Open::Perhaps);
-                Call::Improbe { message, source, tag, comm }
-            }
-        }
-    }
-
-    fn matched_receive(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        let message = self.close(node, "handle", path, Open::No);
-        let Place { buffer, elements } = self.place(node, path, "max");
-        let call = if op == "mrecv" {
-            Call::Mrecv { message, buffer }
-        } else {
-            Call::Imrecv { message, request: self.open(node, "req", path), buffer }
-        };
-        pieces::typed(call, elements)
-    }
-
-    fn completion(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        match op {
-            "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
-            "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
-            "request_get_status" => Call::OfRequest {
-                does: OfRequest::GetStatus,
-                request: self.close(node, "req", path, Open::Perhaps),
-            },
-            "request_free" => Call::OfRequest {
-                does: OfRequest::Free,
-                request: {
-                    let request = self.close(node, "req", path, Open::No);
-                    self.mark(node, "req", Open::No);
-                    request
-                },
-            },
-            "cancel" => {
-                self.must_be_a_receive(node, path);
-                Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
-            }
-            "waitall" => {
-                Call::WaitAll { requests: self.close_all(node, path, Open::No), statuses: true }
-            }
-            "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
-            "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
-            "waitsome" | "testany" | "testsome" => Call::Ask {
-                asks: match op {
-                    "waitsome" => Asked::WaitSome,
-                    "testany" => Asked::TestAny,
-                    _ => Asked::TestSome,
-                },
-                requests: self.close_all(node, path, Open::Perhaps),
-            },
-            other => unreachable!("`{other}` passed the check of its word"),
-        }
-    }
-
-    /// Refuses `cancel` of a request that no receive has begun on any way here; where loops and conditions leave more
-    /// than one way, the program judges it when it runs.
-    fn must_be_a_receive(&mut self, node: &Node, path: &str) {
-        let value = node.get("req").expect("the key is required");
-        let Some(name) = value.text() else { return };
-        let Some((op, true)) = self.begun.get(name) else { return };
-        if matches!(&**op, "irecv" | "imrecv" | "recv_init") {
-            return;
-        }
-        let found = format!("`{}` is a request of `{op}`", quote(name));
-        let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
-        let at = format!("{path}.req");
-        let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
-        self.report(one.help("leave the `cancel` out, and wait for the request"));
-    }
-
-    /// A rank, or what stands for one; `any` only where `receiving`.
-    fn peer(
-        &mut self,
-        node: &Node,
-        (key, field): (&'static str, &'static str),
-        named: Named,
-        path: &str,
-        receiving: bool,
-    ) -> Peer {
-        let value = node.get(key).expect("the tree was checked against its shape");
-        let at = format!("{path}.{key}");
-        let last = if named.like().is_some() { self.ranks - 1 } else { u32::MAX };
-        if self.computes(node, (key, Part::Field(field)), Range::ranks(last.into()), path) {
-            return Peer::Null;
-        }
-        match value.text() {
-            Some("proc_null") => Peer::Null,
-            Some(_) if receiving => Peer::Any,
-            Some(_) => {
-                self.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        at,
-                        "a send to `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("name the receiver's rank, or \"proc_null\""),
-                );
-                Peer::Null
-            }
-            None => {
-                let rank = value.as_count();
-                if named.like().is_some() && rank >= u64::from(self.ranks) {
-                    let last = self.ranks - 1;
-                    self.report(
-                        Diagnostic::error(
-                            &codes::RANK,
-                            value.span,
-                            at,
-                            format!("rank {rank} does not exist"),
-                            format!("ranks are 0 to {last}"),
-                        )
-                        .help(whose(self.body, self.rank)),
-                    );
-                }
-                Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
-            }
-        }
-    }
-
-    /// The tag; `None` for the wildcard.
-    fn tag(
-        &mut self,
-        node: &Node,
-        path: &str,
-        (key, field): (&'static str, &'static str),
-        receiving: bool,
-    ) -> Option<i32> {
-        let Some(value) = node.get(key) else { return Some(0) };
-        if self.computes(node, (key, Part::Field(field)), Range::up_to(TAG_UB.into()), path) {
-            return Some(0);
-        }
-        if let Value::Text(_) = value.value {
-            if !receiving {
-                self.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        format!("{path}.{key}"),
-                        "a send with the tag `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("give a tag from 0 to 2147483647"),
-                );
-            }
-            return None;
-        }
-        Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
     }
 
     /// The number of the request or message that the text under `key` begins to name.

@@ -75,3 +75,9 @@ pub enum Does {
     /// It changes variables, or where the program goes on.
     Control(Control),
 }
+
+impl From<Call> for Does {
+    fn from(call: Call) -> Self {
+        Self::Call(call)
+    }
+}

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::communicators::{Named, of_processes};
-use super::reader::Reader;
+use super::reader::Item;
 use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
@@ -27,21 +27,9 @@ use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
 };
 
-/// A statement about a window, while it is read.
-pub(super) struct OneSided<'r, 'a, 'n> {
-    reader: &'r mut Reader<'a>,
-    node: &'n Node,
-    path: &'n str,
-}
-
-impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
-    /// The statement `node` of the rank that is read.
-    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
-        Self { reader, node, path }
-    }
-
-    /// Its call; `None` of another statement.
-    pub(super) fn call(mut self, op: &str) -> Option<Call> {
+impl Item<'_, '_, '_> {
+    /// The call of a statement about windows; `None` of another one.
+    pub(super) fn one_sided(&mut self, op: &str) -> Option<Call> {
         let call = match op {
             "win_create" | "win_allocate" | "win_allocate_shared" | "win_create_dynamic" => {
                 self.makes(op)
@@ -88,7 +76,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
 
     /// The memory that a load or a store is about: the rank's own part, a part of a shared window, or memory
     /// that is attached.
-    pub(super) fn memory(mut self) -> Option<Memory> {
+    pub(super) fn memory(&mut self) -> Option<Memory> {
         let Window { win, flavor, own, .. } = self.window()?;
         let shared = matches!(flavor, Flavor::Shared(_));
         if flavor == Flavor::Dynamic {

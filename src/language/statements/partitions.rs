@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::communicators::Named;
 use super::handles::Open;
-use super::reader::Reader;
+use super::reader::Item;
 use super::statement::Work;
 use crate::program::computed::{Computed, Part, Range};
 use form::codes;
@@ -21,47 +20,29 @@ const MOST: i64 = u16::MAX as i64;
 /// A partition alone is the first and the last one of its call.
 const PARTITION: Part = Part::Both(["first", "last"]);
 
-/// A statement about partitions.
-pub(super) struct Partitions<'r, 'a, 'n> {
-    reader: &'r mut Reader<'a>,
-    node: &'n Node,
-    path: &'n str,
-}
-
-impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
-    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
-        Self { reader, node, path }
-    }
-
+impl Item<'_, '_, '_> {
     /// `psend_init` and `precv_init`.
-    pub(super) fn operation(&mut self, op: &str, named: Named) -> Call {
-        let Self { reader, node, path } = self;
-        let (side, key) =
-            if op == "psend_init" { (Side::Sends, "to") } else { (Side::Receives, "src") };
+    pub(super) fn partitioned(&mut self, side: Side) -> Call {
         let receives = side == Side::Receives;
-        let peer = reader.peer(node, (key, "peer"), named, path, receives);
-        let tag = reader.tag(node, path, ("tag", "tag"), false).unwrap_or(0);
+        let named = self.named();
+        let peer = self.peer((if receives { "src" } else { "to" }, "peer"), named, receives);
+        let tag = self.tag(("tag", "tag"), false).unwrap_or(0);
+        let Self { reader, node, path } = self;
         let bytes = reader.bytes(node, path, ("size", Part::Field("buffer")));
         let buffer = reader.own_buffer(node, path, ("buf", bytes));
         let partitions = node.small("partitions").and_then(|number| u16::try_from(number).ok());
         let partitions = partitions.unwrap_or(1);
-        let request = reader.open(node, "req", path);
-        let comm = named.comm;
+        let (request, comm) = (self.open("req"), named.comm);
         let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
         if peer == Peer::Any {
             self.no_wildcard();
         }
-        self.reader.prepare(self.node, Call::Partitioned(Arc::new(operation)))
+        self.prepare(Call::Partitioned(Arc::new(operation)))
     }
 
     /// `pready`, `pready_range` and `parrived`.
-    pub(super) fn of_request(&mut self, op: &str) -> Call {
-        let request = self.request();
-        let does = match op {
-            "pready_range" => OfPartitions::ReadyRange,
-            "parrived" => OfPartitions::Arrived,
-            _ => OfPartitions::Ready,
-        };
+    pub(super) fn of_partitions(&mut self, does: OfPartitions) -> Call {
+        let request = self.close(Open::Perhaps);
         let [first, last] = if does == OfPartitions::ReadyRange {
             ["first", "last"].map(|key| self.number(key, Part::Field(key)))
         } else {
@@ -69,11 +50,6 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
         };
         let thread = self.thread();
         Call::OfPartitions { does, request, first, last, thread }
-    }
-
-    /// The request of the statement.
-    pub(super) fn request(&mut self) -> Handle {
-        self.reader.close(self.node, "req", self.path, Open::Perhaps)
     }
 
     /// One call of `pready_list`.

@@ -46,6 +46,13 @@ pub(super) struct Reader<'a> {
     pub(super) attached: Option<(Span, bool)>,
 }
 
+/// A statement while it is read.
+pub(super) struct Item<'r, 'a, 'n> {
+    pub(super) reader: &'r mut Reader<'a>,
+    pub(super) node: &'n Node,
+    pub(super) path: &'n str,
+}
+
 /// Where a statement begins.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Place {
