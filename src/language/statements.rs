@@ -13,6 +13,7 @@ mod partitions;
 mod pieces;
 mod reader;
 mod requests;
+mod row;
 mod scope;
 mod statement;
 mod variables;
@@ -179,7 +180,8 @@ impl Reader<'_> {
 
     fn work(&mut self, node: &Node, path: &str) -> Work {
         let op = node.required_word("op");
-        if let Some(row) = messages::ROWS.iter().find(|row| row.form.name == op) {
+        let mut rows = messages::ROWS.iter().chain(&one_sided::ROWS);
+        if let Some(row) = rows.find(|row| row.form.name == op) {
             return Work::Does((row.read)(&mut Item { reader: self, node, path }));
         }
         if let Some(mut call) =
@@ -217,9 +219,6 @@ impl Reader<'_> {
             if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
                 *request = self.open(node, "req", path);
             }
-            return Work::call(call);
-        }
-        if let Some(call) = (Item { reader: self, node, path }).one_sided(op) {
             return Work::call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);

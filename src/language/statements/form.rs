@@ -9,7 +9,8 @@ pub mod pieces;
 pub(super) mod returned;
 pub(crate) mod windows;
 
-use super::messages;
+use super::row::forms;
+use super::{messages, one_sided};
 use form::shape::{Shape, Variant, joined, variant};
 
 static OTHERS: [Variant; 28] = [
@@ -45,9 +46,12 @@ static OTHERS: [Variant; 28] = [
 
 /// How many statements there are about messages and communicators, and about windows, too.
 const MESSAGES: usize = messages::ROWS.len() + OTHERS.len();
-const PLAIN: usize = MESSAGES + windows::STATEMENTS.len();
+const PLAIN: usize = MESSAGES + one_sided::ROWS.len();
 static OPERATIONS: [Variant; PLAIN + collectives::STATEMENTS.len()] = joined(
-    &joined::<_, PLAIN>(&joined::<_, MESSAGES>(&messages::forms(), &OTHERS), &windows::STATEMENTS),
+    &joined::<_, PLAIN>(
+        &joined::<_, MESSAGES>(&forms(&messages::ROWS), &OTHERS),
+        &forms(&one_sided::ROWS),
+    ),
     &collectives::STATEMENTS,
 );
 /// A statement, named by its `op`.

@@ -16,6 +16,7 @@ use super::form::returned::{
 use super::handles::Open;
 use super::pieces::{self, Place};
 use super::reader::Item;
+use super::row::{Row, rows};
 use crate::collectives::whose;
 use crate::program::Does;
 use crate::program::computed::{Part, Range};
@@ -23,7 +24,7 @@ use form::codes;
 use form::diagnostic::{Diagnostic, quote};
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::json::Value;
-use form::shape::{Field, Shape, Variant, default, joined, required, variant};
+use form::shape::{Field, Shape, default, joined, required};
 use mpi::envelope::{Rank, TAG_UB};
 use protocols::call::{
     Asked, Call, Comm, Exchange, OfPartitions, OfRequest, Peer, Requests, SendMode,
@@ -92,18 +93,6 @@ const ROOMS: [Field; 8] = [SRC, TAG_FIELD, COMM_FIELD, ROOM, TYPE, COUNT, WITHIN
 static RECEIVES: [Field; 10] = joined(&ROOMS, &[EXPECT_RECEIVED, INTO_RECEIVED]);
 static RECEIVES_BEGUN: [Field; 9] = joined(&ROOMS, &[REQ]);
 
-/// A statement: its form, and the reader of its work.
-pub(super) struct Row {
-    pub(super) form: Variant,
-    pub(super) read: fn(&mut Item<'_, '_, '_>) -> Does,
-}
-
-macro_rules! rows {
-    ($($op:literal $about:literal $fields:expr => |$item:ident| $does:expr;)*) => {
-        [$(Row { form: variant($op, $fields, $about), read: |$item| Does::from($does) }),*]
-    };
-}
-
 /// The statements. `pready_list` is read as one `pready` for each partition.
 pub(super) static ROWS: [Row; 50] = rows! {
     "isend" "MPI_Isend" &SENDS_BEGUN => |it| it.send(SendMode::Standard, Way::Begins);
@@ -141,7 +130,8 @@ pub(super) static ROWS: [Row; 50] = rows! {
     "psend_init" "MPI_Psend_init; `start` makes it active"
         &[TO, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ]
         => |it| it.partitioned(Side::Sends);
-    "precv_init" "MPI_Precv_init; it receives all bytes of the send that it matches, in as many partitions as it likes"
+    "precv_init"
+        "MPI_Precv_init; it receives all bytes of the send that it matches, in as many partitions as it likes"
         &[SRC, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ]
         => |it| it.partitioned(Side::Receives);
     "pready" "MPI_Pready" &[REQ, ONE, THREAD] => |it| it.of_partitions(OfPartitions::Ready);
@@ -196,17 +186,6 @@ pub(super) static ROWS: [Row; 50] = rows! {
     "comm_remote_size" "MPI_Comm_remote_size" &[COMM_FIELD, EXPECT_REMOTE, INTO_REMOTE]
         => |it| Call::Place { comm: it.named().comm };
 };
-
-/// Their forms.
-pub(super) const fn forms() -> [Variant; ROWS.len()] {
-    let mut forms = [ROWS[0].form; ROWS.len()];
-    let mut at = 1;
-    while at < ROWS.len() {
-        forms[at] = ROWS[at].form;
-        at += 1;
-    }
-    forms
-}
 
 /// When the operation of a statement begins and ends.
 #[derive(Clone, Copy, Eq, PartialEq)]

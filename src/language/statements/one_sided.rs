@@ -6,7 +6,13 @@
 use std::sync::Arc;
 
 use super::communicators::{Named, of_processes};
+use super::form::windows::{
+    OF_ACCUMULATE, OF_ALLOCATE, OF_ATTACH, OF_CREATE, OF_DETACH, OF_DYNAMIC, OF_FENCE, OF_FETCH,
+    OF_GET_ACCUMULATE, OF_LOCK, OF_LOCK_ALL, OF_POST, OF_PUT, OF_QUERY, OF_RACCUMULATE,
+    OF_RGET_ACCUMULATE, OF_RPUT, OF_SHARED, OF_START, OF_SWAP, OF_TARGET, OF_TEST, OF_WINDOW,
+};
 use super::reader::Item;
+use super::row::{Row, rows};
 use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
@@ -27,35 +33,64 @@ use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
 };
 
-impl Item<'_, '_, '_> {
-    /// The call of a statement about windows; `None` of another one.
-    pub(super) fn one_sided(&mut self, op: &str) -> Option<Call> {
-        let call = match op {
-            "win_create" | "win_allocate" | "win_allocate_shared" | "win_create_dynamic" => {
-                self.makes(op)
-            }
-            _ if op.starts_with("win_") => {
-                let window = self.window();
-                window.map_or(PLACEHOLDER, |window| self.on(window, op))
-            }
-            _ => self.operates(op)?,
-        };
-        Some(Call::Rma(Arc::new(call)))
-    }
+/// The statements.
+pub(super) static ROWS: [Row; 33] = rows! {
+    "win_create" "MPI_Win_create, of memory that the program has" &OF_CREATE
+        => |it| it.makes(Flavor::Create);
+    "win_allocate" "MPI_Win_allocate" &OF_ALLOCATE => |it| it.makes(Flavor::Allocate);
+    "win_allocate_shared" "MPI_Win_allocate_shared, over processes of one node" &OF_SHARED
+        => |it| it.makes_shared();
+    "win_create_dynamic" "MPI_Win_create_dynamic" &OF_DYNAMIC => |it| it.makes(Flavor::Dynamic);
+    "win_attach" "MPI_Win_attach to a dynamic window" &OF_ATTACH
+        => |it| it.on(Item::attaches);
+    "win_detach" "MPI_Win_detach" &OF_DETACH
+        => |it| it.on(|it, of| RmaCall::Detach { win: of.win, memory: it.attached(of) });
+    "win_free" "MPI_Win_free" &OF_WINDOW => |it| it.on(Item::frees);
+    "win_shared_query" "MPI_Win_shared_query; its `count` is the size of the part" &OF_QUERY
+        => |it| it.on(Item::queries);
+    "put" "MPI_Put" &OF_PUT => |it| it.operates("put");
+    "rput" "MPI_Rput" &OF_RPUT => |it| it.operates("put");
+    "get" "MPI_Get" &OF_PUT => |it| it.operates("get");
+    "rget" "MPI_Rget" &OF_RPUT => |it| it.operates("get");
+    "accumulate" "MPI_Accumulate" &OF_ACCUMULATE => |it| it.operates("accumulate");
+    "raccumulate" "MPI_Raccumulate" &OF_RACCUMULATE => |it| it.operates("accumulate");
+    "get_accumulate" "MPI_Get_accumulate" &OF_GET_ACCUMULATE => |it| it.operates("get_accumulate");
+    "rget_accumulate" "MPI_Rget_accumulate" &OF_RGET_ACCUMULATE
+        => |it| it.operates("get_accumulate");
+    "fetch_and_op" "MPI_Fetch_and_op" &OF_FETCH => |it| it.operates("fetch_and_op");
+    "compare_and_swap" "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one" &OF_SWAP
+        => |it| it.operates("compare_and_swap");
+    "win_fence" "MPI_Win_fence" &OF_FENCE
+        => |it| it.on(|it, of| RmaCall::Fence { win: of.win, assert: assertions(it.node) });
+    "win_post" "MPI_Win_post to a group of origins" &OF_POST
+        => |it| it.on(|it, of| RmaCall::Post { win: of.win, group: it.group(of) });
+    "win_start" "MPI_Win_start towards a group of targets" &OF_START
+        => |it| it.on(|it, of| RmaCall::Start { win: of.win, group: it.group(of) });
+    "win_complete" "MPI_Win_complete" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::Complete { win: of.win });
+    "win_wait" "MPI_Win_wait" &OF_WINDOW => |it| it.on(|_, of| RmaCall::Wait { win: of.win });
+    "win_test" "MPI_Win_test" &OF_TEST => |it| it.on(|_, of| RmaCall::Test { win: of.win });
+    "win_lock" "MPI_Win_lock" &OF_LOCK => |it| it.on(Item::locks);
+    "win_unlock" "MPI_Win_unlock" &OF_TARGET
+        => |it| it.on(|it, of| RmaCall::Unlock { win: of.win, target: it.rank(of) });
+    "win_lock_all" "MPI_Win_lock_all" &OF_LOCK_ALL
+        => |it| it.on(|it, of| RmaCall::LockAll { win: of.win, no_check: it.no_check() });
+    "win_unlock_all" "MPI_Win_unlock_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::UnlockAll { win: of.win });
+    "win_flush" "MPI_Win_flush" &OF_TARGET => |it| it.on(|it, of| it.flushes(of, false));
+    "win_flush_local" "MPI_Win_flush_local" &OF_TARGET => |it| it.on(|it, of| it.flushes(of, true));
+    "win_flush_all" "MPI_Win_flush_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::FlushAll { win: of.win, local: false });
+    "win_flush_local_all" "MPI_Win_flush_local_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::FlushAll { win: of.win, local: true });
+    "win_sync" "MPI_Win_sync" &OF_WINDOW => |it| it.on(|_, of| RmaCall::Sync { win: of.win });
+};
 
-    fn makes(&mut self, op: &str) -> RmaCall {
+impl Item<'_, '_, '_> {
+    fn makes(&mut self, flavor: Flavor) -> Call {
+        let comm = self.named();
         let Self { reader, node, path } = self;
-        let comm = reader.communicators.named(reader.diagnostics, node, path);
         of_processes(reader.diagnostics, node, path, comm);
-        let flavor = match op {
-            "win_create" => Flavor::Create,
-            "win_allocate" => Flavor::Allocate,
-            "win_create_dynamic" => Flavor::Dynamic,
-            _ => Flavor::Shared(match node.bytes("page") {
-                Some(page) => Spacing::Pages(page.as_u64()),
-                None => Spacing::Contiguous,
-            }),
-        };
         let memory = match node.word("memory") {
             Some(name) => reader.memories.number(name),
             None => reader.windows.unnamed_memory(),
@@ -67,7 +102,12 @@ impl Item<'_, '_, '_> {
         let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
         let win = reader.windows.make(reader.diagnostics, (node, path), (flavor, comm, own));
         let Named { comm, .. } = comm;
-        RmaCall::Create { win, comm, flavor, memory, bytes, unit }
+        Call::Rma(Arc::new(RmaCall::Create { win, comm, flavor, memory, bytes, unit }))
+    }
+
+    fn makes_shared(&mut self) -> Call {
+        let page = self.node.bytes("page").map(|page| Spacing::Pages(page.as_u64()));
+        self.makes(Flavor::Shared(page.unwrap_or(Spacing::Contiguous)))
     }
 
     fn window(&mut self) -> Option<Window> {
@@ -107,48 +147,43 @@ impl Item<'_, '_, '_> {
         }
     }
 
-    /// The call of a statement that is no operation.
-    fn on(&mut self, window: Window, op: &str) -> RmaCall {
-        let (win, node) = (window.win, self.node);
-        let no_check = node.flag("no_check").unwrap_or(false);
-        match op {
-            "win_free" => {
-                self.reader.windows.free(node.required_word("win"));
-                RmaCall::Free { win }
-            }
-            "win_attach" => {
-                let memory = self.attached(window);
-                RmaCall::Attach { win, memory, bytes: self.bytes(Part::Field("bytes")) }
-            }
-            "win_detach" => RmaCall::Detach { win, memory: self.attached(window) },
-            "win_fence" => RmaCall::Fence { win, assert: assertions(node) },
-            "win_post" => RmaCall::Post { win, group: self.group(window) },
-            "win_start" => RmaCall::Start { win, group: self.group(window) },
-            "win_complete" => RmaCall::Complete { win },
-            "win_wait" => RmaCall::Wait { win },
-            "win_test" => RmaCall::Test { win },
-            "win_lock" => {
-                let exclusive = node.word("kind") == Some("exclusive");
-                let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
-                RmaCall::Lock { win, target: self.rank(window), kind, no_check }
-            }
-            "win_unlock" => RmaCall::Unlock { win, target: self.rank(window) },
-            "win_lock_all" => RmaCall::LockAll { win, no_check },
-            "win_unlock_all" => RmaCall::UnlockAll { win },
-            "win_flush" => RmaCall::Flush { win, target: self.rank(window), local: false },
-            "win_flush_local" => RmaCall::Flush { win, target: self.rank(window), local: true },
-            "win_flush_all" => RmaCall::FlushAll { win, local: false },
-            "win_flush_local_all" => RmaCall::FlushAll { win, local: true },
-            "win_shared_query" => {
-                if !matches!(window.flavor, Flavor::Shared(_)) {
-                    let allowed = "a window of `win_allocate_shared` is needed";
-                    self.refuse(&codes::WINDOW, "win", "the window is not shared", allowed);
-                }
-                RmaCall::Query { win, target: self.rank(window) }
-            }
-            "win_sync" => RmaCall::Sync { win },
-            other => unreachable!("`{other}` passed the check of its word"),
+    /// A call on the window of the statement; a report where there is none.
+    fn on(&mut self, call: impl Fn(&mut Self, Window) -> RmaCall) -> Call {
+        let window = self.window();
+        Call::Rma(Arc::new(window.map_or(PLACEHOLDER, |window| call(self, window))))
+    }
+
+    fn frees(&mut self, window: Window) -> RmaCall {
+        self.reader.windows.free(self.node.required_word("win"));
+        RmaCall::Free { win: window.win }
+    }
+
+    fn attaches(&mut self, window: Window) -> RmaCall {
+        let memory = self.attached(window);
+        RmaCall::Attach { win: window.win, memory, bytes: self.bytes(Part::Field("bytes")) }
+    }
+
+    fn locks(&mut self, window: Window) -> RmaCall {
+        let exclusive = self.node.word("kind") == Some("exclusive");
+        let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
+        let (target, no_check) = (self.rank(window), self.no_check());
+        RmaCall::Lock { win: window.win, target, kind, no_check }
+    }
+
+    fn no_check(&self) -> bool {
+        self.node.flag("no_check").unwrap_or(false)
+    }
+
+    fn flushes(&mut self, window: Window, local: bool) -> RmaCall {
+        RmaCall::Flush { win: window.win, target: self.rank(window), local }
+    }
+
+    fn queries(&mut self, window: Window) -> RmaCall {
+        if !matches!(window.flavor, Flavor::Shared(_)) {
+            let allowed = "a window of `win_allocate_shared` is needed";
+            self.refuse(&codes::WINDOW, "win", "the window is not shared", allowed);
         }
+        RmaCall::Query { win: window.win, target: self.rank(window) }
     }
 
     /// The number of the memory that is attached to a dynamic window, or detached from it.
@@ -227,28 +262,25 @@ impl Item<'_, '_, '_> {
         ranks.into_iter().collect()
     }
 
-    /// The call of an operation: a put, a get or one of the accumulate family; `None` of another statement.
-    fn operates(&mut self, op: &str) -> Option<RmaCall> {
-        let has_request = self.node.get("req").is_some();
-        let plain = if has_request { op.strip_prefix('r')? } else { op };
-        if !OPERATIONS.contains(&plain) {
-            return None;
-        }
-        let Some(window) = self.window() else { return Some(PLACEHOLDER) };
-        let target = self.target(window, Range::ranks);
-        let request = has_request.then(|| self.reader.open(self.node, "req", self.path));
-        let disp = self.displacement(window.flavor);
-        let (bytes, does) = match plain {
-            "put" | "get" => {
-                let (bytes, width) = self.amount();
-                let region = self.origin(bytes, width);
-                let put = Operation::Put { origin: region };
-                (bytes, if plain == "put" { put } else { Operation::Get { into: region } })
-            }
-            _ => self.update(plain),
-        };
-        let at = self.pieces(At::contiguous(disp, bytes), does.datatype());
-        Some(RmaCall::Operate { win: window.win, target, at, does, request })
+    /// The call of an operation: a put, a get or one of the accumulate family, by its word without the `r` of an
+    /// R-form.
+    fn operates(&mut self, op: &str) -> Call {
+        self.on(|it, window| {
+            let target = it.target(window, Range::ranks);
+            let request = it.node.get("req").is_some().then(|| it.open("req"));
+            let disp = it.displacement(window.flavor);
+            let (bytes, does) = match op {
+                "put" | "get" => {
+                    let (bytes, width) = it.amount();
+                    let region = it.origin(bytes, width);
+                    let put = Operation::Put { origin: region };
+                    (bytes, if op == "put" { put } else { Operation::Get { into: region } })
+                }
+                _ => it.update(op),
+            };
+            let at = it.pieces(At::contiguous(disp, bytes), does.datatype());
+            RmaCall::Operate { win: window.win, target, at, does, request }
+        })
     }
 
     /// The bytes of an operation of the accumulate family, and its work.
@@ -470,10 +502,6 @@ impl Item<'_, '_, '_> {
         self.reader.diagnostics.push(Diagnostic::error(code, span, at, found, allowed));
     }
 }
-
-/// Operations, without the `r` of their request forms.
-const OPERATIONS: [&str; 6] =
-    ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// What stands for the call of a statement that is refused.
 const PLACEHOLDER: RmaCall = RmaCall::Sync { win: protocols::rma::call::Win(0) };
