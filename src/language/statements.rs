@@ -6,6 +6,7 @@ mod flow;
 pub mod form;
 mod groups;
 mod handles;
+mod making;
 mod messages;
 mod named;
 mod one_sided;
@@ -23,13 +24,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::collectives::{self, Choices, Chosen};
-use super::program::computed::{Computed, Part, Range};
+use super::program::computed::{Part, Range};
 use crate::marks::{END, START};
 use crate::program::Does;
 use ::collectives::{Collective, Kind};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
-use ::form::expression::{Type, text_of};
 use ::form::fields::MAX_MESSAGE;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
@@ -40,7 +40,7 @@ use handles::{Handles, Open};
 use mpi::communicator::Communicators as Duplicates;
 use mpi::operator::Reduction;
 use named::{Buffers, Types};
-use protocols::call::{Buffer, Call, CommCall, LocalReduction, Peer, Requests};
+use protocols::call::{Buffer, Call, LocalReduction, Peer, Requests};
 use protocols::contract::{Handle, Region, Space};
 use reader::{Item, LineCounter, Reader};
 pub use statement::{Calling, RankProgram, Statement, Work};
@@ -180,46 +180,9 @@ impl Reader<'_> {
 
     fn work(&mut self, node: &Node, path: &str) -> Work {
         let op = node.required_word("op");
-        let mut rows = messages::ROWS.iter().chain(&one_sided::ROWS);
+        let mut rows = messages::ROWS.iter().chain(&making::ROWS).chain(&one_sided::ROWS);
         if let Some(row) = rows.find(|row| row.form.name == op) {
             return Work::Does((row.read)(&mut Item { reader: self, node, path }));
-        }
-        if let Some(mut call) =
-            self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
-        {
-            let (least, most) = (i32::MIN.into(), i32::MAX.into());
-            let order = (("key", Part::Field("key")), Range { least, most, words: &[] });
-            let ranks = Range::up_to(u32::MAX.into());
-            match op {
-                "comm_split" => {
-                    self.computes(node, ("color", Part::Field("color")), Range::COLORS, path);
-                    self.computes(node, order.0, order.1, path);
-                }
-                "comm_split_type" => {
-                    self.computes(node, order.0, order.1, path);
-                }
-                "intercomm_create" => {
-                    for key in ["leader", "remote_leader"] {
-                        self.computes(node, (key, Part::Field(key)), ranks, path);
-                    }
-                }
-                "comm_create" | "comm_create_group" => {
-                    self.ranks_of(node, ("ranks", "group"), path);
-                }
-                "dist_graph_create" | "dist_graph_create_adjacent" => {
-                    self.ranks_of(node, ("sources", "sources"), path);
-                    self.ranks_of(node, ("destinations", "destinations"), path);
-                }
-                "intercomm_merge" => {
-                    let (of, range) = (("high", Part::Field("high")), Range::up_to(1));
-                    self.computes_typed(node, of, (Type::Truth, range), path);
-                }
-                _ => {}
-            }
-            if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
-                *request = self.open(node, "req", path);
-            }
-            return Work::call(call);
         }
         let named = self.communicators.named(self.diagnostics, node, path);
         // The arguments of a local reduction are those of one that all ranks have.
@@ -253,21 +216,6 @@ impl Reader<'_> {
             _ if node.word("is") == Some("stop") => Does::Mark(END),
             _ => Does::Mark(START),
         })
-    }
-
-    /// The ranks of a list that are computed, which is a field of the call.
-    fn ranks_of(&mut self, node: &Node, (key, field): (&'static str, &'static str), path: &str) {
-        let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-        for (place, value) in all.iter().enumerate() {
-            if text_of(value).is_none() {
-                continue;
-            }
-            let at = format!("{path}.{key}[{place}]");
-            if let Some(value) = self.typed(value, &at, Type::Integer) {
-                let (part, range) = (Part::Listed(field, place), Range::up_to(u32::MAX.into()));
-                self.scope.extras.computed.push(Computed { key, part, value, range });
-            }
-        }
     }
 
     /// A collective among neighbours.

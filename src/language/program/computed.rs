@@ -50,6 +50,9 @@ impl Range {
         Self { least: 0, most: last, words: &[PROC_NULL] }
     }
 
+    /// Those of a C int.
+    pub(crate) const INT: Self = Self { least: i32::MIN as i64, most: i32::MAX as i64, words: &[] };
+
     /// Colors, or `MPI_UNDEFINED`.
     pub(crate) const COLORS: Self = Self { least: 0, most: i32::MAX as i64, words: &[UNDEFINED] };
 

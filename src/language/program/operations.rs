@@ -7,7 +7,8 @@ use super::computed::Computed;
 use super::control::Control;
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Requests};
+use protocols::call::{Call, CommCall, Requests};
+use protocols::rma::call::RmaCall;
 use units::TimeDelta;
 
 /// One step of a rank.
@@ -79,5 +80,17 @@ pub enum Does {
 impl From<Call> for Does {
     fn from(call: Call) -> Self {
         Self::Call(call)
+    }
+}
+
+impl From<CommCall> for Does {
+    fn from(call: CommCall) -> Self {
+        Self::Call(Call::Communicators(call))
+    }
+}
+
+impl From<RmaCall> for Does {
+    fn from(call: RmaCall) -> Self {
+        Self::Call(Call::Rma(Arc::new(call)))
     }
 }

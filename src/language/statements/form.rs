@@ -2,7 +2,7 @@
 
 pub mod buffers;
 pub mod collectives;
-mod communicators;
+pub(super) mod communicators;
 mod outside;
 pub(super) mod partitions;
 pub mod pieces;
@@ -10,26 +10,10 @@ pub(super) mod returned;
 pub(crate) mod windows;
 
 use super::row::forms;
-use super::{messages, one_sided};
+use super::{making, messages, one_sided};
 use form::shape::{Shape, Variant, joined, variant};
 
-static OTHERS: [Variant; 28] = [
-    communicators::DUP,
-    communicators::IDUP,
-    communicators::SPLIT,
-    communicators::SPLIT_TYPE,
-    communicators::CREATE,
-    communicators::CREATE_GROUP,
-    communicators::CART_CREATE,
-    communicators::CART_SUB,
-    communicators::WHOLE_GRAPH,
-    communicators::NAMED_EDGES,
-    communicators::GRAPH,
-    communicators::INTERCOMM_CREATE,
-    communicators::INTERCOMM_MERGE,
-    communicators::FREE,
-    communicators::CREATE_ENDPOINTS,
-    communicators::FREE_ENDPOINT,
+static OTHERS: [Variant; 12] = [
     collectives::IBARRIER,
     collectives::BARRIER_INIT,
     collectives::REDUCE_LOCAL,
@@ -44,16 +28,14 @@ static OTHERS: [Variant; 28] = [
     variant("assert", &outside::OF_ASSERT, "A condition that must hold."),
 ];
 
-/// How many statements there are about messages and communicators, and about windows, too.
-const MESSAGES: usize = messages::ROWS.len() + OTHERS.len();
-const PLAIN: usize = MESSAGES + one_sided::ROWS.len();
-static OPERATIONS: [Variant; PLAIN + collectives::STATEMENTS.len()] = joined(
-    &joined::<_, PLAIN>(
-        &joined::<_, MESSAGES>(&forms(&messages::ROWS), &OTHERS),
-        &forms(&one_sided::ROWS),
-    ),
-    &collectives::STATEMENTS,
-);
+static ABOUT_MESSAGES: [Variant; messages::ROWS.len() + making::ROWS.len()] =
+    joined(&forms(&messages::ROWS), &forms(&making::ROWS));
+static WITHOUT_WINDOWS: [Variant; ABOUT_MESSAGES.len() + OTHERS.len()] =
+    joined(&ABOUT_MESSAGES, &OTHERS);
+static PLAIN: [Variant; WITHOUT_WINDOWS.len() + one_sided::ROWS.len()] =
+    joined(&WITHOUT_WINDOWS, &forms(&one_sided::ROWS));
+static OPERATIONS: [Variant; PLAIN.len() + collectives::STATEMENTS.len()] =
+    joined(&PLAIN, &collectives::STATEMENTS);
 /// A statement, named by its `op`.
 pub(crate) static OPERATION: Shape = Shape::Defined {
     name: "statement",

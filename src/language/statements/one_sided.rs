@@ -3,8 +3,6 @@
 //! How many bytes a target exposes is another rank's affair: the library says at its place in the run that a
 //! displacement leaves them.
 
-use std::sync::Arc;
-
 use super::communicators::{Named, of_processes};
 use super::form::windows::{
     OF_ACCUMULATE, OF_ALLOCATE, OF_ATTACH, OF_CREATE, OF_DETACH, OF_DYNAMIC, OF_FENCE, OF_FETCH,
@@ -27,7 +25,6 @@ use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::synchronisation::RankSet;
 use mpi::rma::update::Effect;
-use protocols::call::Call;
 use protocols::contract::{Region, Space};
 use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
@@ -58,8 +55,9 @@ pub(super) static ROWS: [Row; 33] = rows! {
     "rget_accumulate" "MPI_Rget_accumulate" &OF_RGET_ACCUMULATE
         => |it| it.operates("get_accumulate");
     "fetch_and_op" "MPI_Fetch_and_op" &OF_FETCH => |it| it.operates("fetch_and_op");
-    "compare_and_swap" "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one" &OF_SWAP
-        => |it| it.operates("compare_and_swap");
+    "compare_and_swap"
+        "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one"
+        &OF_SWAP => |it| it.operates("compare_and_swap");
     "win_fence" "MPI_Win_fence" &OF_FENCE
         => |it| it.on(|it, of| RmaCall::Fence { win: of.win, assert: assertions(it.node) });
     "win_post" "MPI_Win_post to a group of origins" &OF_POST
@@ -87,7 +85,7 @@ pub(super) static ROWS: [Row; 33] = rows! {
 };
 
 impl Item<'_, '_, '_> {
-    fn makes(&mut self, flavor: Flavor) -> Call {
+    fn makes(&mut self, flavor: Flavor) -> RmaCall {
         let comm = self.named();
         let Self { reader, node, path } = self;
         of_processes(reader.diagnostics, node, path, comm);
@@ -102,10 +100,10 @@ impl Item<'_, '_, '_> {
         let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
         let win = reader.windows.make(reader.diagnostics, (node, path), (flavor, comm, own));
         let Named { comm, .. } = comm;
-        Call::Rma(Arc::new(RmaCall::Create { win, comm, flavor, memory, bytes, unit }))
+        RmaCall::Create { win, comm, flavor, memory, bytes, unit }
     }
 
-    fn makes_shared(&mut self) -> Call {
+    fn makes_shared(&mut self) -> RmaCall {
         let page = self.node.bytes("page").map(|page| Spacing::Pages(page.as_u64()));
         self.makes(Flavor::Shared(page.unwrap_or(Spacing::Contiguous)))
     }
@@ -148,9 +146,8 @@ impl Item<'_, '_, '_> {
     }
 
     /// A call on the window of the statement; a report where there is none.
-    fn on(&mut self, call: impl Fn(&mut Self, Window) -> RmaCall) -> Call {
-        let window = self.window();
-        Call::Rma(Arc::new(window.map_or(PLACEHOLDER, |window| call(self, window))))
+    fn on(&mut self, call: impl Fn(&mut Self, Window) -> RmaCall) -> RmaCall {
+        self.window().map_or(PLACEHOLDER, |window| call(self, window))
     }
 
     fn frees(&mut self, window: Window) -> RmaCall {
@@ -264,7 +261,7 @@ impl Item<'_, '_, '_> {
 
     /// The call of an operation: a put, a get or one of the accumulate family, by its word without the `r` of an
     /// R-form.
-    fn operates(&mut self, op: &str) -> Call {
+    fn operates(&mut self, op: &str) -> RmaCall {
         self.on(|it, window| {
             let target = it.target(window, Range::ranks);
             let request = it.node.get("req").is_some().then(|| it.open("req"));
