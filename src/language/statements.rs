@@ -40,8 +40,8 @@ use handles::{Handles, Open};
 use mpi::communicator::Communicators as Duplicates;
 use mpi::operator::Reduction;
 use named::{Buffers, Types};
-use protocols::call::{Buffer, Call, LocalReduction, Peer, Requests};
-use protocols::contract::{Handle, Region, Space};
+use protocols::call::{Call, LocalReduction, Peer, Requests};
+use protocols::contract::Handle;
 use reader::{Item, LineCounter, Reader};
 pub use statement::{Calling, RankProgram, Statement, Work};
 use variables::Scope;
@@ -226,10 +226,10 @@ impl Reader<'_> {
         let degrees = match named.kind {
             communicators::Kind::Arranged(degrees) => degrees,
             communicators::Kind::Processes(_) | communicators::Kind::Endpoint => {
-                let (found, at) = ("ranks that are no neighbours", format!("{path}.comm"));
+                let found = "ranks that are no neighbours";
                 let allowed = "a communicator of `cart_create` and its like is needed";
-                let span = node.get("comm").map_or(node.span, |comm| comm.span);
-                self.report(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
+                let mut item = Item { reader: self, node, path };
+                item.refuse(&codes::COMMUNICATOR, "comm", found, allowed);
                 Some([0, 0])
             }
         };
@@ -240,7 +240,7 @@ impl Reader<'_> {
         self.scope.extras.asked = degrees.is_none();
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
         self.computes(node, ("size", Part::Elements { width: 1 }), Range::up_to(most), path);
-        self.put_buffers(&mut chosen, node, path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -267,14 +267,15 @@ impl Reader<'_> {
         if !matches!(op, "alltoallw" | "neighbor_alltoallw") {
             return None;
         }
-        let blocks = ["sends", "receives"].map(|key| self.typed_blocks(node, key, path));
+        let mut item = Item { reader: self, node, path };
+        let blocks = ["sends", "receives"].map(|key| item.typed_blocks(key));
         let near = op == "neighbor_alltoallw";
         let asked = named.like().is_none() && !near;
         let mut reader = self.of_collectives(asked);
         let mut chosen = reader.with_datatypes((op, node), named.comm, &blocks, path);
         self.buffers = reader.buffer;
         self.scope.extras.asked = asked;
-        self.put_buffers(&mut chosen, node, path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -304,7 +305,7 @@ impl Reader<'_> {
         let width = chosen.call.reduction.map_or(1, Reduction::width);
         self.computes(node, ("count", Part::Elements { width }), Range::up_to(most), path);
         chosen.call.comm = named.comm;
-        self.put_buffers(&mut chosen, node, path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -318,11 +319,12 @@ impl Reader<'_> {
         // The program knows its rank at run time.
         self.scope.used = true;
         let key = if chosen.call.kind == Kind::Scatter { "recvbuf" } else { "sendbuf" };
-        let Some(other) = node.get(key).filter(|_| !chosen.call.kind.has_root()) else { return };
-        let found = format!("`{key}` beside `in_place`");
-        let allowed = "the buffer of the result holds what each rank gives";
-        let at = format!("{path}.{key}");
-        self.report(Diagnostic::error(&codes::CONTRADICTION, other.span, at, found, allowed));
+        if node.get(key).is_some() && !chosen.call.kind.has_root() {
+            let found = format!("`{key}` beside `in_place`");
+            let allowed = "the buffer of the result holds what each rank gives";
+            let mut item = Item { reader: self, node, path };
+            item.refuse(&codes::CONTRADICTION, key, found, allowed);
+        }
     }
 
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
@@ -332,14 +334,6 @@ impl Reader<'_> {
             ("the buffer is never detached", "`buffer_detach` must come after it");
         let one = Diagnostic::error(&codes::CONTRADICTION, first, path, found, allowed);
         self.report(one.help("detaching waits for the transfers of all buffered sends"));
-    }
-
-    fn own_buffer(&mut self, node: &Node, path: &str, of: (&str, u64)) -> Buffer {
-        let Region { space: Space::User(id), len: bytes, .. } = self.buffer_of(node, path, of)
-        else {
-            unreachable!("buffers of messages are the program's")
-        };
-        Buffer { id, bytes }
     }
 
     /// The number of the request or message that the text under `key` begins to name.

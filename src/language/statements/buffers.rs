@@ -17,28 +17,20 @@ use mpi::operator::Datatype;
 impl Item<'_, '_, '_> {
     /// The memory that a `store` or a `load` is about.
     fn accessed(&mut self) -> Option<Memory> {
-        let (node, path) = (self.node, self.path);
-        if let Some(window) = node.get("win") {
-            if node.get("buf").is_some() {
-                let (at, allowed) = (format!("{path}.win"), "one of them is needed");
+        let has = |key: &str| self.node.get(key).is_some();
+        let (buffer, window) = (has("buf"), has("win"));
+        if window {
+            if buffer {
                 let found = "both `buf` and `win`";
-                let code = &codes::CONTRADICTION;
-                self.reader.report(Diagnostic::error(code, window.span, at, found, allowed));
+                self.refuse(&codes::CONTRADICTION, "win", found, "one of them is needed");
             }
             return self.memory();
         }
-        if node.get("buf").is_none() {
-            let (at, found) = (format!("{path}.buf"), "the key `buf` is missing");
-            let allowed = "`buf` or `win` is needed";
-            self.reader.report(Diagnostic::error(
-                &codes::MISSING_KEY,
-                node.span,
-                at,
-                found,
-                allowed,
-            ));
+        if !buffer {
+            let found = "the key `buf` is missing";
+            self.refuse(&codes::MISSING_KEY, "buf", found, "`buf` or `win` is needed");
         }
-        self.reader.named_buffer(node, "buf", path).map(Memory::Region)
+        self.named_buffer("buf").map(Memory::Region)
     }
 
     /// The steps of a `store` or a `load`, one for each number.

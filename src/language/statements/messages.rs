@@ -23,7 +23,7 @@ use crate::program::computed::{Part, Range};
 use form::codes;
 use form::diagnostic::{Diagnostic, quote};
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
-use form::json::Value;
+use form::json::Node;
 use form::shape::{Field, Shape, default, joined, required};
 use mpi::envelope::{Rank, TAG_UB};
 use protocols::call::{
@@ -199,7 +199,7 @@ enum Way {
 }
 
 impl Item<'_, '_, '_> {
-    fn report(&mut self, one: Diagnostic) {
+    pub(super) fn report(&mut self, one: Diagnostic) {
         self.reader.diagnostics.push(one);
     }
 
@@ -238,7 +238,7 @@ impl Item<'_, '_, '_> {
         let comm = named.comm;
         let to = self.peer(("to", "to"), named, false);
         let tag = self.tag(("tag", "tag"), false).unwrap_or(0);
-        let Place { buffer, elements } = self.reader.place(self.node, self.path, "size");
+        let Place { buffer, elements } = self.place("size");
         if mode == SendMode::Buffered && self.reader.attached.is_none() {
             self.no_buffer();
         }
@@ -276,7 +276,7 @@ impl Item<'_, '_, '_> {
 
     fn receive(&mut self, way: Way) -> Call {
         let (source, tag, comm) = self.envelope();
-        let Place { buffer, elements } = self.reader.place(self.node, self.path, "max");
+        let Place { buffer, elements } = self.place("max");
         let call = if way == Way::Waits {
             Call::Recv { source, tag, comm, buffer }
         } else {
@@ -300,16 +300,15 @@ impl Item<'_, '_, '_> {
         let source = self.peer(("src", "source"), named, true);
         let tag = self.tag(("recv_tag", "receive.tag"), true);
         let [send, receive] = ["send.buffer", "receive.buffer"];
-        let Self { reader, node, path } = self;
         let part = if replaces { Part::Both([send, receive]) } else { Part::Field(send) };
-        let bytes = reader.bytes(node, path, ("size", part));
+        let bytes = self.sized("size", part);
         let first = if replaces { "buf" } else { "sendbuf" };
-        let buffer = reader.own_buffer(node, path, (first, bytes));
+        let buffer = self.own_buffer(first, bytes);
         let into = if replaces {
             buffer
         } else {
-            let room = reader.bytes(node, path, ("max", Part::Field(receive)));
-            reader.own_buffer(node, path, ("recvbuf", room))
+            let room = self.sized("max", Part::Field(receive));
+            self.own_buffer("recvbuf", room)
         };
         let request = (way == Way::Begins).then(|| self.open("req"));
         let mode = SendMode::Standard;
@@ -339,7 +338,7 @@ impl Item<'_, '_, '_> {
 
     fn matched_receive(&mut self, way: Way) -> Call {
         let message = self.reader.close(self.node, "handle", self.path, Open::No);
-        let Place { buffer, elements } = self.reader.place(self.node, self.path, "max");
+        let Place { buffer, elements } = self.place("max");
         let call = if way == Way::Waits {
             Call::Mrecv { message, buffer }
         } else {
@@ -367,16 +366,14 @@ impl Item<'_, '_, '_> {
     /// Refuses `cancel` of a request that no receive has begun on any way here; where loops and conditions leave more
     /// than one way, the program judges it when it runs.
     fn must_be_a_receive(&mut self) {
-        let value = self.node.get("req").expect("the key is required");
-        let Some(name) = value.text() else { return };
+        let Some(name) = self.node.get("req").and_then(Node::text) else { return };
         let Some((op, true)) = self.reader.begun.get(name) else { return };
         if matches!(&**op, "irecv" | "imrecv" | "recv_init") {
             return;
         }
         let found = format!("`{}` is a request of `{op}`", quote(name));
         let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
-        let at = format!("{}.req", self.path);
-        let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
+        let one = self.wrong(&codes::REQUEST, "req", found, allowed);
         self.report(one.help("leave the `cancel` out, and wait for the request"));
     }
 
@@ -389,7 +386,6 @@ impl Item<'_, '_, '_> {
     ) -> Peer {
         let Self { reader, node, path } = self;
         let value = node.get(key).expect("the tree was checked against its shape");
-        let at = format!("{path}.{key}");
         let last = if named.like().is_some() { reader.ranks - 1 } else { u32::MAX };
         if reader.computes(node, (key, Part::Field(field)), Range::ranks(last.into()), path) {
             return Peer::Null;
@@ -398,36 +394,31 @@ impl Item<'_, '_, '_> {
             Some("proc_null") => Peer::Null,
             Some(_) if receiving => Peer::Any,
             Some(_) => {
-                reader.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        at,
-                        "a send to `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("name the receiver's rank, or \"proc_null\""),
+                self.no_wildcard(
+                    key,
+                    "a send to `any`",
+                    "name the receiver's rank, or \"proc_null\"",
                 );
                 Peer::Null
             }
             None => {
                 let rank = value.as_count();
-                if named.like().is_some() && rank >= u64::from(reader.ranks) {
-                    let last = reader.ranks - 1;
-                    reader.report(
-                        Diagnostic::error(
-                            &codes::RANK,
-                            value.span,
-                            at,
-                            format!("rank {rank} does not exist"),
-                            format!("ranks are 0 to {last}"),
-                        )
-                        .help(whose(reader.body, reader.rank)),
-                    );
+                if rank > u64::from(last) {
+                    let found = format!("rank {rank} does not exist");
+                    let one =
+                        self.wrong(&codes::RANK, key, found, format!("ranks are 0 to {last}"));
+                    let whose = whose(self.reader.body, self.reader.rank);
+                    self.report(one.help(whose));
                 }
                 Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
             }
         }
+    }
+
+    fn no_wildcard(&mut self, key: &str, found: &str, help: &str) {
+        let allowed = "the wildcard is allowed in receives and probes only";
+        let one = self.wrong(&codes::WILDCARD, key, found, allowed);
+        self.report(one.help(help));
     }
 
     /// The tag; `None` for the wildcard.
@@ -441,21 +432,13 @@ impl Item<'_, '_, '_> {
         if reader.computes(node, (key, Part::Field(field)), Range::up_to(TAG_UB.into()), path) {
             return Some(0);
         }
-        if let Value::Text(_) = value.value {
-            if !receiving {
-                reader.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        format!("{path}.{key}"),
-                        "a send with the tag `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("give a tag from 0 to 2147483647"),
-                );
-            }
-            return None;
+        if value.text().is_none() {
+            return Some(i32::try_from(value.as_count()).expect("the shape limits the tag"));
         }
-        Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
+        if !receiving {
+            let help = "give a tag from 0 to 2147483647";
+            self.no_wildcard(key, "a send with the tag `any`", help);
+        }
+        None
     }
 }

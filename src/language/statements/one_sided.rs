@@ -16,7 +16,7 @@ use crate::collectives::element_type;
 use crate::program::access::Memory;
 use crate::program::computed::{Computed, Part, Range};
 use calls::typed::Elements;
-use form::codes::{self, Code};
+use form::codes;
 use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
 use form::fields::MAX_MESSAGE;
@@ -94,7 +94,8 @@ impl Item<'_, '_, '_> {
             None => reader.windows.unnamed_memory(),
         };
         let unit = node.count("unit").unwrap_or(1);
-        let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes(Part::Field("bytes")) };
+        let bytes =
+            if flavor == Flavor::Dynamic { 0 } else { self.sized("size", Part::Field("bytes")) };
         let Self { reader, node, path } = self;
         let known = node.get("size").is_some_and(|size| text_of(size).is_none());
         let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
@@ -157,7 +158,7 @@ impl Item<'_, '_, '_> {
 
     fn attaches(&mut self, window: Window) -> RmaCall {
         let memory = self.attached(window);
-        RmaCall::Attach { win: window.win, memory, bytes: self.bytes(Part::Field("bytes")) }
+        RmaCall::Attach { win: window.win, memory, bytes: self.sized("size", Part::Field("bytes")) }
     }
 
     fn locks(&mut self, window: Window) -> RmaCall {
@@ -380,15 +381,7 @@ impl Item<'_, '_, '_> {
             let allowed = "`size` or `type` is needed: write `\"size\": \"8 B\"`";
             self.refuse(&codes::MISSING_KEY, "size", "the key `size` is missing", allowed);
         }
-        (self.bytes(Part::Elements { width: 1 }), 1)
-    }
-
-    /// The bytes under `size`; 0 where they are computed.
-    fn bytes(&mut self, part: Part) -> u64 {
-        if self.computes(("size", part), Range::up_to(signed(MAX_MESSAGE))) {
-            return 0;
-        }
-        self.node.bytes("size").unwrap_or_default().as_u64()
+        (self.sized("size", Part::Elements { width: 1 }), 1)
     }
 
     /// The bytes of `count` elements; 0 where their number is computed.
@@ -419,7 +412,7 @@ impl Item<'_, '_, '_> {
         width: u64,
         bytes: u64,
     ) -> Region {
-        let (node, path) = (self.node, self.path);
+        let node = self.node;
         if node.get(key).is_none() {
             if node.get(at).is_some() {
                 let found = format!("`{at}` without `{key}`");
@@ -430,7 +423,7 @@ impl Item<'_, '_, '_> {
             self.reader.buffers += 1;
             return Region::new(Space::User(id), bytes);
         }
-        let named = self.reader.named_buffer(node, key, path);
+        let named = self.named_buffer(key);
         let named = named.unwrap_or(Region::new(Space::User(0), u64::MAX));
         let most = signed(MAX_MESSAGE / width);
         let offset = if self.computes((at, Part::Begin { buffer: key, width }), Range::up_to(most))
@@ -439,8 +432,7 @@ impl Item<'_, '_, '_> {
         } else {
             node.count(at).unwrap_or(0).saturating_mul(width)
         };
-        let needed = (key, offset.saturating_add(bytes));
-        self.reader.must_fit(node, path, needed, named.len);
+        self.must_fit((key, offset.saturating_add(bytes)), named.len);
         Region { offset, len: bytes, ..named }
     }
 
@@ -457,7 +449,7 @@ impl Item<'_, '_, '_> {
             }
             return at;
         }
-        let elements = self.reader.elements_of(node, self.path, (KEY, "target_count"));
+        let elements = self.elements_of(KEY, "target_count");
         let Some(elements) = elements else { return at };
         let computes = |key: &str| node.get(key).is_some_and(|value| text_of(value).is_some());
         let packed = elements.packed();
@@ -484,19 +476,6 @@ impl Item<'_, '_, '_> {
 
     fn computes(&mut self, of: (&'static str, Part), range: Range) -> bool {
         self.reader.computes(self.node, of, range, self.path)
-    }
-
-    /// Reports a mistake under a key, or where the key is missing.
-    fn refuse(
-        &mut self,
-        code: Code,
-        key: &str,
-        found: impl Into<String>,
-        allowed: impl Into<String>,
-    ) {
-        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
-        let at = format!("{}.{key}", self.path);
-        self.reader.diagnostics.push(Diagnostic::error(code, span, at, found, allowed));
     }
 }
 

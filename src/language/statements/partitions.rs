@@ -7,7 +7,6 @@ use super::reader::Item;
 use super::statement::Work;
 use crate::program::computed::{Computed, Part, Range};
 use form::codes;
-use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
 use form::json::Node;
 use protocols::call::{Call, OfPartitions, Partitioned, Peer};
@@ -27,15 +26,18 @@ impl Item<'_, '_, '_> {
         let named = self.named();
         let peer = self.peer((if receives { "src" } else { "to" }, "peer"), named, receives);
         let tag = self.tag(("tag", "tag"), false).unwrap_or(0);
-        let Self { reader, node, path } = self;
-        let bytes = reader.bytes(node, path, ("size", Part::Field("buffer")));
-        let buffer = reader.own_buffer(node, path, ("buf", bytes));
-        let partitions = node.small("partitions").and_then(|number| u16::try_from(number).ok());
+        let bytes = self.sized("size", Part::Field("buffer"));
+        let buffer = self.own_buffer("buf", bytes);
+        let partitions =
+            self.node.small("partitions").and_then(|number| u16::try_from(number).ok());
         let partitions = partitions.unwrap_or(1);
         let (request, comm) = (self.open("req"), named.comm);
         let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
         if peer == Peer::Any {
-            self.no_wildcard();
+            let (found, allowed) =
+                ("a partitioned receive from `any`", "it names one rank and one tag");
+            let one = self.wrong(&codes::WILDCARD, "src", found, allowed);
+            self.report(one.help("name the sender's rank, or \"proc_null\""));
         }
         self.prepare(Call::Partitioned(Arc::new(operation)))
     }
@@ -77,15 +79,5 @@ impl Item<'_, '_, '_> {
             return 0;
         }
         node.small(key).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
-    }
-
-    /// A partitioned receive names its sender.
-    fn no_wildcard(&mut self) {
-        let span = self.node.get("src").map_or(self.node.span, |value| value.span);
-        let (found, allowed) =
-            ("a partitioned receive from `any`", "it names one rank and one tag");
-        let at = format!("{}.src", self.path);
-        let one = Diagnostic::error(&codes::WILDCARD, span, at, found, allowed);
-        self.reader.diagnostics.push(one.help("name the sender's rank, or \"proc_null\""));
     }
 }
