@@ -3,13 +3,14 @@
 //! ```text
 //!   rows! { enum Call { Isend { request: Handle as Opens, to: Peer as To, .. }, .. } }
 //!      │
-//!      ├─▶ enum Call, and a `match` over its variants in two functions: `fields`, `fields_mut`
+//!      ├─▶ enum Call, and a `match` over its variants in `fields`, `fields_mut`, `named`
 //!      └─▶ which communicator? which request does it open? which buffers? ──▶ one question, over the fields
 //! ```
 //!
 //! A call that carries others (`MPI_Sendrecv`, `MPI_Start` of an operation) has their fields, too. A field
-//! without a role is an argument that no question is about.
+//! without a role is an argument that no question is about; it is found by its name.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::arguments::{Buffer, Comm, Peer, Requests, Win};
@@ -76,6 +77,9 @@ pub trait Fields {
     /// The same, to be changed.
     fn fields_mut<'a>(&'a mut self, see: &mut impl FnMut(FieldMut<'a>));
 
+    /// The field of this name, of the call or of what it carries; `send.tag` is that of its `send`.
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any>;
+
     /// The first field that answers a question.
     fn first<'a, T>(&'a self, answer: impl Fn(Field<'a>) -> Option<T>) -> Option<T> {
         let mut first = None;
@@ -96,6 +100,10 @@ impl<T: Fields + Clone> Fields for Arc<T> {
     fn fields_mut<'a>(&'a mut self, see: &mut impl FnMut(FieldMut<'a>)) {
         Self::make_mut(self).fields_mut(see);
     }
+
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any> {
+        Self::make_mut(self).named(name)
+    }
 }
 
 impl<T: Fields> Fields for Option<T> {
@@ -109,6 +117,10 @@ impl<T: Fields> Fields for Option<T> {
         if let Some(inside) = self {
             inside.fields_mut(see);
         }
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any> {
+        self.as_mut()?.named(name)
     }
 }
 
@@ -145,6 +157,16 @@ macro_rules! rows {
                     })*
                 }
             }
+
+            fn named(&mut self, name: &str) -> Option<&mut dyn std::any::Any> {
+                match self {
+                    $(Self::$Row $({ $($field),* })? $(($crate::bound!(inside $inner)))? => {
+                        $($($crate::named!(name $field $field $($Role)?);)*)?
+                        $($crate::named!(name inside ($crate::bound!(inside $inner)) $($Inside)?);)?
+                    })*
+                }
+                None
+            }
         }
     };
 }
@@ -162,6 +184,12 @@ macro_rules! fields_of {
             fn fields_mut<'a>(&'a mut self, see: &mut impl FnMut($crate::rows::FieldMut<'a>)) {
                 let Self { $($field,)* .. } = self;
                 $($crate::seen!(fields_mut FieldMut see $field $Role);)*
+            }
+
+            fn named(&mut self, name: &str) -> Option<&mut dyn std::any::Any> {
+                let Self { $($field,)* .. } = self;
+                $($crate::named!(name $field $field $Role);)*
+                None
             }
         }
     };
@@ -189,6 +217,23 @@ macro_rules! seen {
     ($way:ident $Field:ident $see:ident $field:tt $Role:ident) => {
         if let Some(field) = $crate::rows::Each::$way($field) {
             $see($crate::rows::$Field::$Role(field));
+        }
+    };
+}
+
+/// Returns the field of a name, or that inside of it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! named {
+    ($name:ident $own:ident $field:tt Inside) => {
+        let within = $name.strip_prefix(concat!(stringify!($own), "."));
+        if let Some(found) = $crate::rows::Fields::named($field, within.unwrap_or($name)) {
+            return Some(found);
+        }
+    };
+    ($name:ident $own:ident $field:tt $($Role:ident)?) => {
+        if $name == stringify!($own) {
+            return Some($field);
         }
     };
 }

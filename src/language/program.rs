@@ -10,9 +10,9 @@
 //! returns at once, and a set leaves it out of consideration.
 
 pub(crate) mod access;
+pub(crate) mod computed;
 pub(crate) mod control;
 pub mod member;
-mod one_sided;
 mod operations;
 mod record;
 mod stream;

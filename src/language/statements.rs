@@ -6,12 +6,15 @@ mod flow;
 pub mod form;
 mod groups;
 mod handles;
+mod making;
+mod messages;
 mod named;
 mod one_sided;
 mod partitions;
 mod pieces;
 mod reader;
 mod requests;
+mod row;
 mod scope;
 mod statement;
 mod variables;
@@ -20,14 +23,13 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::collectives::{self, Choices, Chosen, whose};
-use super::program::control::{Computed, Key, PROC_NULL};
+use super::collectives::{self, Choices, Chosen};
+use super::program::computed::{Part, Range};
 use crate::marks::{END, START};
 use crate::program::Does;
 use ::collectives::{Collective, Kind};
 use ::form::codes;
 use ::form::diagnostic::{Diagnostic, Diagnostics, quote};
-use ::form::expression::{Type, text_of};
 use ::form::fields::MAX_MESSAGE;
 use ::form::json::{Node, Value};
 use communicators::{Communicators, Named};
@@ -36,17 +38,11 @@ pub use form::collectives::CHOICES;
 use form::collectives::MOST_ELEMENTS;
 use handles::{Handles, Open};
 use mpi::communicator::Communicators as Duplicates;
-use mpi::envelope::{Rank, TAG_UB};
 use mpi::operator::Reduction;
 use named::{Buffers, Types};
-use one_sided::OneSided;
-use partitions::Partitions;
-use pieces::Place;
-use protocols::call::{
-    Asked, Buffer, Call, CommCall, Exchange, LocalReduction, OfRequest, Peer, Requests, SendMode,
-};
-use protocols::contract::{Handle, Region, Space};
-use reader::{LineCounter, Reader};
+use protocols::call::{Call, LocalReduction, Peer, Requests};
+use protocols::contract::Handle;
+use reader::{Item, LineCounter, Reader};
 pub use statement::{Calling, RankProgram, Statement, Work};
 use variables::Scope;
 use windows::{MemoryNames, Windows};
@@ -184,43 +180,9 @@ impl Reader<'_> {
 
     fn work(&mut self, node: &Node, path: &str) -> Work {
         let op = node.required_word("op");
-        if let Some(mut call) =
-            self.communicators.read(self.diagnostics, op, (node, self.nested > 0), path)
-        {
-            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
-            let ranks = (0, i64::from(u32::MAX));
-            match op {
-                "comm_split" => {
-                    self.computes(node, (Key::Color, Type::Integer), (0, most), path);
-                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
-                }
-                "comm_split_type" => {
-                    self.computes(node, (Key::Order, Type::Integer), (least, most), path);
-                }
-                "intercomm_create" => {
-                    self.computes(node, (Key::Leader, Type::Integer), ranks, path);
-                    self.computes(node, (Key::RemoteLeader, Type::Integer), ranks, path);
-                }
-                "comm_create" | "comm_create_group" => {
-                    self.ranks_of(node, "ranks", path, |place| Key::Listing { place });
-                }
-                "dist_graph_create" | "dist_graph_create_adjacent" => {
-                    for (key, of_sources) in [("sources", true), ("destinations", false)] {
-                        self.ranks_of(node, key, path, |place| Key::Edge { of_sources, place });
-                    }
-                }
-                "intercomm_merge" => {
-                    self.computes(node, (Key::High, Type::Truth), (0, 1), path);
-                }
-                _ => {}
-            }
-            if let Call::Communicators(CommCall::Idup { request, .. }) = &mut call {
-                *request = self.open(node, "req", path);
-            }
-            return Work::call(call);
-        }
-        if let Some(call) = OneSided::new(self, node, path).call(op) {
-            return Work::call(call);
+        let mut rows = messages::ROWS.iter().chain(&making::ROWS).chain(&one_sided::ROWS);
+        if let Some(row) = rows.find(|row| row.form.name == op) {
+            return Work::Does((row.read)(&mut Item { reader: self, node, path }));
         }
         let named = self.communicators.named(self.diagnostics, node, path);
         // The arguments of a local reduction are those of one that all ranks have.
@@ -233,9 +195,6 @@ impl Reader<'_> {
                 into,
                 reduction,
             })));
-        }
-        if op == "barrier" {
-            return Work::call(Call::Barrier { comm: named.comm });
         }
         if let Some(chosen) = self.collective(op, node, named, path) {
             return Work::Collective(chosen, Calling::Blocking);
@@ -252,51 +211,11 @@ impl Reader<'_> {
             self.mark(node, "req", Open::Prepared);
             return Work::Collective(chosen, Calling::Persistent(request));
         }
-        let call = match op {
-            "compute" => return Work::Does(Does::Compute(self.time(node, path))),
-            "comm_rank" | "comm_size" | "comm_remote_size" => Call::Place { comm: named.comm },
-            "timer" if node.word("is") == Some("stop") => return Work::Does(Does::Mark(END)),
-            "timer" => return Work::Does(Does::Mark(START)),
-            "psend_init" | "precv_init" => Partitions::new(self, node, path).operation(op, named),
-            "pready" | "pready_range" | "parrived" => {
-                Partitions::new(self, node, path).of_request(op)
-            }
-            "start" => {
-                let request = self.close(node, "req", path, Open::Perhaps);
-                return Work::Does(Does::Start(Requests::List([request].into())));
-            }
-            "startall" => {
-                return Work::Does(Does::Start(self.close_all(node, path, Open::Perhaps)));
-            }
-            "isend" | "issend" | "ibsend" | "irsend" | "send" | "ssend" | "bsend" | "rsend"
-            | "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => {
-                self.send(op, node, named, path)
-            }
-            "buffer_attach" | "buffer_detach" => self.buffer_of_sends(op, node, path),
-            "irecv" | "recv" | "recv_init" => self.receive(op, node, named, path),
-            "sendrecv" | "sendrecv_replace" | "isendrecv" | "isendrecv_replace" => {
-                self.exchange(op, node, named, path)
-            }
-            "probe" | "iprobe" | "mprobe" | "improbe" => self.probe(op, node, named, path),
-            "mrecv" | "imrecv" => self.matched_receive(op, node, path),
-            _ => self.completion(op, node, path),
-        };
-        Work::call(call)
-    }
-
-    /// The ranks of a list that are computed.
-    fn ranks_of(&mut self, node: &Node, key: &str, path: &str, of: impl Fn(usize) -> Key) {
-        let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-        for (place, value) in all.iter().enumerate() {
-            if text_of(value).is_none() {
-                continue;
-            }
-            let at = format!("{path}.{key}[{place}]");
-            if let Some(value) = self.typed(value, &at, Type::Integer) {
-                let range = (0, i64::from(u32::MAX));
-                self.scope.extras.computed.push(Computed { key: of(place), value, range });
-            }
-        }
+        Work::Does(match op {
+            "compute" => Does::Compute(self.time(node, path)),
+            _ if node.word("is") == Some("stop") => Does::Mark(END),
+            _ => Does::Mark(START),
+        })
     }
 
     /// A collective among neighbours.
@@ -307,10 +226,10 @@ impl Reader<'_> {
         let degrees = match named.kind {
             communicators::Kind::Arranged(degrees) => degrees,
             communicators::Kind::Processes(_) | communicators::Kind::Endpoint => {
-                let (found, at) = ("ranks that are no neighbours", format!("{path}.comm"));
+                let found = "ranks that are no neighbours";
                 let allowed = "a communicator of `cart_create` and its like is needed";
-                let span = node.get("comm").map_or(node.span, |comm| comm.span);
-                self.report(Diagnostic::error(&codes::COMMUNICATOR, span, at, found, allowed));
+                let mut item = Item { reader: self, node, path };
+                item.refuse(&codes::COMMUNICATOR, "comm", found, allowed);
                 Some([0, 0])
             }
         };
@@ -320,9 +239,8 @@ impl Reader<'_> {
         // How many neighbours the rank has is known in the run only.
         self.scope.extras.asked = degrees.is_none();
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
-        let block = Key::Block { reversed: false };
-        self.computes(node, (block, Type::Integer), (0, most), path);
-        self.put_buffers(&mut chosen, node, path);
+        self.computes(node, ("size", Part::Elements { width: 1 }), Range::up_to(most), path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -349,14 +267,15 @@ impl Reader<'_> {
         if !matches!(op, "alltoallw" | "neighbor_alltoallw") {
             return None;
         }
-        let blocks = ["sends", "receives"].map(|key| self.typed_blocks(node, key, path));
+        let mut item = Item { reader: self, node, path };
+        let blocks = ["sends", "receives"].map(|key| item.typed_blocks(key));
         let near = op == "neighbor_alltoallw";
         let asked = named.like().is_none() && !near;
         let mut reader = self.of_collectives(asked);
         let mut chosen = reader.with_datatypes((op, node), named.comm, &blocks, path);
         self.buffers = reader.buffer;
         self.scope.extras.asked = asked;
-        self.put_buffers(&mut chosen, node, path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -377,19 +296,16 @@ impl Reader<'_> {
         let asked = asked && chosen.call.kind != Kind::Barrier;
         self.scope.extras.asked = asked;
         self.in_place(node, &chosen, path);
-        let reversed = like.0 == Duplicates::REVERSED && !asked;
         // What the run knows may be an intercommunicator.
-        let (first, last) = if asked { (PROC_NULL, u32::MAX) } else { (0, self.ranks - 1) };
-        let range = (first, i64::from(last));
-        self.computes(node, (Key::Root { reversed }, Type::Integer), range, path);
+        let range = if asked { Range::ROOTS } else { Range::up_to((self.ranks - 1).into()) };
+        self.computes(node, ("root", Part::Root), range, path);
         let most = i64::try_from(MAX_MESSAGE).expect("a C int");
-        self.computes(node, (Key::Block { reversed }, Type::Integer), (0, most), path);
+        self.computes(node, ("size", Part::Elements { width: 1 }), Range::up_to(most), path);
         let most = i64::try_from(MOST_ELEMENTS).expect("a C int");
         let width = chosen.call.reduction.map_or(1, Reduction::width);
-        let elements = Key::Elements { reversed, width };
-        self.computes(node, (elements, Type::Integer), (0, most), path);
+        self.computes(node, ("count", Part::Elements { width }), Range::up_to(most), path);
         chosen.call.comm = named.comm;
-        self.put_buffers(&mut chosen, node, path);
+        Item { reader: self, node, path }.put_buffers(&mut chosen);
         Some(chosen)
     }
 
@@ -403,58 +319,12 @@ impl Reader<'_> {
         // The program knows its rank at run time.
         self.scope.used = true;
         let key = if chosen.call.kind == Kind::Scatter { "recvbuf" } else { "sendbuf" };
-        let Some(other) = node.get(key).filter(|_| !chosen.call.kind.has_root()) else { return };
-        let found = format!("`{key}` beside `in_place`");
-        let allowed = "the buffer of the result holds what each rank gives";
-        let at = format!("{path}.{key}");
-        self.report(Diagnostic::error(&codes::CONTRADICTION, other.span, at, found, allowed));
-    }
-
-    fn send(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let to = self.peer(node, "to", named, path, false);
-        let tag = self.tag(node, (path, Key::Tag), false).unwrap_or(0);
-        let Place { buffer, elements } = self.place(node, path, "size");
-        let prepares = op.ends_with("_init");
-        let mode = match op.trim_start_matches('i').trim_end_matches("_init") {
-            "ssend" => SendMode::Synchronous,
-            "bsend" => SendMode::Buffered,
-            "rsend" => SendMode::Ready,
-            _ => SendMode::Standard,
-        };
-        if mode == SendMode::Buffered && self.attached.is_none() {
-            self.no_buffer(node, path);
+        if node.get(key).is_some() && !chosen.call.kind.has_root() {
+            let found = format!("`{key}` beside `in_place`");
+            let allowed = "the buffer of the result holds what each rank gives";
+            let mut item = Item { reader: self, node, path };
+            item.refuse(&codes::CONTRADICTION, key, found, allowed);
         }
-        let call = if op.starts_with('i') || prepares {
-            let request = self.open(node, "req", path);
-            Call::Isend { request, to, tag, comm, buffer, mode }
-        } else {
-            Call::Send { to, tag, comm, buffer, mode }
-        };
-        let call = pieces::typed(call, elements);
-        if prepares { self.prepare(node, call) } else { call }
-    }
-
-    /// `buffer_attach` and `buffer_detach`, which come in turn.
-    fn buffer_of_sends(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        if op == "buffer_detach" {
-            if self.attached.take().is_none() {
-                self.no_buffer(node, path);
-            }
-            return Call::DetachBuffer;
-        }
-        if let Some((first, true)) = self.attached.replace((node.span, true)) {
-            let (found, allowed) = ("a buffer is attached already", "a process has one at a time");
-            let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
-            self.report(one.related(first, "it was attached here"));
-        }
-        Call::AttachBuffer { bytes: node.bytes("size").unwrap_or_default().as_u64() }
-    }
-
-    fn no_buffer(&mut self, node: &Node, path: &str) {
-        let (found, allowed) = ("no buffer is attached here", "`buffer_attach` must come before");
-        let one = Diagnostic::error(&codes::CONTRADICTION, node.span, path, found, allowed);
-        self.report(one.help("the buffer must hold all messages whose transfer has not ended"));
     }
 
     /// An attached buffer must be detached: its transfers complete by then, and not after the end.
@@ -466,220 +336,11 @@ impl Reader<'_> {
         self.report(one.help("detaching waits for the transfers of all buffered sends"));
     }
 
-    fn receive(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::Tag), true);
-        let Place { buffer, elements } = self.place(node, path, "max");
-        let prepares = op == "recv_init";
-        let call = if op == "irecv" || prepares {
-            let request = self.open(node, "req", path);
-            Call::Irecv { request, source, tag, comm, buffer }
-        } else {
-            Call::Recv { source, tag, comm, buffer }
-        };
-        let call = pieces::typed(call, elements);
-        if prepares { self.prepare(node, call) } else { call }
-    }
-
-    /// The request of the statement keeps the operation, which other statements start.
-    fn prepare(&mut self, node: &Node, operation: Call) -> Call {
-        self.mark(node, "req", Open::Prepared);
-        Call::Prepare(Arc::new(operation))
-    }
-
-    /// A send and a receive of one call, with a buffer for each, or one for both.
-    fn exchange(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let to = self.peer(node, "to", named, path, false);
-        let send_tag = self.tag(node, (path, Key::SendTag), false).unwrap_or(0);
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::RecvTag), true);
-        let replaces = op.ends_with("replace");
-        let bytes = self.bytes(node, path, "size");
-        let first = if replaces { "buf" } else { "sendbuf" };
-        let buffer = self.own_buffer(node, path, (first, bytes));
-        let into = if replaces {
-            buffer
-        } else {
-            let room = self.bytes(node, path, "max");
-            self.own_buffer(node, path, ("recvbuf", room))
-        };
-        let request = op.starts_with('i').then(|| self.open(node, "req", path));
-        let mode = SendMode::Standard;
-        Call::Exchange(Arc::new(Exchange {
-            send: Call::Send { to, tag: send_tag, comm, buffer, mode },
-            receive: Call::Recv { source, tag, comm, buffer: into },
-            request,
-            replaces,
-        }))
-    }
-
-    fn own_buffer(&mut self, node: &Node, path: &str, of: (&str, u64)) -> Buffer {
-        let Region { space: Space::User(id), len: bytes, .. } = self.buffer_of(node, path, of)
-        else {
-            unreachable!("buffers of messages are the program's")
-        };
-        Buffer { id, bytes }
-    }
-
-    fn probe(&mut self, op: &str, node: &Node, named: Named, path: &str) -> Call {
-        let comm = named.comm;
-        let source = self.peer(node, "src", named, path, true);
-        let tag = self.tag(node, (path, Key::Tag), true);
-        match op {
-            "probe" => Call::Probe { source, tag, comm },
-            "iprobe" => Call::Iprobe { source, tag, comm },
-            "mprobe" => {
-                Call::Mprobe { message: self.open(node, "handle", path), source, tag, comm }
-            }
-            _ => {
-                let message = self.open(node, "handle", path);
-                self.mark(node, "handle", Open::Perhaps);
-                Call::Improbe { message, source, tag, comm }
-            }
-        }
-    }
-
-    fn matched_receive(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        let message = self.close(node, "handle", path, Open::No);
-        let Place { buffer, elements } = self.place(node, path, "max");
-        let call = if op == "mrecv" {
-            Call::Mrecv { message, buffer }
-        } else {
-            Call::Imrecv { message, request: self.open(node, "req", path), buffer }
-        };
-        pieces::typed(call, elements)
-    }
-
-    fn completion(&mut self, op: &str, node: &Node, path: &str) -> Call {
-        match op {
-            "wait" => Call::Wait { request: self.close(node, "req", path, Open::No) },
-            "test" => Call::Test { request: self.close(node, "req", path, Open::Perhaps) },
-            "request_get_status" => Call::OfRequest {
-                does: OfRequest::GetStatus,
-                request: self.close(node, "req", path, Open::Perhaps),
-            },
-            "request_free" => Call::OfRequest {
-                does: OfRequest::Free,
-                request: {
-                    let request = self.close(node, "req", path, Open::No);
-                    self.mark(node, "req", Open::No);
-                    request
-                },
-            },
-            "cancel" => {
-                self.must_be_a_receive(node, path);
-                Call::Cancel { request: self.close(node, "req", path, Open::Yes) }
-            }
-            "waitall" => {
-                Call::WaitAll { requests: self.close_all(node, path, Open::No), statuses: true }
-            }
-            "waitany" => Call::WaitAny { requests: self.close_all(node, path, Open::Perhaps) },
-            "testall" => Call::TestAll { requests: self.close_all(node, path, Open::Perhaps) },
-            "waitsome" | "testany" | "testsome" => Call::Ask {
-                asks: match op {
-                    "waitsome" => Asked::WaitSome,
-                    "testany" => Asked::TestAny,
-                    _ => Asked::TestSome,
-                },
-                requests: self.close_all(node, path, Open::Perhaps),
-            },
-            other => unreachable!("`{other}` passed the check of its word"),
-        }
-    }
-
-    /// Refuses `cancel` of a request that no receive has begun on any way here; where loops and conditions leave more
-    /// than one way, the program judges it when it runs.
-    fn must_be_a_receive(&mut self, node: &Node, path: &str) {
-        let value = node.get("req").expect("the key is required");
-        let Some(name) = value.text() else { return };
-        let Some((op, true)) = self.begun.get(name) else { return };
-        if matches!(&**op, "irecv" | "imrecv" | "recv_init") {
-            return;
-        }
-        let found = format!("`{}` is a request of `{op}`", quote(name));
-        let allowed = "only requests of `irecv` and `imrecv` can be cancelled";
-        let at = format!("{path}.req");
-        let one = Diagnostic::error(&codes::REQUEST, value.span, at, found, allowed);
-        self.report(one.help("leave the `cancel` out, and wait for the request"));
-    }
-
-    /// A rank, or what stands for one; `any` only where `receiving`.
-    fn peer(&mut self, node: &Node, key: &str, named: Named, path: &str, receiving: bool) -> Peer {
-        let value = node.get(key).expect("the tree was checked against its shape");
-        let at = format!("{path}.{key}");
-        let last = if named.like().is_some() { self.ranks - 1 } else { u32::MAX };
-        let computed = if receiving { Key::Source } else { Key::To };
-        let range = (PROC_NULL, i64::from(last));
-        if self.computes(node, (computed, Type::Integer), range, path) {
-            return Peer::Null;
-        }
-        match value.text() {
-            Some("proc_null") => Peer::Null,
-            Some(_) if receiving => Peer::Any,
-            Some(_) => {
-                self.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        at,
-                        "a send to `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("name the receiver's rank, or \"proc_null\""),
-                );
-                Peer::Null
-            }
-            None => {
-                let rank = value.as_count();
-                if named.like().is_some() && rank >= u64::from(self.ranks) {
-                    let last = self.ranks - 1;
-                    self.report(
-                        Diagnostic::error(
-                            &codes::RANK,
-                            value.span,
-                            at,
-                            format!("rank {rank} does not exist"),
-                            format!("ranks are 0 to {last}"),
-                        )
-                        .help(whose(self.body, self.rank)),
-                    );
-                }
-                Peer::Rank(Rank(u32::try_from(rank).unwrap_or(0)))
-            }
-        }
-    }
-
-    /// The tag; `None` for the wildcard.
-    fn tag(&mut self, node: &Node, (path, key): (&str, Key), receiving: bool) -> Option<i32> {
-        let Some(value) = node.get(key.name()) else { return Some(0) };
-        if self.computes(node, (key, Type::Integer), (0, i64::from(TAG_UB)), path) {
-            return Some(0);
-        }
-        if let Value::Text(_) = value.value {
-            if !receiving {
-                self.report(
-                    Diagnostic::error(
-                        &codes::WILDCARD,
-                        value.span,
-                        format!("{path}.{}", key.name()),
-                        "a send with the tag `any`",
-                        "the wildcard is allowed in receives and probes only",
-                    )
-                    .help("give a tag from 0 to 2147483647"),
-                );
-            }
-            return None;
-        }
-        Some(i32::try_from(value.as_count()).expect("the shape limits the tag"))
-    }
-
     /// The number of the request or message that the text under `key` begins to name.
     fn open(&mut self, node: &Node, key: &str, path: &str) -> Handle {
         let value = node.get(key).expect("the key is required");
         let at = format!("{path}.{key}");
-        let of = if key == "req" { Key::Request } else { Key::Message };
+        let of = if key == "req" { Part::Request } else { Part::Message };
         if let Some(element) = self.element(value, &at, of) {
             if key == "req" {
                 self.buffers_of_element(value);
@@ -723,7 +384,7 @@ impl Reader<'_> {
 
     fn close(&mut self, node: &Node, key: &str, path: &str, after: Open) -> Handle {
         let (value, at) = (node.get(key).expect("the key is required"), format!("{path}.{key}"));
-        let of = if key == "req" { Key::Request } else { Key::Message };
+        let of = if key == "req" { Part::Request } else { Part::Message };
         match self.element(value, &at, of) {
             Some(element) => element,
             None => self.close_node(value, &at, after),
@@ -737,7 +398,7 @@ impl Reader<'_> {
         };
         let handles = list.iter().enumerate().map(|(index, value)| {
             let at = format!("{path}.reqs[{index}]");
-            let listed = |members| Key::Listed(index, members);
+            let listed = |members| Part::RequestAt(index, members);
             match self.element(value, &at, listed) {
                 Some(element) => element,
                 None => self.close_node(value, &at, after),

@@ -1,5 +1,6 @@
 //! What programs call and what calls return: MPI's point-to-point operations.
 
+use std::any::Any;
 use std::sync::Arc;
 
 pub use super::asked::{Asked, OfRequest};
@@ -10,7 +11,7 @@ use super::windows::call::RmaCall;
 pub use calls::arguments::{Buffer, Comm, Outcome, Peer, Requests, SendMode, Status};
 use calls::identity::Handle;
 use calls::packing::Task;
-use calls::rows::{Field, Fields};
+use calls::rows::{Field, FieldMut, Fields};
 use calls::space::Region;
 use calls::typed::Elements;
 use collectives::Collective;
@@ -293,6 +294,23 @@ impl NamedEdges {
     }
 }
 
+/// No question is about an arrangement; its lists of ranks have names.
+impl Fields for Arrangement {
+    fn fields<'a>(&'a self, _: &mut impl FnMut(Field<'a>)) {}
+
+    fn fields_mut<'a>(&'a mut self, _: &mut impl FnMut(FieldMut<'a>)) {}
+
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any> {
+        match (self, name) {
+            (Self::Graph(edges), "sources") => Some(&mut edges.sources),
+            (Self::Graph(edges), "destinations") => Some(&mut edges.destinations),
+            (Self::Named(edges), "sources") => Some(&mut Arc::make_mut(edges).sources),
+            (Self::Named(edges), "destinations") => Some(&mut Arc::make_mut(edges).destinations),
+            _ => None,
+        }
+    }
+}
+
 impl Arrangement {
     /// The name of the MPI function.
     pub const fn function(&self) -> &'static str {
@@ -328,7 +346,7 @@ calls::rows! {
         CreateGroup { comm: Comm as Over, group: Arc<[Rank]>, tag: i32, new: Comm as Makes },
         /// A communicator with a topology: `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`,
         /// `MPI_Dist_graph_create_adjacent`, `MPI_Dist_graph_create`.
-        Arrange { comm: Comm as Over, by: Arrangement, new: Comm as Makes },
+        Arrange { comm: Comm as Over, by: Arrangement as Inside, new: Comm as Makes },
         /// `MPI_Intercomm_create`; `peer`, `remote_leader` and `tag` matter at the leader only.
         Intercomm {
             comm: Comm as Over,

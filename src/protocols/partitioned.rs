@@ -1,5 +1,6 @@
 //! Partitioned operations: what programs call, and what the two libraries say before the first message.
 
+use std::any::Any;
 use std::fmt;
 
 use calls::arguments::{Buffer, Comm, Peer};
@@ -83,6 +84,15 @@ impl Fields for Partitioned {
         };
         see(peer);
         see(buffer);
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any> {
+        match name {
+            "peer" => Some(&mut self.peer),
+            "tag" => Some(&mut self.tag),
+            "buffer" => Some(&mut self.buffer),
+            _ => None,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ const FUNCTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/exec/abi/functions.txt"));
 
 /// A family as CONTRIBUTING calls it, and the words that name one of its members in the sources.
-const MEMBERS: [(&str, &[&str]); 11] = [
+const MEMBERS: [(&str, &[&str]); 12] = [
     ("workload", &["minighost", "MiniGhostForm"]),
     ("rendezvous protocol", &["rput_immediate", "RPutImmediate"]),
     ("algorithm of a collective", &["allgather_ring", "AllgatherRing"]),
@@ -21,6 +21,7 @@ const MEMBERS: [(&str, &[&str]); 11] = [
     ("subcommand", &["Man", "manual"]),
     ("action", &["RdmaAtomic"]),
     ("call", &["AttachBuffer"]),
+    ("statement", &["buffer_attach"]),
     ("MPI function of exec", &["Comm_test_inter"]),
 ];
 

@@ -173,23 +173,13 @@ enum Ask {
     Cancel,
 }
 
-/// Whether a name stands for something open.
-#[derive(Clone, Copy)]
-enum State {
-    /// It was begun, and nothing has asked about it since.
-    Open,
-    /// It may be over.
-    Perhaps,
-    /// It was waited for in this operation.
-    Over(u32),
-}
-
 /// A name, and the operation that has begun it.
 struct Named {
     handle: Handle,
     of: Of,
     begun: u32,
-    state: State,
+    /// The operation that has waited for it.
+    over: Option<u32>,
 }
 
 /// The requests of a rank, or its messages.
@@ -203,11 +193,7 @@ impl<'a> Names<'a> {
     /// A name that is free; a known one keeps its handle. That of a message which was perhaps not there is free.
     fn begin(&mut self, name: &'a str, begun: u32, of: Of) -> Result<Handle, Problem> {
         let known = self.known.get(name);
-        let is_open = |one: &&Named| match one.state {
-            State::Open => true,
-            State::Perhaps => matches!(one.of, Of::Send | Of::Receive),
-            State::Over(_) => false,
-        };
+        let is_open = |one: &&Named| one.over.is_none() && one.of != Of::PerhapsNone;
         if let Some(one) = known.filter(is_open) {
             let line = one.begun;
             let problem = format!(
@@ -218,8 +204,7 @@ impl<'a> Names<'a> {
         let next =
             Handle(u32::try_from(self.known.len()).expect("fewer names than bytes in a file"));
         let handle = known.map_or(next, |one| one.handle);
-        let state = if of == Of::PerhapsNone { State::Perhaps } else { State::Open };
-        self.known.insert(name, Named { handle, of, begun, state });
+        self.known.insert(name, Named { handle, of, begun, over: None });
         Ok(handle)
     }
 
@@ -238,16 +223,12 @@ impl<'a> Names<'a> {
             let problem = format!("`{name}` is a send; only receives can be cancelled");
             return Err((Some(self.key), problem));
         }
-        one.state = match (ask, one.state) {
-            (Ask::Any, over @ State::Over(_)) => over,
-            (_, State::Over(line)) => {
-                let problem = format!("`{name}` was already completed in line {line}");
-                return Err((Some(self.key), problem));
-            }
-            (Ask::Wait, _) => State::Over(line),
-            (Ask::Test | Ask::Any, _) => State::Perhaps,
-            (Ask::Cancel, state) => state,
-        };
+        if let Some(line) = one.over.filter(|_| ask != Ask::Any) {
+            return Err((Some(self.key), format!("`{name}` was already completed in line {line}")));
+        }
+        if ask == Ask::Wait {
+            one.over = Some(line);
+        }
         Ok(one.handle)
     }
 }

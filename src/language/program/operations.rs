@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::control::{Computed, Control};
+use super::computed::Computed;
+use super::control::Control;
 use form::expression::Expression;
 use mpi::observation::ReturnValue;
-use protocols::call::{Call, Requests};
+use protocols::call::{Call, CommCall, Requests};
+use protocols::rma::call::RmaCall;
 use units::TimeDelta;
 
 /// One step of a rank.
@@ -51,8 +53,8 @@ impl Extras {
     /// The same where tags end at `most`.
     pub fn with_tags_up_to(&self, most: i64) -> Self {
         let mut extras = self.clone();
-        for one in extras.computed.iter_mut().filter(|one| one.key.is_tag()) {
-            one.range.1 = most;
+        for one in extras.computed.iter_mut().filter(|one| one.key.ends_with("tag")) {
+            one.range.most = most;
         }
         extras
     }
@@ -73,4 +75,22 @@ pub enum Does {
     Access(Arc<Access>),
     /// It changes variables, or where the program goes on.
     Control(Control),
+}
+
+impl From<Call> for Does {
+    fn from(call: Call) -> Self {
+        Self::Call(call)
+    }
+}
+
+impl From<CommCall> for Does {
+    fn from(call: CommCall) -> Self {
+        Self::Call(Call::Communicators(call))
+    }
+}
+
+impl From<RmaCall> for Does {
+    fn from(call: RmaCall) -> Self {
+        Self::Call(Call::Rma(Arc::new(call)))
+    }
 }

@@ -1,6 +1,8 @@
 //! What the calls of a program returned.
 
+use super::control::PROC_NULL;
 use crate::seat::Seat;
+use mpi::observation::ReturnValue;
 use protocols::call::{Outcome, Status};
 use protocols::contract::Region;
 use runtime::monitors::Violation;
@@ -77,6 +79,54 @@ impl Returned {
         };
         let some = if let Self::Some(Some(ended)) = self { &ended[..] } else { &[] };
         one.into_iter().chain(many).chain(some.iter().map(|(_, ending)| ending))
+    }
+
+    /// A value that the call returned; `None` where it returned none.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the calls that return the value, of many")]
+    pub(super) fn value(&self, value: ReturnValue) -> Option<i64> {
+        let ended = match self {
+            Self::Ended(ending) | Self::Tested(Some(ending)) => Some((None, ending)),
+            Self::Any(Some((index, ending))) | Self::AnyTested(Some(Some((index, ending)))) => {
+                Some((Some(*index), ending))
+            }
+            _ => None,
+        };
+        let status = match (self, ended) {
+            (Self::Probed(status) | Self::MaybeProbed(Some(status)), _) => Some(status),
+            (_, Some((_, Ending::Over { outcome, .. }))) => match outcome {
+                Outcome::Received(status) | Outcome::Truncated(status) => Some(status),
+                Outcome::Sent | Outcome::Cancelled => None,
+            },
+            _ => None,
+        };
+        let is_empty = matches!(self, Self::Any(None) | Self::AnyTested(Some(None)))
+            || matches!(ended, Some((_, Ending::Inactive)));
+        match (value, self) {
+            (ReturnValue::Source, _) => {
+                Some(status?.source.map_or(PROC_NULL, |rank| i64::from(rank.0)))
+            }
+            (ReturnValue::Tag, _) => status?.tag.map(i64::from),
+            (ReturnValue::Count, Self::Part(part)) => i64::try_from(part.len).ok(),
+            (ReturnValue::Count, _) if is_empty => Some(0),
+            (ReturnValue::Count, _) => i64::try_from(status?.count).ok(),
+            (ReturnValue::Cancelled, _) => {
+                let cancelled = |ending: &Ending| {
+                    matches!(ending, Ending::Over { outcome: Outcome::Cancelled, .. })
+                };
+                Some(self.endings().any(cancelled).into())
+            }
+            (ReturnValue::Index, _) => ended?.0.map(i64::from),
+            (ReturnValue::Flag, Self::Tested(ended)) => Some(ended.is_some().into()),
+            (ReturnValue::Flag, Self::AllTested(ended)) => Some(ended.is_some().into()),
+            (ReturnValue::Flag, Self::AnyTested(ended)) => Some(ended.is_some().into()),
+            (ReturnValue::Flag, Self::MaybeProbed(status)) => Some(status.is_some().into()),
+            (ReturnValue::Flag, Self::WindowTested(over)) => Some((*over).into()),
+            (ReturnValue::Rank, Self::Place(seat)) => Some(seat.rank.into()),
+            (ReturnValue::Size, Self::Place(seat)) => Some(seat.size.into()),
+            (ReturnValue::RemoteSize, Self::Place(seat)) => seat.other.map(i64::from),
+            (ReturnValue::OutCount, Self::Some(ended)) => i64::try_from(ended.as_ref()?.len()).ok(),
+            _ => None,
+        }
     }
 
     /// What the call returned of the `of`-th operation that ended in it, alone.

@@ -10,6 +10,7 @@ use super::member::Member;
 use super::operations::{Does, Extras, Step};
 use super::record::{Ending, Record, Returned, too_short};
 use crate::seat::Seat;
+use calls::rows::{Field, Fields as _};
 use collectives::Between;
 use form::expression::Expression;
 use mpi::communicator::Communicators;
@@ -360,7 +361,7 @@ impl ProgramStream {
     ) -> Result<Requests, StatementError> {
         let mut requests = requests.clone();
         for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put_among(&mut requests, one.of(&self.variables)?);
+            one.part.put_among(&mut requests, one.of(&self.variables)?);
         }
         Ok(requests)
     }
@@ -432,30 +433,32 @@ impl ProgramStream {
         Ok(Some(u64::try_from(time).expect("the range has no negative time")))
     }
 
+    /// Puts the computed keys of a step into its call.
     fn compute_keys(&self, extras: Option<&Extras>, call: &mut Call) -> Result<(), StatementError> {
-        let asked = extras.is_some_and(|extras| extras.asked);
-        let place = call.comm().filter(|_| asked).map(|comm| self.places[&comm]);
-        let known = place.map(|seat| [seat.rank, seat.size].map(i64::from));
-        let known = known.as_ref().map_or(&self.variables[..], |known| known);
-        for one in extras.map_or(&[][..], |extras| &extras.computed) {
-            one.put(call, one.of(&self.variables)?, known);
+        let Some(extras) = extras else { return Ok(()) };
+        let Extras { computed, asked, in_place, .. } = extras;
+        if computed.is_empty() && !asked && !in_place {
+            return Ok(());
         }
-        let in_place = extras.is_some_and(|extras| extras.in_place);
-        if asked || in_place {
+        let seat = match call.comm().filter(|_| *asked) {
+            Some(comm) => self.places[&comm],
             // Without a question the communicator has all ranks, in their order or in reverse.
-            let reversed = call.comm() == Some(Comm(Communicators::REVERSED));
-            let all = || {
-                let (rank, size) = control::place(&self.variables, reversed);
-                Seat { rank, size, other: None, degrees: None }
-            };
-            control::fit(call, place.unwrap_or_else(all), in_place)?;
+            None => self.seat(call.comm() == Some(Comm(Communicators::REVERSED))),
+        };
+        for one in computed {
+            one.part.put_at(call, one.of(&self.variables)?, seat);
         }
-        let computes =
-            asked || in_place || extras.is_some_and(|extras| !extras.computed.is_empty());
-        if computes && !self.buffers.is_empty() {
-            return self.check_buffers(call);
+        if *asked || *in_place {
+            control::fit(call, seat, *in_place)?;
         }
-        Ok(())
+        if self.buffers.is_empty() { Ok(()) } else { self.check_buffers(call) }
+    }
+
+    /// Its seat in a communicator of all ranks, in their order or in reverse.
+    const fn seat(&self, reversed: bool) -> Seat {
+        let Self { rank, size, .. } = *self;
+        let rank = if reversed { size - 1 - rank } else { rank };
+        Seat { rank, size, other: None, degrees: None }
     }
 
     /// Refuses a call that reaches beyond the end of a buffer with a name.
@@ -487,16 +490,10 @@ impl ProgramStream {
             return None;
         };
         // A program asks for its place in communicators that have other ranks than the world, or another order.
-        let own = if of.comm.0 == Communicators::REVERSED {
-            self.size - 1 - self.rank
-        } else {
-            self.rank
-        };
-        let (rank, is_between) = self
-            .places
-            .get(&of.comm)
-            .map_or((own, false), |seat| (seat.rank, seat.other.is_some()));
-        Some(of.root == Between::ROOT || !is_between && of.root == Rank(rank))
+        let seat = self.places.get(&of.comm).copied();
+        let seat = seat.unwrap_or_else(|| self.seat(of.comm.0 == Communicators::REVERSED));
+        let is_between = seat.other.is_some();
+        Some(of.root == Between::ROOT || !is_between && of.root == Rank(seat.rank))
     }
 
     /// Refuses a call that begins what is open already, or cancels what is no receive.
@@ -599,50 +596,21 @@ impl ProgramStream {
 
     /// Whether all that the call names is over already.
     fn is_idle(&self, call: &Call) -> bool {
-        match call {
-            Call::Typed(typed) => self.is_idle(&typed.call),
-            Call::Wait { request }
-            | Call::Test { request }
-            | Call::OfRequest { request, .. }
-            | Call::Cancel { request } => !self.is_open(*request),
-            Call::Mrecv { message, .. } | Call::Imrecv { message, .. } => {
-                !self.has_message(*message)
-            }
-            Call::WaitAll { requests, .. }
-            | Call::WaitAny { requests }
-            | Call::Ask { requests, .. }
-            | Call::TestAll { requests } => handles(requests).all(|handle| !self.is_open(handle)),
-            Call::Isend { .. }
-            | Call::Send { .. }
-            | Call::Irecv { .. }
-            | Call::Recv { .. }
-            | Call::Probe { .. }
-            | Call::Iprobe { .. }
-            | Call::Mprobe { .. }
-            | Call::Improbe { .. }
-            | Call::Barrier { .. }
-            | Call::Exchange(_)
-            | Call::Prepare(_)
-            | Call::Start { .. }
-            | Call::Partitioned(_)
-            | Call::OfPartitions { .. }
-            | Call::Place { .. }
-            | Call::Members { .. }
-            | Call::ReduceLocal(_)
-            | Call::Init
-            | Call::Finalize
-            | Call::AttachBuffer { .. }
-            | Call::DetachBuffer
-            | Call::CreateEndpoints { .. }
-            | Call::FreeEndpoint { .. }
-            | Call::Attach { .. }
-            | Call::Communicators(_)
-            | Call::Compare { .. }
-            | Call::Rma(_)
-            | Call::Device(_)
-            | Call::Collective(_)
-            | Call::Icollective { .. } => false,
+        // A matched probe opens its message. Partitions are of a request that is prepared, at least.
+        if call.source().is_some() || matches!(call, Call::OfPartitions { .. }) {
+            return false;
         }
+        let mut is_open = None;
+        call.fields(&mut |field| {
+            if let Field::Of(request) = field {
+                is_open = Some(self.is_open(*request));
+            } else if let Field::OfAll(requests) = field {
+                is_open = Some(handles(requests).any(|one| self.is_open(one)));
+            } else if let Field::Message(message) = field {
+                is_open = Some(self.has_message(*message));
+            }
+        });
+        is_open == Some(false)
     }
 
     fn with_open_requests(&self, mut call: Call) -> Call {
@@ -719,9 +687,9 @@ impl ProgramStream {
     ) -> Result<Option<Call>, StatementError> {
         let computed = extras.map_or(&[][..], |extras| &extras.computed);
         let mut with = None;
-        for one in computed.iter().filter(|one| one.key.is_of_replies()) {
+        for one in computed.iter().filter(|one| one.part.is_of_replies()) {
             let value = one.of(&self.variables)?;
-            one.put(with.get_or_insert_with(|| call.clone()), value, &self.variables);
+            one.part.put(with.get_or_insert_with(|| call.clone()), value);
         }
         Ok(with)
     }
@@ -730,20 +698,6 @@ impl ProgramStream {
     fn returned(&mut self, call: &Call, reply: Reply) -> Option<Returned> {
         match (call, reply) {
             (Call::Typed(typed), reply) => self.returned(&typed.call, reply),
-            (
-                Call::Isend { request, .. }
-                | Call::Irecv { request, .. }
-                | Call::Icollective { request, .. },
-                Reply::Done,
-            ) => {
-                self.begin(*request, buffer_of(call), of(call));
-                None
-            }
-            (Call::Exchange(call), Reply::Done) => {
-                let request = call.request.expect("only a call with a request returns at once");
-                self.begin(request, buffer_of(&call.receive), Of::Exchange);
-                None
-            }
             (Call::Exchange(call), Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(&call.receive, outcome)))
             }
@@ -760,11 +714,6 @@ impl ProgramStream {
                 let over = |outcome| Ending::Over { outcome, buffer: begun.buffer };
                 Some(Returned::Tested(outcome.map(over)))
             }
-            (Call::Imrecv { request, message, .. }, Reply::Done) => {
-                self.probed[message.0 as usize] = false;
-                self.begin(*request, buffer_of(call), of(call));
-                None
-            }
             (Call::Place { .. }, Reply::Numbers(place)) => Some(Returned::Place(Seat::of(&place))),
             (
                 Call::FreeEndpoint { comm } | Call::Communicators(CommCall::Free { comm }),
@@ -773,23 +722,16 @@ impl ProgramStream {
                 self.places.remove(comm);
                 None
             }
-            (Call::Communicators(CommCall::Idup { request, .. }), Reply::Done) => {
-                self.begin(*request, 0, Of::Duplicate);
+            (Call::Prepare(_), Reply::Done) => None,
+            (call, Reply::Done) => {
+                if let Call::Imrecv { message, .. } = call {
+                    self.probed[message.0 as usize] = false;
+                }
+                if let Some(request) = call.begins() {
+                    self.begin(request, buffer_of(call), of(call));
+                }
                 None
             }
-            (
-                Call::Cancel { .. }
-                | Call::Prepare(_)
-                | Call::OfPartitions { .. }
-                | Call::AttachBuffer { .. }
-                | Call::DetachBuffer
-                | Call::Barrier { .. }
-                | Call::Collective(_)
-                | Call::ReduceLocal(_)
-                | Call::Communicators(_)
-                | Call::CreateEndpoints { .. },
-                Reply::Done,
-            ) => None,
             (Call::Send { .. } | Call::Recv { .. }, Reply::Outcome(outcome)) => {
                 Some(Returned::Ended(blocking(call, outcome)))
             }
@@ -830,12 +772,6 @@ impl ProgramStream {
             (Call::Improbe { message, .. }, Reply::Probed(status)) => {
                 self.hold(*message, status.is_some());
                 Some(Returned::MaybeProbed(status))
-            }
-            (Call::Rma(call), Reply::Done) => {
-                if let RmaCall::Operate { request: Some(request), .. } = **call {
-                    self.begin(request, 0, Of::NoMessage);
-                }
-                None
             }
             (Call::Rma(call), Reply::Part(part, _)) => {
                 let RmaCall::Query { win, target } = **call else {
@@ -880,7 +816,7 @@ impl ProgramStream {
         for (value, expected) in &extras.expected {
             let expected =
                 expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
-            let (value, found) = (*value, control::value_of(returned, *value));
+            let (value, found) = (*value, returned.value(*value));
             if found.unwrap_or(UNDEFINED) != expected {
                 return Err(StatementError::Unexpected { of: None, value, found, expected });
             }
@@ -890,13 +826,13 @@ impl ProgramStream {
                 expected.value(&self.variables).map_err(|failure| control::error(&failure))?;
             let one = returned.one(*of as usize);
             let (of, value) = (Some(*of), *value);
-            let found = one.and_then(|one| control::value_of(&one, value));
+            let found = one.and_then(|one| one.value(value));
             if found.unwrap_or(UNDEFINED) != expected {
                 return Err(StatementError::Unexpected { of, value, found, expected });
             }
         }
         for (value, slot) in &extras.kept {
-            self.variables[*slot] = control::value_of(returned, *value).unwrap_or(UNDEFINED);
+            self.variables[*slot] = returned.value(*value).unwrap_or(UNDEFINED);
         }
         Ok(())
     }
@@ -959,18 +895,17 @@ impl ProgramStream {
     }
 }
 
-/// What a call begins that has one buffer, or two of a collective.
+/// What a call begins.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the calls that begin a message, of many")]
 fn of(call: &Call) -> Of {
-    if let Call::Typed(typed) = call {
-        of(&typed.call)
-    } else if matches!(call, Call::Irecv { .. } | Call::Imrecv { .. }) {
-        Of::Receive
-    } else if matches!(call, Call::Isend { .. }) {
-        Of::Send
-    } else if matches!(call, Call::Partitioned(_)) {
-        Of::Partitioned
-    } else {
-        Of::NoMessage
+    match call {
+        Call::Typed(typed) => of(&typed.call),
+        Call::Isend { .. } => Of::Send,
+        Call::Irecv { .. } | Call::Imrecv { .. } => Of::Receive,
+        Call::Exchange(_) => Of::Exchange,
+        Call::Partitioned(_) => Of::Partitioned,
+        Call::Communicators(_) => Of::Duplicate,
+        _ => Of::NoMessage,
     }
 }
 
@@ -1008,8 +943,10 @@ fn idle_return(call: &Call) -> Option<Returned> {
     }
 }
 
-/// The number of the buffer of a call; 0 of a collective, which gives back what no outcome tells of.
+/// The number of the buffer of a call, of an exchange that of its receive; 0 of a collective, which gives back what no
+/// outcome tells of.
 fn buffer_of(call: &Call) -> u32 {
+    let call = if let Call::Exchange(both) = call { &both.receive } else { call };
     call.buffer().map_or(0, |buffer| buffer.id)
 }
 

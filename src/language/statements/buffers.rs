@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::one_sided::OneSided;
-use super::reader::Reader;
+use super::reader::Item;
 use super::statement::{Statement, Work};
 use crate::collectives::element_type;
 use crate::program::Does;
@@ -15,53 +14,34 @@ use form::expression::{Expression, Type, text_of};
 use form::json::{Node, Value};
 use mpi::operator::Datatype;
 
-/// A `store` or a `load` that is read.
-pub(super) struct Accesses<'r, 'a, 'n> {
-    reader: &'r mut Reader<'a>,
-    node: &'n Node,
-    path: &'n str,
-}
-
-impl<'r, 'a, 'n> Accesses<'r, 'a, 'n> {
-    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
-        Self { reader, node, path }
-    }
-
+impl Item<'_, '_, '_> {
     /// The memory that a `store` or a `load` is about.
-    fn memory(&mut self) -> Option<Memory> {
-        let (node, path) = (self.node, self.path);
-        if let Some(window) = node.get("win") {
-            if node.get("buf").is_some() {
-                let (at, allowed) = (format!("{path}.win"), "one of them is needed");
+    fn accessed(&mut self) -> Option<Memory> {
+        let has = |key: &str| self.node.get(key).is_some();
+        let (buffer, window) = (has("buf"), has("win"));
+        if window {
+            if buffer {
                 let found = "both `buf` and `win`";
-                let code = &codes::CONTRADICTION;
-                self.reader.report(Diagnostic::error(code, window.span, at, found, allowed));
+                self.refuse(&codes::CONTRADICTION, "win", found, "one of them is needed");
             }
-            return OneSided::new(self.reader, node, path).memory();
+            return self.memory();
         }
-        if node.get("buf").is_none() {
-            let (at, found) = (format!("{path}.buf"), "the key `buf` is missing");
-            let allowed = "`buf` or `win` is needed";
-            self.reader.report(Diagnostic::error(
-                &codes::MISSING_KEY,
-                node.span,
-                at,
-                found,
-                allowed,
-            ));
+        if !buffer {
+            let found = "the key `buf` is missing";
+            self.refuse(&codes::MISSING_KEY, "buf", found, "`buf` or `win` is needed");
         }
-        self.reader.named_buffer(node, "buf", path).map(Memory::Region)
+        self.named_buffer("buf").map(Memory::Region)
     }
 
     /// The steps of a `store` or a `load`, one for each number.
     pub(super) fn steps(
-        mut self,
+        &mut self,
         op: &str,
         out: &mut Vec<Statement>,
         (line, column): (usize, usize),
     ) {
         let (node, path) = (self.node, self.path);
-        let Some(memory) = self.memory() else { return };
+        let Some(memory) = self.accessed() else { return };
         let (number, numbers) = element_type(node).numbers();
         let at = match node.get("at") {
             Some(_) => self.reader.value(node, "at", Some(Type::Integer), path),

@@ -7,42 +7,16 @@
 
 use crate::program::member::FIRST;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::statement::{RankProgram, Statement};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
-use form::expression::text_of;
 use form::fields::COMMUNICATORS;
-use form::json::{Node, Value};
-use mpi::cartesian::Dimension;
-use mpi::envelope::Rank;
-use mpi::topology::{Graph, Neighbours};
-use protocols::call::{Arrangement, Call, Comm, CommCall, NamedEdges};
-use protocols::contract::Handle;
+use form::json::Node;
+use protocols::call::{Call, Comm, CommCall};
 
 /// Statements about endpoints, whose names stand for consecutive numbers.
 pub(super) const OF_ENDPOINTS: [&str; 2] = ["create_endpoints", "free_endpoint"];
-
-/// Statements that make or free communicators.
-pub(super) const STATEMENTS: [&str; 16] = [
-    "comm_dup",
-    "comm_idup",
-    "comm_split",
-    "comm_split_type",
-    "comm_create",
-    "comm_create_group",
-    "cart_create",
-    "cart_sub",
-    "graph_create",
-    "dist_graph_create",
-    "dist_graph_create_adjacent",
-    "intercomm_create",
-    "intercomm_merge",
-    "comm_free",
-    "create_endpoints",
-    "free_endpoint",
-];
 
 /// How a communicator came to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -91,7 +65,14 @@ impl Communicators {
         self.named_by(out, node, "comm", path)
     }
 
-    fn named_by(&self, out: &mut Diagnostics, node: &Node, key: &str, path: &str) -> Named {
+    /// The communicator that a key names.
+    pub(super) fn named_by(
+        &self,
+        out: &mut Diagnostics,
+        node: &Node,
+        key: &str,
+        path: &str,
+    ) -> Named {
         let world = Named { comm: Comm(0), kind: Kind::Processes(Some(Comm(0))) };
         let Some(value) = node.get(key) else { return world };
         let Some(name) = value.text() else {
@@ -115,174 +96,17 @@ impl Communicators {
         world
     }
 
-    /// Whether a statement makes or frees a communicator, and its call then.
-    pub(super) fn read(
-        &mut self,
-        out: &mut Diagnostics,
-        op: &str,
-        (node, nested): (&Node, bool),
-        path: &str,
-    ) -> Option<Call> {
-        if !STATEMENTS.contains(&op) {
-            return None;
-        }
-        let old = self.named(out, node, path);
-        let comm = old.comm;
-        Some(match op {
-            "comm_dup" => {
-                of_processes(out, node, path, old);
-                let new = self.make(out, (node, nested), path, old.kind);
-                Call::Communicators(CommCall::Dup { comm, new })
-            }
-            "comm_idup" => {
-                of_processes(out, node, path, old);
-                let new = self.make(out, (node, nested), path, old.kind);
-                // The reader of the statement puts its request into its place.
-                Call::Communicators(CommCall::Idup { comm, new, request: Handle(0) })
-            }
-            "comm_split" => {
-                of_processes(out, node, path, old);
-                let color = node.get("color").filter(|value| value.text() != Some("undefined"));
-                // The reader of the statement puts an expression into its place.
-                let color = color.map(|value| match text_of(value) {
-                    Some(_) => 0,
-                    None => i32::try_from(value.as_count()).expect("the shape limits the color"),
-                });
-                let key = node.get("key").filter(|value| text_of(value).is_none());
-                let key = i32::try_from(key.map_or(0, Node::as_integer));
-                let key = key.expect("the shape limits the key");
-                let new = self.make(out, (node, nested), path, Kind::Processes(None));
-                if color.is_none() {
-                    self.end(node.word("new"));
-                }
-                Call::Communicators(CommCall::Split { comm, color, key, new })
-            }
-            "comm_split_type" => {
-                of_processes(out, node, path, old);
-                let key = node.get("key").filter(|value| text_of(value).is_none());
-                let key = i32::try_from(key.map_or(0, Node::as_integer));
-                let key = key.expect("the shape limits the key");
-                let takes_part = node.word("type") != Some("undefined");
-                let new = self.make(out, (node, nested), path, Kind::Processes(None));
-                if !takes_part {
-                    self.end(node.word("new"));
-                }
-                Call::Communicators(CommCall::SplitShared { comm, takes_part, key, new })
-            }
-            "comm_create" => {
-                of_processes(out, node, path, old);
-                let group = group(node, "ranks");
-                let new = self.make(out, (node, nested), path, Kind::Processes(None));
-                if group.is_empty() {
-                    self.end(node.word("new"));
-                }
-                Call::Communicators(CommCall::Create { comm, group, new })
-            }
-            "comm_create_group" => {
-                of_processes(out, node, path, old);
-                let group = group(node, "ranks");
-                let new = self.make(out, (node, nested), path, Kind::Processes(None));
-                Call::Communicators(CommCall::CreateGroup { comm, group, tag: tag(node), new })
-            }
-            "cart_create" => {
-                of_processes(out, node, path, old);
-                let dimensions = dimensions(out, node, path);
-                let neighbours = 2 * dimensions.len();
-                let kind = Kind::Arranged(Some([neighbours; 2]));
-                let new = self.make(out, (node, nested), path, kind);
-                let by = Arrangement::Grid(dimensions.into());
-                Call::Communicators(CommCall::Arrange { comm, by, new })
-            }
-            "cart_sub" => {
-                of_processes(out, node, path, old);
-                let remain: Vec<bool> = flags(node, "remain");
-                let neighbours = 2 * remain.iter().filter(|remain| **remain).count();
-                let kind = Kind::Arranged(Some([neighbours; 2]));
-                let new = self.make(out, (node, nested), path, kind);
-                let by = Arrangement::Subgrid(remain.into());
-                Call::Communicators(CommCall::Arrange { comm, by, new })
-            }
-            "dist_graph_create_adjacent" => {
-                of_processes(out, node, path, old);
-                let [sources, destinations] = ["sources", "destinations"].map(|key| {
-                    let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-                    // The reader of the statement puts expressions into their places.
-                    let named =
-                        |value: &Node| text_of(value).is_none().then(|| rank(value.as_count()));
-                    all.iter().map(named).collect::<Vec<_>>()
-                });
-                let kind = Kind::Arranged(Some([sources.len(), destinations.len()]));
-                let new = self.make(out, (node, nested), path, kind);
-                let (sources, destinations) = (sources.into(), destinations.into());
-                let by = Arrangement::Graph(Neighbours { sources, destinations, of_grid: false });
-                Call::Communicators(CommCall::Arrange { comm, by, new })
-            }
-            "graph_create" => {
-                of_processes(out, node, path, old);
-                let index = node.get("index").and_then(Node::elements).unwrap_or(&[]);
-                let ends = index.iter().map(|end| u32::try_from(end.as_count()));
-                let ends = ends.map(|end| end.expect("the shape limits the index")).collect();
-                let graph = Graph { ends, edges: group(node, "edges") };
-                let new = self.make(out, (node, nested), path, Kind::Arranged(None));
-                let by = Arrangement::Whole(graph);
-                Call::Communicators(CommCall::Arrange { comm, by, new })
-            }
-            "dist_graph_create" => {
-                of_processes(out, node, path, old);
-                let edges = named_edges(out, node, path);
-                let new = self.make(out, (node, nested), path, Kind::Arranged(None));
-                let by = Arrangement::Named(Arc::new(edges));
-                Call::Communicators(CommCall::Arrange { comm, by, new })
-            }
-            "intercomm_create" => {
-                of_processes(out, node, path, old);
-                let peer = self.named_by(out, node, "peer", path).comm;
-                // The reader of the statement puts an expression into its place.
-                let written = |key: &str| node.get(key).filter(|value| text_of(value).is_none());
-                let named = |key: &str| rank(written(key).map_or(0, Node::as_count));
-                let (leader, remote_leader) = (named("leader"), named("remote_leader"));
-                let (tag, new) =
-                    (tag(node), self.make(out, (node, nested), path, Kind::Processes(None)));
-                let call = CommCall::Intercomm { comm, leader, peer, remote_leader, tag, new };
-                Call::Communicators(call)
-            }
-            "intercomm_merge" => {
-                of_processes(out, node, path, old);
-                let high =
-                    node.get("high").is_some_and(|high| matches!(high.value, Value::Bool(true)));
-                let new = self.make(out, (node, nested), path, Kind::Processes(None));
-                Call::Communicators(CommCall::Merge { comm, high, new })
-            }
-            "comm_free" => {
-                of_processes(out, node, path, old);
-                self.end(node.word("comm"));
-                Call::Communicators(CommCall::Free { comm })
-            }
-            "free_endpoint" => {
-                if old.kind != Kind::Endpoint {
-                    wrong_kind(out, node, path, "an endpoint is freed by its own name");
-                }
-                self.end(node.word("comm"));
-                Call::FreeEndpoint { comm }
-            }
-            _ => {
-                of_processes(out, node, path, old);
-                self.endpoints(out, node, path, comm)
-            }
-        })
-    }
-
-    fn endpoints(&mut self, out: &mut Diagnostics, node: &Node, path: &str, parent: Comm) -> Call {
-        let names = node.get("new").and_then(Node::elements).unwrap_or(&[]);
+    /// The first of the endpoints that get these names.
+    pub(super) fn endpoints(&mut self, out: &mut Diagnostics, names: &[Node], path: &str) -> Comm {
         let first = Comm(FIRST + self.made);
         for (index, value) in names.iter().enumerate() {
             self.enter(out, (value, false), &format!("{path}.new[{index}]"), Kind::Endpoint);
         }
-        let count = u16::try_from(names.len()).expect("the shape limits the endpoints");
-        Call::CreateEndpoints { parent, count, first }
+        first
     }
 
-    fn make(
+    /// The communicator that a statement makes, under `new`.
+    pub(super) fn make(
         &mut self,
         out: &mut Diagnostics,
         (node, nested): (&Node, bool),
@@ -352,7 +176,8 @@ impl Communicators {
         }
     }
 
-    fn end(&mut self, name: Option<&str>) {
+    /// The communicator of this name is freed, or was not made.
+    pub(super) fn end(&mut self, name: Option<&str>) {
         if let Some((name, _)) = name.and_then(|name| self.open.remove_entry(name)) {
             self.ended.push(name);
         }
@@ -390,71 +215,6 @@ pub fn never_freed(ranks: &[RankProgram], of_a_rank: usize) -> Vec<Unfreed> {
     found
 }
 
-/// The dimensions of a grid.
-fn dimensions(out: &mut Diagnostics, node: &Node, path: &str) -> Vec<Dimension> {
-    let extents = node.get("dims").and_then(Node::elements).unwrap_or(&[]);
-    let periods = flags(node, "periods");
-    if let Some(given) = node.get("periods").filter(|_| periods.len() != extents.len()) {
-        let found = format!("the list has {} entries", periods.len());
-        let allowed = format!("one for each of {} dimensions is needed", extents.len());
-        let at = format!("{path}.periods");
-        out.push(Diagnostic::error(&codes::CONTRADICTION, given.span, at, found, allowed));
-    }
-    let periods = periods.into_iter().chain(std::iter::repeat(false));
-    let extents = extents.iter().map(|extent| u32::try_from(extent.as_count()));
-    let extents = extents.map(|extent| extent.expect("the shape limits the extent"));
-    extents.zip(periods).map(|(extent, periodic)| Dimension { extent, periodic }).collect()
-}
-
-fn flags(node: &Node, key: &str) -> Vec<bool> {
-    let all = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-    all.iter().map(|one| matches!(one.value, Value::Bool(true))).collect()
-}
-
-/// The edges that a rank names: as many degrees as sources, and destinations for all of them.
-fn named_edges(out: &mut Diagnostics, node: &Node, path: &str) -> NamedEdges {
-    let list = |key: &str| node.get(key).and_then(Node::elements).unwrap_or(&[]);
-    let degrees: Vec<u32> = list("degrees")
-        .iter()
-        .map(|degree| u32::try_from(degree.as_count()).expect("the shape limits the degree"))
-        .collect();
-    let [sources, destinations] = ["sources", "destinations"].map(|key| group(node, key));
-    let all: u64 = degrees.iter().copied().map(u64::from).sum();
-    let mut refuse = |key: &str, found: usize, allowed: String| {
-        let span = node.get(key).map_or(node.span, |list| list.span);
-        let (at, found) = (format!("{path}.{key}"), format!("the list has {found} entries"));
-        out.push(Diagnostic::error(&codes::CONTRADICTION, span, at, found, allowed));
-    };
-    if degrees.len() != sources.len() {
-        let allowed = format!("one for each of {} sources is needed", sources.len());
-        refuse("degrees", degrees.len(), allowed);
-    } else if all != destinations.len() as u64 {
-        let allowed = format!("the degrees are {all} in all");
-        refuse("destinations", destinations.len(), allowed);
-    }
-    let degrees = degrees.into();
-    NamedEdges {
-        sources: sources.to_vec().into(),
-        degrees,
-        destinations: destinations.to_vec().into(),
-    }
-}
-
-/// The ranks of a list. The reader of the statement puts expressions into their places.
-fn group(node: &Node, key: &str) -> Arc<[Rank]> {
-    let ranks = node.get(key).and_then(Node::elements).unwrap_or(&[]);
-    let written = |value: &Node| if text_of(value).is_some() { 0 } else { value.as_count() };
-    ranks.iter().map(|value| rank(written(value))).collect()
-}
-
-fn rank(number: u64) -> Rank {
-    Rank(u32::try_from(number).expect("the shape limits the ranks"))
-}
-
-fn tag(node: &Node) -> i32 {
-    i32::try_from(node.count("tag").unwrap_or(0)).expect("the shape limits the tag")
-}
-
 /// Refuses an endpoint where a communicator of processes is needed.
 pub(super) fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named: Named) {
     if named.kind == Kind::Endpoint {
@@ -462,7 +222,7 @@ pub(super) fn of_processes(out: &mut Diagnostics, node: &Node, path: &str, named
     }
 }
 
-fn wrong_kind(out: &mut Diagnostics, node: &Node, path: &str, allowed: &str) {
+pub(super) fn wrong_kind(out: &mut Diagnostics, node: &Node, path: &str, allowed: &str) {
     let (span, name) = node.get("comm").map_or((node.span, "0"), |value| {
         (value.span, value.text().unwrap_or("a communicator of every job"))
     });

@@ -8,16 +8,15 @@
 //!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
 //! ```
 
-use super::buffers::Accesses;
 use super::communicators::{self, Opened};
 use super::handles::{Open, Way};
-use super::partitions::Partitions;
-use super::reader::{Place, Reader};
+use super::reader::{Item, Place, Reader};
 use super::statement::{Statement, Work};
 use super::variables::MOST_VARIABLES;
 use super::windows;
 use crate::program::Does;
-use crate::program::control::{Control, Key};
+use crate::program::computed::{Part, Range};
+use crate::program::control::Control;
 use form::codes;
 use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type, text_of};
@@ -60,14 +59,15 @@ impl Reader<'_> {
                 out.push(control(Control::Assert(condition), at));
             }
             "store" | "load" => {
-                Accesses::new(self, node, path).steps(op, out, (at.line, at.column));
+                Item { reader: self, node, path }.steps(op, out, (at.line, at.column));
             }
             "pready_list" => {
-                let request = Partitions::new(self, node, path).request();
+                let request = Item { reader: self, node, path }.close(Open::Perhaps);
                 let list = node.get("list").and_then(Node::elements).unwrap_or(&[]);
                 for (index, value) in list.iter().enumerate() {
                     let of_value = format!("{path}.list[{index}]");
-                    let work = Partitions::new(self, node, path).listed(request, value, &of_value);
+                    let mut item = Item { reader: self, node, path };
+                    let work = item.listed(request, value, &of_value);
                     let extras = self.scope.take();
                     out.push(Statement { work, line: at.line, column: at.column, extras });
                 }
@@ -234,8 +234,8 @@ impl Reader<'_> {
 
     /// The computation of a statement, in picoseconds, where it is not computed.
     pub(super) fn time(&mut self, node: &Node, path: &str) -> units::TimeDelta {
-        let range = (0, i64::try_from(form::fields::LONG).expect("a thousand seconds"));
-        if self.computes(node, (Key::Time, Type::Time), range, path) {
+        let range = Range::up_to(i64::try_from(form::fields::LONG).expect("a thousand seconds"));
+        if self.computes_typed(node, ("time", Part::Time), (Type::Time, range), path) {
             return units::TimeDelta::ZERO;
         }
         node.time("time").unwrap_or_default()

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::communicators::STATEMENTS;
+use super::making::ROWS;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
@@ -207,7 +207,8 @@ fn named(names: &BTreeMap<&str, usize>, node: &Node, key: &str) -> Option<usize>
 /// Whether a loop or a condition has statements that make or free communicators.
 fn makes_inside(node: &Node) -> bool {
     let lists = ["do", "then", "else"].into_iter().filter_map(|key| node.get(key)?.elements());
-    lists.flatten().any(|node| STATEMENTS.contains(&node.required_word("op")) || makes_inside(node))
+    let makes = |node: &Node| ROWS.iter().any(|row| row.form.name == node.required_word("op"));
+    lists.flatten().any(|node| makes(node) || makes_inside(node))
 }
 
 /// Whether a leader of an intercommunicator is computed.

@@ -3,16 +3,20 @@
 //! How many bytes a target exposes is another rank's affair: the library says at its place in the run that a
 //! displacement leaves them.
 
-use std::sync::Arc;
-
 use super::communicators::{Named, of_processes};
-use super::reader::Reader;
+use super::form::windows::{
+    OF_ACCUMULATE, OF_ALLOCATE, OF_ATTACH, OF_CREATE, OF_DETACH, OF_DYNAMIC, OF_FENCE, OF_FETCH,
+    OF_GET_ACCUMULATE, OF_LOCK, OF_LOCK_ALL, OF_POST, OF_PUT, OF_QUERY, OF_RACCUMULATE,
+    OF_RGET_ACCUMULATE, OF_RPUT, OF_SHARED, OF_START, OF_SWAP, OF_TARGET, OF_TEST, OF_WINDOW,
+};
+use super::reader::Item;
+use super::row::{Row, rows};
 use super::windows::Window;
 use crate::collectives::element_type;
 use crate::program::access::Memory;
-use crate::program::control::{Computed, Key, PROC_NULL};
+use crate::program::computed::{Computed, Part, Range};
 use calls::typed::Elements;
-use form::codes::{self, Code};
+use form::codes;
 use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
 use form::fields::MAX_MESSAGE;
@@ -21,59 +25,77 @@ use mpi::envelope::Rank;
 use mpi::operator::{Datatype, Operator, Reduction};
 use mpi::rma::synchronisation::RankSet;
 use mpi::rma::update::Effect;
-use protocols::call::Call;
 use protocols::contract::{Region, Space};
 use protocols::rma::call::{
     At, FenceAssert, Flavor, LockKind, Operation, RmaCall, Spacing, address,
 };
 
-/// A statement about a window, while it is read.
-pub(super) struct OneSided<'r, 'a, 'n> {
-    reader: &'r mut Reader<'a>,
-    node: &'n Node,
-    path: &'n str,
-}
+/// The statements.
+pub(super) static ROWS: [Row; 33] = rows! {
+    "win_create" "MPI_Win_create, of memory that the program has" &OF_CREATE
+        => |it| it.makes(Flavor::Create);
+    "win_allocate" "MPI_Win_allocate" &OF_ALLOCATE => |it| it.makes(Flavor::Allocate);
+    "win_allocate_shared" "MPI_Win_allocate_shared, over processes of one node" &OF_SHARED
+        => |it| it.makes_shared();
+    "win_create_dynamic" "MPI_Win_create_dynamic" &OF_DYNAMIC => |it| it.makes(Flavor::Dynamic);
+    "win_attach" "MPI_Win_attach to a dynamic window" &OF_ATTACH
+        => |it| it.on(Item::attaches);
+    "win_detach" "MPI_Win_detach" &OF_DETACH
+        => |it| it.on(|it, of| RmaCall::Detach { win: of.win, memory: it.attached(of) });
+    "win_free" "MPI_Win_free" &OF_WINDOW => |it| it.on(Item::frees);
+    "win_shared_query" "MPI_Win_shared_query; its `count` is the size of the part" &OF_QUERY
+        => |it| it.on(Item::queries);
+    "put" "MPI_Put" &OF_PUT => |it| it.operates("put");
+    "rput" "MPI_Rput" &OF_RPUT => |it| it.operates("put");
+    "get" "MPI_Get" &OF_PUT => |it| it.operates("get");
+    "rget" "MPI_Rget" &OF_RPUT => |it| it.operates("get");
+    "accumulate" "MPI_Accumulate" &OF_ACCUMULATE => |it| it.operates("accumulate");
+    "raccumulate" "MPI_Raccumulate" &OF_RACCUMULATE => |it| it.operates("accumulate");
+    "get_accumulate" "MPI_Get_accumulate" &OF_GET_ACCUMULATE => |it| it.operates("get_accumulate");
+    "rget_accumulate" "MPI_Rget_accumulate" &OF_RGET_ACCUMULATE
+        => |it| it.operates("get_accumulate");
+    "fetch_and_op" "MPI_Fetch_and_op" &OF_FETCH => |it| it.operates("fetch_and_op");
+    "compare_and_swap"
+        "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one"
+        &OF_SWAP => |it| it.operates("compare_and_swap");
+    "win_fence" "MPI_Win_fence" &OF_FENCE
+        => |it| it.on(|it, of| RmaCall::Fence { win: of.win, assert: assertions(it.node) });
+    "win_post" "MPI_Win_post to a group of origins" &OF_POST
+        => |it| it.on(|it, of| RmaCall::Post { win: of.win, group: it.group(of) });
+    "win_start" "MPI_Win_start towards a group of targets" &OF_START
+        => |it| it.on(|it, of| RmaCall::Start { win: of.win, group: it.group(of) });
+    "win_complete" "MPI_Win_complete" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::Complete { win: of.win });
+    "win_wait" "MPI_Win_wait" &OF_WINDOW => |it| it.on(|_, of| RmaCall::Wait { win: of.win });
+    "win_test" "MPI_Win_test" &OF_TEST => |it| it.on(|_, of| RmaCall::Test { win: of.win });
+    "win_lock" "MPI_Win_lock" &OF_LOCK => |it| it.on(Item::locks);
+    "win_unlock" "MPI_Win_unlock" &OF_TARGET
+        => |it| it.on(|it, of| RmaCall::Unlock { win: of.win, target: it.rank(of) });
+    "win_lock_all" "MPI_Win_lock_all" &OF_LOCK_ALL
+        => |it| it.on(|it, of| RmaCall::LockAll { win: of.win, no_check: it.no_check() });
+    "win_unlock_all" "MPI_Win_unlock_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::UnlockAll { win: of.win });
+    "win_flush" "MPI_Win_flush" &OF_TARGET => |it| it.on(|it, of| it.flushes(of, false));
+    "win_flush_local" "MPI_Win_flush_local" &OF_TARGET => |it| it.on(|it, of| it.flushes(of, true));
+    "win_flush_all" "MPI_Win_flush_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::FlushAll { win: of.win, local: false });
+    "win_flush_local_all" "MPI_Win_flush_local_all" &OF_WINDOW
+        => |it| it.on(|_, of| RmaCall::FlushAll { win: of.win, local: true });
+    "win_sync" "MPI_Win_sync" &OF_WINDOW => |it| it.on(|_, of| RmaCall::Sync { win: of.win });
+};
 
-impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
-    /// The statement `node` of the rank that is read.
-    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
-        Self { reader, node, path }
-    }
-
-    /// Its call; `None` of another statement.
-    pub(super) fn call(mut self, op: &str) -> Option<Call> {
-        let call = match op {
-            "win_create" | "win_allocate" | "win_allocate_shared" | "win_create_dynamic" => {
-                self.makes(op)
-            }
-            _ if op.starts_with("win_") => {
-                let window = self.window();
-                window.map_or(PLACEHOLDER, |window| self.on(window, op))
-            }
-            _ => self.operates(op)?,
-        };
-        Some(Call::Rma(Arc::new(call)))
-    }
-
-    fn makes(&mut self, op: &str) -> RmaCall {
+impl Item<'_, '_, '_> {
+    fn makes(&mut self, flavor: Flavor) -> RmaCall {
+        let comm = self.named();
         let Self { reader, node, path } = self;
-        let comm = reader.communicators.named(reader.diagnostics, node, path);
         of_processes(reader.diagnostics, node, path, comm);
-        let flavor = match op {
-            "win_create" => Flavor::Create,
-            "win_allocate" => Flavor::Allocate,
-            "win_create_dynamic" => Flavor::Dynamic,
-            _ => Flavor::Shared(match node.bytes("page") {
-                Some(page) => Spacing::Pages(page.as_u64()),
-                None => Spacing::Contiguous,
-            }),
-        };
         let memory = match node.word("memory") {
             Some(name) => reader.memories.number(name),
             None => reader.windows.unnamed_memory(),
         };
         let unit = node.count("unit").unwrap_or(1);
-        let bytes = if flavor == Flavor::Dynamic { 0 } else { self.bytes() };
+        let bytes =
+            if flavor == Flavor::Dynamic { 0 } else { self.sized("size", Part::Field("bytes")) };
         let Self { reader, node, path } = self;
         let known = node.get("size").is_some_and(|size| text_of(size).is_none());
         let own = Region::new(Space::Window(memory), if known { bytes } else { u64::MAX });
@@ -82,13 +104,18 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         RmaCall::Create { win, comm, flavor, memory, bytes, unit }
     }
 
+    fn makes_shared(&mut self) -> RmaCall {
+        let page = self.node.bytes("page").map(|page| Spacing::Pages(page.as_u64()));
+        self.makes(Flavor::Shared(page.unwrap_or(Spacing::Contiguous)))
+    }
+
     fn window(&mut self) -> Option<Window> {
         self.reader.windows.named(self.reader.diagnostics, self.node, self.path)
     }
 
     /// The memory that a load or a store is about: the rank's own part, a part of a shared window, or memory
     /// that is attached.
-    pub(super) fn memory(mut self) -> Option<Memory> {
+    pub(super) fn memory(&mut self) -> Option<Memory> {
         let Window { win, flavor, own, .. } = self.window()?;
         let shared = matches!(flavor, Flavor::Shared(_));
         if flavor == Flavor::Dynamic {
@@ -119,48 +146,42 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         }
     }
 
-    /// The call of a statement that is no operation.
-    fn on(&mut self, window: Window, op: &str) -> RmaCall {
-        let (win, node) = (window.win, self.node);
-        let no_check = node.flag("no_check").unwrap_or(false);
-        match op {
-            "win_free" => {
-                self.reader.windows.free(node.required_word("win"));
-                RmaCall::Free { win }
-            }
-            "win_attach" => {
-                let memory = self.attached(window);
-                RmaCall::Attach { win, memory, bytes: self.bytes() }
-            }
-            "win_detach" => RmaCall::Detach { win, memory: self.attached(window) },
-            "win_fence" => RmaCall::Fence { win, assert: assertions(node) },
-            "win_post" => RmaCall::Post { win, group: self.group(window) },
-            "win_start" => RmaCall::Start { win, group: self.group(window) },
-            "win_complete" => RmaCall::Complete { win },
-            "win_wait" => RmaCall::Wait { win },
-            "win_test" => RmaCall::Test { win },
-            "win_lock" => {
-                let exclusive = node.word("kind") == Some("exclusive");
-                let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
-                RmaCall::Lock { win, target: self.rank(window), kind, no_check }
-            }
-            "win_unlock" => RmaCall::Unlock { win, target: self.rank(window) },
-            "win_lock_all" => RmaCall::LockAll { win, no_check },
-            "win_unlock_all" => RmaCall::UnlockAll { win },
-            "win_flush" => RmaCall::Flush { win, target: self.rank(window), local: false },
-            "win_flush_local" => RmaCall::Flush { win, target: self.rank(window), local: true },
-            "win_flush_all" => RmaCall::FlushAll { win, local: false },
-            "win_flush_local_all" => RmaCall::FlushAll { win, local: true },
-            "win_shared_query" => {
-                if !matches!(window.flavor, Flavor::Shared(_)) {
-                    let allowed = "a window of `win_allocate_shared` is needed";
-                    self.refuse(&codes::WINDOW, "win", "the window is not shared", allowed);
-                }
-                RmaCall::Query { win, target: self.rank(window) }
-            }
-            "win_sync" => RmaCall::Sync { win },
-            other => unreachable!("`{other}` passed the check of its word"),
+    /// A call on the window of the statement; a report where there is none.
+    fn on(&mut self, call: impl Fn(&mut Self, Window) -> RmaCall) -> RmaCall {
+        self.window().map_or(PLACEHOLDER, |window| call(self, window))
+    }
+
+    fn frees(&mut self, window: Window) -> RmaCall {
+        self.reader.windows.free(self.node.required_word("win"));
+        RmaCall::Free { win: window.win }
+    }
+
+    fn attaches(&mut self, window: Window) -> RmaCall {
+        let memory = self.attached(window);
+        RmaCall::Attach { win: window.win, memory, bytes: self.sized("size", Part::Field("bytes")) }
+    }
+
+    fn locks(&mut self, window: Window) -> RmaCall {
+        let exclusive = self.node.word("kind") == Some("exclusive");
+        let kind = if exclusive { LockKind::Exclusive } else { LockKind::Shared };
+        let (target, no_check) = (self.rank(window), self.no_check());
+        RmaCall::Lock { win: window.win, target, kind, no_check }
+    }
+
+    fn no_check(&self) -> bool {
+        self.node.flag("no_check").unwrap_or(false)
+    }
+
+    fn flushes(&mut self, window: Window, local: bool) -> RmaCall {
+        RmaCall::Flush { win: window.win, target: self.rank(window), local }
+    }
+
+    fn queries(&mut self, window: Window) -> RmaCall {
+        if !matches!(window.flavor, Flavor::Shared(_)) {
+            let allowed = "a window of `win_allocate_shared` is needed";
+            self.refuse(&codes::WINDOW, "win", "the window is not shared", allowed);
         }
+        RmaCall::Query { win: window.win, target: self.rank(window) }
     }
 
     /// The number of the memory that is attached to a dynamic window, or detached from it.
@@ -180,13 +201,13 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
 
     /// The rank of a process under `target`.
     fn rank(&mut self, window: Window) -> u32 {
-        self.target(window, 0).unwrap_or(0)
+        self.target(window, Range::up_to).unwrap_or(0)
     }
 
-    /// The rank under `target`, whose numbers begin at `first`; `None` is `MPI_PROC_NULL`.
-    fn target(&mut self, window: Window, first: i64) -> Option<u32> {
+    /// The rank under `target`; `None` is `MPI_PROC_NULL`.
+    fn target(&mut self, window: Window, range: impl Fn(i64) -> Range) -> Option<u32> {
         let last = self.last_of(window);
-        if self.computes((Key::Target, Type::Integer), (first, i64::from(last))) {
+        if self.computes(("target", Part::Field("target")), range(last.into())) {
             return Some(0);
         }
         let value = self.node.get("target").expect("the key is required");
@@ -231,35 +252,33 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
             let at = format!("{}.{key}", self.path);
             if let Some(value) = self.reader.typed(value, &at, Type::Integer) {
-                let member = Computed { key: Key::Member, value, range: (0, i64::from(last)) };
+                let (part, range) = (Part::Field("group"), Range::up_to(last.into()));
+                let member = Computed { key: "ranks", part, value, range };
                 self.reader.scope.extras.computed.push(member);
             }
         }
         ranks.into_iter().collect()
     }
 
-    /// The call of an operation: a put, a get or one of the accumulate family; `None` of another statement.
-    fn operates(&mut self, op: &str) -> Option<RmaCall> {
-        let has_request = self.node.get("req").is_some();
-        let plain = if has_request { op.strip_prefix('r')? } else { op };
-        if !OPERATIONS.contains(&plain) {
-            return None;
-        }
-        let Some(window) = self.window() else { return Some(PLACEHOLDER) };
-        let target = self.target(window, PROC_NULL);
-        let request = has_request.then(|| self.reader.open(self.node, "req", self.path));
-        let disp = self.displacement(window.flavor);
-        let (bytes, does) = match plain {
-            "put" | "get" => {
-                let (bytes, width) = self.amount();
-                let region = self.origin(bytes, width);
-                let put = Operation::Put { origin: region };
-                (bytes, if plain == "put" { put } else { Operation::Get { into: region } })
-            }
-            _ => self.update(plain),
-        };
-        let at = self.pieces(At::contiguous(disp, bytes), does.datatype());
-        Some(RmaCall::Operate { win: window.win, target, at, does, request })
+    /// The call of an operation: a put, a get or one of the accumulate family, by its word without the `r` of an
+    /// R-form.
+    fn operates(&mut self, op: &str) -> RmaCall {
+        self.on(|it, window| {
+            let target = it.target(window, Range::ranks);
+            let request = it.node.get("req").is_some().then(|| it.open("req"));
+            let disp = it.displacement(window.flavor);
+            let (bytes, does) = match op {
+                "put" | "get" => {
+                    let (bytes, width) = it.amount();
+                    let region = it.origin(bytes, width);
+                    let put = Operation::Put { origin: region };
+                    (bytes, if op == "put" { put } else { Operation::Get { into: region } })
+                }
+                _ => it.update(op),
+            };
+            let at = it.pieces(At::contiguous(disp, bytes), does.datatype());
+            RmaCall::Operate { win: window.win, target, at, does, request }
+        })
     }
 
     /// The bytes of an operation of the accumulate family, and its work.
@@ -284,8 +303,8 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             self.refuse(&codes::CONTRADICTION, "origin", "a buffer of the origin", allowed);
         }
         let origin = has_origin.then(|| self.origin(operand, width));
-        let key = Key::ResultAt { width };
-        let result = (op != "accumulate").then(|| self.region("result", (key, width), bytes));
+        let result =
+            (op != "accumulate").then(|| self.region(("result", "result_at"), width, bytes));
         (bytes, Operation::Update { update, origin, result })
     }
 
@@ -329,7 +348,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
         };
         let most = if dynamic { i64::from(u32::MAX) } else { i64::MAX };
-        if self.computes((Key::Disp, Type::Integer), (0, most)) {
+        if self.computes(("disp", Part::Field("at")), Range::up_to(most)) {
             return base;
         }
         let disp = self.node.count("disp").unwrap_or(0);
@@ -362,21 +381,13 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             let allowed = "`size` or `type` is needed: write `\"size\": \"8 B\"`";
             self.refuse(&codes::MISSING_KEY, "size", "the key `size` is missing", allowed);
         }
-        (self.bytes(), 1)
-    }
-
-    /// The bytes under `size`; 0 where they are computed.
-    fn bytes(&mut self) -> u64 {
-        if self.computes((Key::Size, Type::Integer), (0, signed(MAX_MESSAGE))) {
-            return 0;
-        }
-        self.node.bytes("size").unwrap_or_default().as_u64()
+        (self.sized("size", Part::Elements { width: 1 }), 1)
     }
 
     /// The bytes of `count` elements; 0 where their number is computed.
     fn elements(&mut self, width: u64) -> u64 {
         let most = MAX_MESSAGE / width;
-        if self.computes((Key::Count { width }, Type::Integer), (0, signed(most))) {
+        if self.computes(("count", Part::Elements { width }), Range::up_to(signed(most))) {
             return 0;
         }
         let count = self.node.count("count").unwrap_or(1);
@@ -390,33 +401,38 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
 
     /// Where the origin gives bytes, or gets them.
     fn origin(&mut self, bytes: u64, width: u64) -> Region {
-        self.region("origin", (Key::OriginAt { width }, width), bytes)
+        self.region(("origin", "origin_at"), width, bytes)
     }
 
     /// So many bytes of the buffer that `key` names, from the element on that `at` says; or a buffer of the
     /// operation's own.
-    fn region(&mut self, key: &str, (at, width): (Key, u64), bytes: u64) -> Region {
-        let (node, path) = (self.node, self.path);
+    fn region(
+        &mut self,
+        (key, at): (&'static str, &'static str),
+        width: u64,
+        bytes: u64,
+    ) -> Region {
+        let node = self.node;
         if node.get(key).is_none() {
-            if node.get(at.name()).is_some() {
-                let found = format!("`{}` without `{key}`", at.name());
+            if node.get(at).is_some() {
+                let found = format!("`{at}` without `{key}`");
                 let allowed = "it is a place in a buffer with a name";
-                self.refuse(&codes::CONTRADICTION, at.name(), found, allowed);
+                self.refuse(&codes::CONTRADICTION, at, found, allowed);
             }
             let id = self.reader.buffers;
             self.reader.buffers += 1;
             return Region::new(Space::User(id), bytes);
         }
-        let named = self.reader.named_buffer(node, key, path);
+        let named = self.named_buffer(key);
         let named = named.unwrap_or(Region::new(Space::User(0), u64::MAX));
         let most = signed(MAX_MESSAGE / width);
-        let offset = if self.computes((at, Type::Integer), (0, most)) {
+        let offset = if self.computes((at, Part::Begin { buffer: key, width }), Range::up_to(most))
+        {
             0
         } else {
-            node.count(at.name()).unwrap_or(0).saturating_mul(width)
+            node.count(at).unwrap_or(0).saturating_mul(width)
         };
-        let needed = (key, offset.saturating_add(bytes));
-        self.reader.must_fit(node, path, needed, named.len);
+        self.must_fit((key, offset.saturating_add(bytes)), named.len);
         Region { offset, len: bytes, ..named }
     }
 
@@ -433,7 +449,7 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
             }
             return at;
         }
-        let elements = self.reader.elements_of(node, self.path, (KEY, "target_count"));
+        let elements = self.elements_of(KEY, "target_count");
         let Some(elements) = elements else { return at };
         let computes = |key: &str| node.get(key).is_some_and(|value| text_of(value).is_some());
         let packed = elements.packed();
@@ -458,27 +474,10 @@ impl<'r, 'a, 'n> OneSided<'r, 'a, 'n> {
         at
     }
 
-    fn computes(&mut self, key: (Key, Type), range: (i64, i64)) -> bool {
-        self.reader.computes(self.node, key, range, self.path)
-    }
-
-    /// Reports a mistake under a key, or where the key is missing.
-    fn refuse(
-        &mut self,
-        code: Code,
-        key: &str,
-        found: impl Into<String>,
-        allowed: impl Into<String>,
-    ) {
-        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
-        let at = format!("{}.{key}", self.path);
-        self.reader.diagnostics.push(Diagnostic::error(code, span, at, found, allowed));
+    fn computes(&mut self, of: (&'static str, Part), range: Range) -> bool {
+        self.reader.computes(self.node, of, range, self.path)
     }
 }
-
-/// Operations, without the `r` of their request forms.
-const OPERATIONS: [&str; 6] =
-    ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// What stands for the call of a statement that is refused.
 const PLACEHOLDER: RmaCall = RmaCall::Sync { win: protocols::rma::call::Win(0) };

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::communicators::Named;
 use super::handles::Open;
-use super::reader::Reader;
+use super::reader::Item;
 use super::statement::Work;
-use crate::program::control::{Computed, Key};
+use crate::program::computed::{Computed, Part, Range};
 use form::codes;
-use form::diagnostic::Diagnostic;
 use form::expression::{Type, text_of};
 use form::json::Node;
 use protocols::call::{Call, OfPartitions, Partitioned, Peer};
@@ -18,57 +16,42 @@ use protocols::partitioned::Side;
 /// The greatest number of a partition, and of a thread.
 const MOST: i64 = u16::MAX as i64;
 
-/// A statement about partitions.
-pub(super) struct Partitions<'r, 'a, 'n> {
-    reader: &'r mut Reader<'a>,
-    node: &'n Node,
-    path: &'n str,
-}
+/// A partition alone is the first and the last one of its call.
+const PARTITION: Part = Part::Both(["first", "last"]);
 
-impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
-    pub(super) const fn new(reader: &'r mut Reader<'a>, node: &'n Node, path: &'n str) -> Self {
-        Self { reader, node, path }
-    }
-
+impl Item<'_, '_, '_> {
     /// `psend_init` and `precv_init`.
-    pub(super) fn operation(&mut self, op: &str, named: Named) -> Call {
-        let Self { reader, node, path } = self;
-        let (side, key) =
-            if op == "psend_init" { (Side::Sends, "to") } else { (Side::Receives, "src") };
+    pub(super) fn partitioned(&mut self, side: Side) -> Call {
         let receives = side == Side::Receives;
-        let peer = reader.peer(node, key, named, path, receives);
-        let tag = reader.tag(node, (path, Key::Tag), false).unwrap_or(0);
-        let bytes = reader.bytes(node, path, "size");
-        let buffer = reader.own_buffer(node, path, ("buf", bytes));
-        let partitions = node.small("partitions").and_then(|number| u16::try_from(number).ok());
+        let named = self.named();
+        let peer = self.peer((if receives { "src" } else { "to" }, "peer"), named, receives);
+        let tag = self.tag(("tag", "tag"), false).unwrap_or(0);
+        let bytes = self.sized("size", Part::Field("buffer"));
+        let buffer = self.own_buffer("buf", bytes);
+        let partitions =
+            self.node.small("partitions").and_then(|number| u16::try_from(number).ok());
         let partitions = partitions.unwrap_or(1);
-        let request = reader.open(node, "req", path);
-        let comm = named.comm;
+        let (request, comm) = (self.open("req"), named.comm);
         let operation = Partitioned { request, side, peer, tag, comm, buffer, partitions };
         if peer == Peer::Any {
-            self.no_wildcard();
+            let (found, allowed) =
+                ("a partitioned receive from `any`", "it names one rank and one tag");
+            let one = self.wrong(&codes::WILDCARD, "src", found, allowed);
+            self.report(one.help("name the sender's rank, or \"proc_null\""));
         }
-        self.reader.prepare(self.node, Call::Partitioned(Arc::new(operation)))
+        self.prepare(Call::Partitioned(Arc::new(operation)))
     }
 
     /// `pready`, `pready_range` and `parrived`.
-    pub(super) fn of_request(&mut self, op: &str) -> Call {
-        let request = self.request();
-        let (does, keys) = match op {
-            "pready_range" => (OfPartitions::ReadyRange, [Key::First, Key::Last]),
-            "parrived" => (OfPartitions::Arrived, [Key::Partition; 2]),
-            _ => (OfPartitions::Ready, [Key::Partition; 2]),
+    pub(super) fn of_partitions(&mut self, does: OfPartitions) -> Call {
+        let request = self.close(Open::Perhaps);
+        let [first, last] = if does == OfPartitions::ReadyRange {
+            ["first", "last"].map(|key| self.number(key, Part::Field(key)))
+        } else {
+            [self.number("partition", PARTITION); 2]
         };
-        let first = self.number(keys[0]);
-        // The two keys of one partition are one.
-        let last = if keys[0] == keys[1] { first } else { self.number(keys[1]) };
         let thread = self.thread();
         Call::OfPartitions { does, request, first, last, thread }
-    }
-
-    /// The request of the statement.
-    pub(super) fn request(&mut self) -> Handle {
-        self.reader.close(self.node, "req", self.path, Open::Perhaps)
     }
 
     /// One call of `pready_list`.
@@ -78,8 +61,8 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
         let number = if computed { 0 } else { value.as_count() };
         let number = u16::try_from(number).expect("the shape limits partitions");
         if computed && let Some(value) = self.reader.typed(value, path, Type::Integer) {
-            let (key, range) = (Key::Partition, (0, MOST));
-            self.reader.scope.extras.computed.push(Computed { key, value, range });
+            let (key, part, range) = ("partition", PARTITION, Range::up_to(MOST));
+            self.reader.scope.extras.computed.push(Computed { key, part, value, range });
         }
         let does = OfPartitions::Ready;
         Work::call(Call::OfPartitions { does, request, first: number, last: number, thread })
@@ -87,24 +70,14 @@ impl<'r, 'a, 'n> Partitions<'r, 'a, 'n> {
 
     /// The thread whose request it is, where the statement names one.
     fn thread(&mut self) -> Option<u16> {
-        self.node.get("thread").map(|_| self.number(Key::Thread))
+        self.node.get("thread").map(|_| self.number("thread", Part::Field("thread")))
     }
 
-    fn number(&mut self, key: Key) -> u16 {
+    fn number(&mut self, key: &'static str, part: Part) -> u16 {
         let Self { reader, node, path } = self;
-        if reader.computes(node, (key, Type::Integer), (0, MOST), path) {
+        if reader.computes(node, (key, part), Range::up_to(MOST), path) {
             return 0;
         }
-        node.small(key.name()).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
-    }
-
-    /// A partitioned receive names its sender.
-    fn no_wildcard(&mut self) {
-        let span = self.node.get("src").map_or(self.node.span, |value| value.span);
-        let (found, allowed) =
-            ("a partitioned receive from `any`", "it names one rank and one tag");
-        let at = format!("{}.src", self.path);
-        let one = Diagnostic::error(&codes::WILDCARD, span, at, found, allowed);
-        self.reader.diagnostics.push(one.help("name the sender's rank, or \"proc_null\""));
+        node.small(key).and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
     }
 }

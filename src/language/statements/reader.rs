@@ -9,7 +9,8 @@ use super::requests::Arrays;
 use super::variables::Scope;
 use super::windows::{MemoryNames, Windows};
 use crate::collectives::Choices;
-use form::diagnostic::{Diagnostics, SourceId, Span};
+use form::codes::Code;
+use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
 use form::json::Node;
 use protocols::contract::Handle;
 
@@ -44,6 +45,39 @@ pub(super) struct Reader<'a> {
     pub(super) buffers: u32,
     /// Where the buffer of buffered sends was attached, and whether that is so on every way.
     pub(super) attached: Option<(Span, bool)>,
+}
+
+/// A statement while it is read.
+pub(super) struct Item<'r, 'a, 'n> {
+    pub(super) reader: &'r mut Reader<'a>,
+    pub(super) node: &'n Node,
+    pub(super) path: &'n str,
+}
+
+impl Item<'_, '_, '_> {
+    /// A mistake under a key, or where the key is missing.
+    pub(super) fn wrong(
+        &self,
+        code: Code,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Diagnostic {
+        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
+        Diagnostic::error(code, span, format!("{}.{key}", self.path), found, allowed)
+    }
+
+    /// Reports such a mistake.
+    pub(super) fn refuse(
+        &mut self,
+        code: Code,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) {
+        let one = self.wrong(code, key, found, allowed);
+        self.reader.diagnostics.push(one);
+    }
 }
 
 /// Where a statement begins.

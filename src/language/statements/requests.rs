@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::control::Members;
+use crate::program::computed::Members;
 use form::json::Node;
 
 /// The arrays of requests of one rank.

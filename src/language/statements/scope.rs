@@ -2,7 +2,8 @@
 
 use super::reader::Reader;
 use super::requests::{Arrays, BUFFERS, FIRST_BUFFER};
-use crate::program::control::{Computed, Key, Members, NAMES};
+use crate::program::computed::{Computed, Members, Part, Range};
+use crate::program::control::NAMES;
 use form::codes;
 use form::diagnostic::{Diagnostic, Span, quote};
 use form::expression::{Expression, Type, Variables as _, Wrong, text_of};
@@ -46,11 +47,11 @@ impl Reader<'_> {
         &mut self,
         value: &Node,
         path: &str,
-        key: impl Fn(Members) -> Key,
+        part: impl Fn(Members) -> Part,
     ) -> Option<Handle> {
         let members = self.array(value, path)?;
         let most = i64::try_from(MOST_OF_ARRAY - 1).expect("a small number");
-        if self.computes(value, (key(members), Type::Integer), (0, most), path) {
+        if self.computes(value, ("index", part(members)), Range::up_to(most), path) {
             return Some(Handle(members.first));
         }
         let index = value.small("index").unwrap_or(0);
@@ -65,24 +66,24 @@ impl Reader<'_> {
         arrays.begun += 1;
         let most = (MOST_OF_ARRAY - 1)
             .min(u64::from(((Buffer::OWN - FIRST_BUFFER) / stride).saturating_sub(1)));
-        let range = (0, i64::try_from(most).expect("a small number"));
-        let key = Key::Buffers(members);
+        let range = Range::up_to(i64::try_from(most).expect("a small number"));
         // The index is an expression of the request, or a number.
         let computed = &mut self.scope.extras.computed;
-        let request = computed.last().filter(|one| matches!(one.key, Key::Request(_)));
+        let request = computed.last().filter(|one| matches!(one.part, Part::Request(_)));
         let index = || Expression::constant(value.small("index").unwrap_or(0).into());
         let value = match text_of(value.get("index").unwrap_or(value)) {
             Some(_) => request.map_or_else(|| Expression::constant(0), |one| one.value.clone()),
             None => index(),
         };
-        computed.push(Computed { key, value, range });
+        let part = Part::Buffers(members);
+        computed.push(Computed { key: "index", part, value, range });
     }
 
     /// The first requests of the array that `value` names.
     pub(super) fn first_of_array(&mut self, value: &Node, path: &str) -> Requests {
         let members = self.array(value, path).expect("the tree was checked against its shape");
         let most = i64::try_from(MOST_OF_ARRAY).expect("a small number");
-        if self.computes(value, (Key::Requests(members), Type::Integer), (0, most), path) {
+        if self.computes(value, ("count", Part::Requests(members)), Range::up_to(most), path) {
             return Requests::List([].into());
         }
         members.up_to(i64::from(value.small("count").unwrap_or(0)))
@@ -149,19 +150,30 @@ impl Reader<'_> {
         None
     }
 
-    /// Whether the value under `key` is an expression, which the statement computes then.
+    /// Whether the value under `key` is an expression of a whole number, which the statement computes then.
     pub(super) fn computes(
         &mut self,
         node: &Node,
-        (key, of): (Key, Type),
-        range: (i64, i64),
+        of: (&'static str, Part),
+        range: Range,
         path: &str,
     ) -> bool {
-        let Some(value) = node.get(key.name()).filter(|value| text_of(value).is_some()) else {
+        self.computes_typed(node, of, (Type::Integer, range), path)
+    }
+
+    /// The same of an expression of a type.
+    pub(super) fn computes_typed(
+        &mut self,
+        node: &Node,
+        (key, part): (&'static str, Part),
+        (of, range): (Type, Range),
+        path: &str,
+    ) -> bool {
+        let Some(value) = node.get(key).filter(|value| text_of(value).is_some()) else {
             return false;
         };
-        if let Some(value) = self.typed(value, &format!("{path}.{}", key.name()), of) {
-            self.scope.extras.computed.push(Computed { key, value, range });
+        if let Some(value) = self.typed(value, &format!("{path}.{key}"), of) {
+            self.scope.extras.computed.push(Computed { key, part, value, range });
         }
         true
     }

@@ -2,6 +2,8 @@
 //!
 //! Source: MPI 3.1, Chapter 11; `rma` Sec. 2.
 
+use std::any::Any;
+
 use calls::arguments::Comm;
 pub use calls::arguments::Win;
 use calls::identity::Handle;
@@ -142,21 +144,6 @@ impl Operation {
                 }
                 if let Some(result) = result {
                     result.len = bytes;
-                }
-            }
-        }
-    }
-
-    /// Moves the begins of its buffer and of the buffer of its result behind so many bytes more.
-    pub const fn begin(&mut self, origin: u64, result: u64) {
-        match self {
-            Self::Put { origin: region } | Self::Get { into: region } => region.offset += origin,
-            Self::Update { origin: region, result: old, .. } => {
-                if let Some(region) = region {
-                    region.offset += origin;
-                }
-                if let Some(old) = old {
-                    old.offset += result;
                 }
             }
         }
@@ -333,5 +320,20 @@ impl Fields for Operation {
                 result.iter_mut().map(FieldMut::Output).for_each(see);
             }
         }
+    }
+
+    /// Its regions at the origin: `origin` is that of a get, too.
+    fn named(&mut self, name: &str) -> Option<&mut dyn Any> {
+        let ((
+            Self::Put { origin: region }
+            | Self::Get { into: region }
+            | Self::Update { origin: Some(region), .. },
+            "origin",
+        )
+        | (Self::Update { result: Some(region), .. }, "result")) = (self, name)
+        else {
+            return None;
+        };
+        Some(region)
     }
 }

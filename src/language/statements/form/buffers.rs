@@ -38,19 +38,19 @@ pub const BUFFERS: Entry = typed::optional(&LIST).saying(
 );
 
 /// The buffer of a message.
-pub(super) const BUF: Field = optional(
+pub(in crate::statements) const BUF: Field = optional(
     "buf",
     &Shape::Name,
     "The buffer, of `workload.buffers`; without it the statement has one of its own.",
 );
 /// The send buffer of a collective.
-pub(super) const SENDBUF: Field = optional(
+pub(in crate::statements) const SENDBUF: Field = optional(
     "sendbuf",
     &Shape::Name,
     "The send buffer, of `workload.buffers`; without it the statement has one of its own.",
 );
 /// The receive buffer of a collective.
-pub(super) const RECVBUF: Field = optional(
+pub(in crate::statements) const RECVBUF: Field = optional(
     "recvbuf",
     &Shape::Name,
     "The receive buffer, of `workload.buffers`; without it the statement has one of its own.",
@@ -85,7 +85,7 @@ static FOUND: [Field; 2] = [
 static OF_STORE: [Field; 7] = joined(&PLACE, &VALUES);
 static OF_LOAD: [Field; 8] = joined(&PLACE, &FOUND);
 
-pub(super) const STORE: Variant =
+pub(in crate::statements) const STORE: Variant =
     variant("store", &OF_STORE, "The program writes numbers into a buffer or a window.");
-pub(super) const LOAD: Variant =
+pub(in crate::statements) const LOAD: Variant =
     variant("load", &OF_LOAD, "The program reads numbers from a buffer or a window.");

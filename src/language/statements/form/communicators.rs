@@ -1,7 +1,7 @@
 //! Statements of a program that make and free communicators.
 
 use form::fields::{COMM, COMM_FIELD, REQ, REQUEST};
-use form::shape::{Field, Shape, Variant, default, required, variant};
+use form::shape::{Field, Shape, default, required};
 use protocols::call::GROUP_TAG_MAX;
 
 static COLOR: Shape = Shape::Expression(&Shape::Either(&[
@@ -22,9 +22,9 @@ static NEW_ENDPOINTS: Shape = Shape::List { of: &Shape::Name, min: 1, max: 1_024
 const MADE: Field = required("comm", &REQUEST, "\"c\"", "The name of the communicator.");
 const NEW: Field = required("new", &REQUEST, "\"c\"", "The name of the new communicator.");
 
-static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
-static OF_IDUP: [Field; 3] = [COMM_FIELD, NEW, REQ];
-static OF_SPLIT: [Field; 4] = [
+pub(in crate::statements) static OF_DUP: [Field; 2] = [COMM_FIELD, NEW];
+pub(in crate::statements) static OF_IDUP: [Field; 3] = [COMM_FIELD, NEW, REQ];
+pub(in crate::statements) static OF_SPLIT: [Field; 4] = [
     COMM_FIELD,
     required("color", &COLOR, "0", "The part that this rank is in."),
     default("key", &KEY, "0", "Where it wants to stand there."),
@@ -34,13 +34,13 @@ static TYPE: Shape = Shape::Word(&[
     ("shared", "MPI_COMM_TYPE_SHARED: ranks of one node"),
     ("undefined", "MPI_UNDEFINED: this rank gets no communicator"),
 ]);
-static OF_SPLIT_TYPE: [Field; 4] = [
+pub(in crate::statements) static OF_SPLIT_TYPE: [Field; 4] = [
     COMM_FIELD,
     default("type", &TYPE, "shared", "Which ranks stay together."),
     default("key", &KEY, "0", "Where it wants to stand there."),
     NEW,
 ];
-static OF_CREATE: [Field; 3] = [
+pub(in crate::statements) static OF_CREATE: [Field; 3] = [
     COMM_FIELD,
     required(
         "ranks",
@@ -50,7 +50,7 @@ static OF_CREATE: [Field; 3] = [
     ),
     NEW,
 ];
-static OF_GROUP: [Field; 4] = [
+pub(in crate::statements) static OF_GROUP: [Field; 4] = [
     COMM_FIELD,
     required(
         "ranks",
@@ -65,7 +65,7 @@ static EXTENTS: Shape =
     Shape::List { of: &Shape::Count { min: 1, max: u32::MAX as u64 }, min: 0, max: 32 };
 static FLAGS: Shape = Shape::List { of: &Shape::Flag, min: 0, max: 32 };
 static EDGES: Shape = Shape::List { of: &COMPUTED_RANK, min: 0, max: 4_096 };
-static OF_CART: [Field; 4] = [
+pub(in crate::statements) static OF_CART: [Field; 4] = [
     COMM_FIELD,
     required(
         "dims",
@@ -76,14 +76,14 @@ static OF_CART: [Field; 4] = [
     default("periods", &FLAGS, "false for each", "Whether each dimension is periodic."),
     NEW,
 ];
-static OF_CART_SUB: [Field; 3] = [
+pub(in crate::statements) static OF_CART_SUB: [Field; 3] = [
     MADE,
     required("remain", &FLAGS, "[ true, false ]", "Which dimensions of the grid remain."),
     NEW,
 ];
 static NODES: Shape = Shape::List { of: &Shape::Count { min: 0, max: 4_096 }, min: 0, max: 4_096 };
 static PLAIN_EDGES: Shape = Shape::List { of: &RANK, min: 0, max: 4_096 };
-static OF_WHOLE_GRAPH: [Field; 4] = [
+pub(in crate::statements) static OF_WHOLE_GRAPH: [Field; 4] = [
     COMM_FIELD,
     required(
         "index",
@@ -94,7 +94,7 @@ static OF_WHOLE_GRAPH: [Field; 4] = [
     required("edges", &PLAIN_EDGES, "[ 1, 0 ]", "The neighbours of one node after the other."),
     NEW,
 ];
-static OF_NAMED_EDGES: [Field; 5] = [
+pub(in crate::statements) static OF_NAMED_EDGES: [Field; 5] = [
     COMM_FIELD,
     required(
         "sources",
@@ -111,13 +111,13 @@ static OF_NAMED_EDGES: [Field; 5] = [
     ),
     NEW,
 ];
-static OF_GRAPH: [Field; 4] = [
+pub(in crate::statements) static OF_GRAPH: [Field; 4] = [
     COMM_FIELD,
     required("sources", &EDGES, "[ 1 ]", "The ranks from which messages come."),
     required("destinations", &EDGES, "[ 1 ]", "The ranks to which messages go."),
     NEW,
 ];
-static OF_INTERCOMM: [Field; 6] = [
+pub(in crate::statements) static OF_INTERCOMM: [Field; 6] = [
     COMM_FIELD,
     default("leader", &COMPUTED_RANK, "0", "The rank in `comm` that leads this group."),
     default("peer", &COMM, "0", "A communicator of both leaders; only the leader's word counts."),
@@ -130,60 +130,11 @@ static OF_INTERCOMM: [Field; 6] = [
     default("tag", &LEADERS_TAG, "0", "The tag of the leaders' exchange; both say the same."),
     NEW,
 ];
-static OF_MERGE: [Field; 3] = [
+pub(in crate::statements) static OF_MERGE: [Field; 3] = [
     MADE,
     default("high", &TRUTH, "false", "Whether this side's ranks come last; a side says one."),
     NEW,
 ];
-static OF_FREE: [Field; 1] = [MADE];
-static OF_ENDPOINTS: [Field; 2] =
+pub(in crate::statements) static OF_FREE: [Field; 1] = [MADE];
+pub(in crate::statements) static OF_ENDPOINTS: [Field; 2] =
     [COMM_FIELD, required("new", &NEW_ENDPOINTS, "[ \"a\" ]", "The names of its endpoints.")];
-
-pub(super) const DUP: Variant = variant("comm_dup", &OF_DUP, "MPI_Comm_dup");
-pub(super) const IDUP: Variant = variant("comm_idup", &OF_IDUP, "MPI_Comm_idup");
-pub(super) const SPLIT: Variant = variant("comm_split", &OF_SPLIT, "MPI_Comm_split");
-pub(super) const SPLIT_TYPE: Variant =
-    variant("comm_split_type", &OF_SPLIT_TYPE, "MPI_Comm_split_type");
-pub(super) const CREATE: Variant = variant(
-    "comm_create",
-    &OF_CREATE,
-    "MPI_Comm_create, called by all ranks of `comm`; each gives the group that it is in, or an empty one",
-);
-pub(super) const CREATE_GROUP: Variant = variant(
-    "comm_create_group",
-    &OF_GROUP,
-    "MPI_Comm_create_group, called by the ranks of the group only",
-);
-pub(super) const CART_CREATE: Variant =
-    variant("cart_create", &OF_CART, "MPI_Cart_create without reorder");
-pub(super) const CART_SUB: Variant = variant("cart_sub", &OF_CART_SUB, "MPI_Cart_sub");
-pub(super) const WHOLE_GRAPH: Variant = variant(
-    "graph_create",
-    &OF_WHOLE_GRAPH,
-    "MPI_Graph_create without reorder; all ranks give the same graph",
-);
-pub(super) const NAMED_EDGES: Variant = variant(
-    "dist_graph_create",
-    &OF_NAMED_EDGES,
-    "MPI_Dist_graph_create without weights and reorder; neighbours come in the order of the ranks that name them",
-);
-pub(super) const GRAPH: Variant = variant(
-    "dist_graph_create_adjacent",
-    &OF_GRAPH,
-    "MPI_Dist_graph_create_adjacent without weights and reorder",
-);
-pub(super) const INTERCOMM_CREATE: Variant = variant(
-    "intercomm_create",
-    &OF_INTERCOMM,
-    "MPI_Intercomm_create; ranks in its messages are those of the other group",
-);
-pub(super) const INTERCOMM_MERGE: Variant =
-    variant("intercomm_merge", &OF_MERGE, "MPI_Intercomm_merge of an intercommunicator");
-pub(super) const FREE: Variant = variant("comm_free", &OF_FREE, "MPI_Comm_free");
-pub(super) const CREATE_ENDPOINTS: Variant = variant(
-    "create_endpoints",
-    &OF_ENDPOINTS,
-    "MPI_Comm_create_endpoints, one name for each endpoint of this rank",
-);
-pub(super) const FREE_ENDPOINT: Variant =
-    variant("free_endpoint", &OF_FREE, "MPI_Comm_free of one endpoint");

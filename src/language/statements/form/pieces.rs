@@ -26,21 +26,22 @@ pub type NamedDatatypes = Option<Node>;
 /// The datatypes that statements name.
 pub const DATATYPES: Entry = typed::optional(&LIST).saying("Datatypes of the messages, by name.");
 /// Bytes of a message.
-pub(super) const MESSAGE: Field =
+pub(in crate::statements) const MESSAGE: Field =
     optional("size", &COMPUTED_SIZE, "Bytes of the message; it, or `datatype`, is needed.");
 /// Bytes of a receive.
-pub(super) const ROOM: Field =
+pub(in crate::statements) const ROOM: Field =
     optional("max", &COMPUTED_SIZE, "Bytes of the receive buffer; it, or `datatype`, is needed.");
 /// What a buffer holds that lies in pieces.
-pub(super) const TYPE: Field = optional(
+pub(in crate::statements) const TYPE: Field = optional(
     "datatype",
     &KNOWN,
     "What lies in the buffer: a name of `workload.datatypes`, or a tree.",
 );
 /// How many elements of it.
-pub(super) const COUNT: Field = default("count", &ELEMENTS, "1", "Elements of the datatype.");
+pub(in crate::statements) const COUNT: Field =
+    default("count", &ELEMENTS, "1", "Elements of the datatype.");
 /// The room that they must lie in.
-pub(super) const WITHIN: Field = optional(
+pub(in crate::statements) const WITHIN: Field = optional(
     "buffer",
     &SIZE,
     "Bytes of memory that the elements lie in, from displacement 0 or the lowest below it on; without \

@@ -89,13 +89,13 @@ const KEPT_SOME: [Field; 1] =
 macro_rules! returned {
     ($($expect:ident $into:ident $expected:ident $kept:ident: $what:literal)*) => {$(
         #[doc = concat!("The values of ", $what, " that must be these.")]
-        pub(super) const $expect: Field = {
+        pub(in crate::statements) const $expect: Field = {
             static FIELDS: &[Field] = &$expected;
             static SHAPE: Shape = Shape::Object(FIELDS);
             optional("expect", &SHAPE, "Values that it must return; another one ends the run.")
         };
         #[doc = concat!("The variables of the values of ", $what, ".")]
-        pub(super) const $into: Field = {
+        pub(in crate::statements) const $into: Field = {
             static FIELDS: &[Field] = &$kept;
             static SHAPE: Shape = Shape::Object(FIELDS);
             optional(
@@ -125,7 +125,7 @@ returned! {
 }
 
 /// The values of a wait for several requests that must be these.
-pub(super) const EXPECT_STATUSES: Field = {
+pub(in crate::statements) const EXPECT_STATUSES: Field = {
     static FIELDS: &[Field] = &STATUSES;
     static SHAPE: Shape = Shape::Object(FIELDS);
     optional("expect", &SHAPE, "Values that it must return; another one ends the run.")

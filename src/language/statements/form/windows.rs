@@ -4,7 +4,7 @@ use super::collectives::{PREDEFINED, TYPE as ELEMENT};
 use super::pieces::KNOWN;
 use super::returned::{EXPECT_FLAG, EXPECT_PART, INTO_FLAG, INTO_PART};
 use form::fields::{COMM_FIELD, REQ, SIZE};
-use form::shape::{Field, Shape, Variant, default, joined, optional, required, variant};
+use form::shape::{Field, Shape, default, joined, optional, required};
 
 static BYTES: Shape = Shape::Expression(&SIZE);
 static UNIT: Shape = Shape::Count { min: 1, max: i32::MAX as u64 };
@@ -123,7 +123,7 @@ const NO_CHECK: Field = default(
 
 macro_rules! fields {
     ($name:ident: $($field:expr),* $(,)?) => {
-        static $name: [Field; [$($field.key),*].len()] = [$($field),*];
+        pub(in crate::statements) static $name: [Field; [$($field.key),*].len()] = [$($field),*];
     };
 }
 
@@ -155,52 +155,3 @@ fields!(OF_TEST: WIN, EXPECT_FLAG, INTO_FLAG);
 fields!(OF_LOCK: WIN, AT, required("kind", &LOCK_KIND, "\"shared\"", "How it is locked."), NO_CHECK);
 fields!(OF_LOCK_ALL: WIN, NO_CHECK);
 fields!(OF_TARGET: WIN, AT);
-
-/// The statements.
-pub(super) static STATEMENTS: [Variant; 33] = [
-    variant("win_create", &OF_CREATE, "MPI_Win_create, of memory that the program has"),
-    variant("win_allocate", &OF_ALLOCATE, "MPI_Win_allocate"),
-    variant(
-        "win_allocate_shared",
-        &OF_SHARED,
-        "MPI_Win_allocate_shared, over processes of one node",
-    ),
-    variant("win_create_dynamic", &OF_DYNAMIC, "MPI_Win_create_dynamic"),
-    variant("win_attach", &OF_ATTACH, "MPI_Win_attach to a dynamic window"),
-    variant("win_detach", &OF_DETACH, "MPI_Win_detach"),
-    variant("win_free", &OF_WINDOW, "MPI_Win_free"),
-    variant(
-        "win_shared_query",
-        &OF_QUERY,
-        "MPI_Win_shared_query; its `count` is the size of the part",
-    ),
-    variant("put", &OF_PUT, "MPI_Put"),
-    variant("rput", &OF_RPUT, "MPI_Rput"),
-    variant("get", &OF_PUT, "MPI_Get"),
-    variant("rget", &OF_RPUT, "MPI_Rget"),
-    variant("accumulate", &OF_ACCUMULATE, "MPI_Accumulate"),
-    variant("raccumulate", &OF_RACCUMULATE, "MPI_Raccumulate"),
-    variant("get_accumulate", &OF_GET_ACCUMULATE, "MPI_Get_accumulate"),
-    variant("rget_accumulate", &OF_RGET_ACCUMULATE, "MPI_Rget_accumulate"),
-    variant("fetch_and_op", &OF_FETCH, "MPI_Fetch_and_op"),
-    variant(
-        "compare_and_swap",
-        &OF_SWAP,
-        "MPI_Compare_and_swap; at the origin are two elements, the one that is expected and the new one",
-    ),
-    variant("win_fence", &OF_FENCE, "MPI_Win_fence"),
-    variant("win_post", &OF_POST, "MPI_Win_post to a group of origins"),
-    variant("win_start", &OF_START, "MPI_Win_start towards a group of targets"),
-    variant("win_complete", &OF_WINDOW, "MPI_Win_complete"),
-    variant("win_wait", &OF_WINDOW, "MPI_Win_wait"),
-    variant("win_test", &OF_TEST, "MPI_Win_test"),
-    variant("win_lock", &OF_LOCK, "MPI_Win_lock"),
-    variant("win_unlock", &OF_TARGET, "MPI_Win_unlock"),
-    variant("win_lock_all", &OF_LOCK_ALL, "MPI_Win_lock_all"),
-    variant("win_unlock_all", &OF_WINDOW, "MPI_Win_unlock_all"),
-    variant("win_flush", &OF_TARGET, "MPI_Win_flush"),
-    variant("win_flush_local", &OF_TARGET, "MPI_Win_flush_local"),
-    variant("win_flush_all", &OF_WINDOW, "MPI_Win_flush_all"),
-    variant("win_flush_local_all", &OF_WINDOW, "MPI_Win_flush_local_all"),
-    variant("win_sync", &OF_WINDOW, "MPI_Win_sync"),
-];
