@@ -22,8 +22,8 @@ mod explore;
 mod files;
 mod fit;
 mod fresh;
-mod goal;
 mod list;
+mod loggops;
 mod machines;
 mod manual;
 mod mpi_library;
@@ -110,8 +110,8 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
 
 /// Runs a scenario, here or where an engine for tasks puts its points.
 fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    if let Some(parameters) = goal::asked(arguments)? {
-        return goal::replay(terminal, arguments, parameters);
+    if let Some(parameters) = loggops::asked(arguments)? {
+        return loggops::replay(terminal, arguments, parameters);
     }
     match arguments.on {
         Where::Local if arguments.dry_run => run::list(terminal, arguments),

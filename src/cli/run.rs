@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::{Changes, Format, Printed, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Again, Files};
-use super::goal;
+use super::loggops;
 use super::mpi_library;
 use super::output::keeps_inputs;
 use super::points::{jobs, progress, why_failed};
@@ -59,7 +59,7 @@ fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failur
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
     request.text = match &arguments.program {
         Some(program) => Some(program.text.clone()),
-        None => goal::scenario(terminal, arguments)?,
+        None => loggops::scenario(terminal, arguments)?,
     };
     Ok(request)
 }

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use super::args::Trace;
-use super::goal;
+use super::loggops;
 use super::scenario::{load, request};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use experiment::{measured, run};
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use shipped::SHIPPED;
-use workloads::goal::write;
+use workloads::import::goal::write;
 
 /// Carries out one conversion.
 pub(super) fn trace(terminal: Terminal, what: &Trace) -> Outcome {
     match what {
-        Trace::Import { file, machine } if goal::is_schedule(file) => {
+        Trace::Import { file, machine } if loggops::is_schedule(file) => {
             import_schedule(terminal, file, machine.as_deref())
         }
         Trace::Import { file, machine: None } => import_table(terminal, file),
@@ -46,7 +46,7 @@ fn import_schedule(terminal: Terminal, file: &Path, machine: Option<&str>) -> Ou
         let help = "`mpisim list` names the machines; `run FILE.goal --loggops ...` needs none";
         return Err(Problem::new(&codes::USAGE, what).help(help).into());
     };
-    print(&goal::scenario_of(terminal, file, machine)?)?;
+    print(&loggops::scenario_of(terminal, file, machine)?)?;
     Ok(0)
 }
 

@@ -9,8 +9,8 @@ use super::show::counted;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use ::conform::Vectors;
 use experiment::document::{Document, recognise};
-use experiment::goal;
 use experiment::model_file::by_name;
+use experiment::traces;
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use form::machine::{Confidence, KnownNumber};
@@ -57,7 +57,7 @@ fn checked(
         Document::Vectors => Vectors::load(&mut diagnostics, SHIPPED, path).map(|vectors| {
             format!("vectors of {}, {}", vectors.library, counted(vectors.cases.len(), "case"))
         }),
-        Document::Schedule => goal::read(&mut diagnostics, SHIPPED, path).map(|read| {
+        Document::Schedule => traces::read(&mut diagnostics, SHIPPED, path).map(|read| {
             let schedule = read.schedule;
             let operations = counted(schedule.ops().len(), "operation");
             let ranks = counted(schedule.ranks() as usize, "rank");

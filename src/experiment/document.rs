@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::goal::EXTENSION;
 use super::library::{self, MAX_BYTES};
 use super::shipped::Shipped;
+use super::traces::EXTENSION;
 use form::diagnostic::Diagnostics;
 use form::machine::sections;
 

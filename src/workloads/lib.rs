@@ -23,11 +23,11 @@ pub mod draws;
 pub mod epochs;
 pub mod exec;
 pub mod fields;
-pub mod goal;
 pub mod gpu;
 pub mod graph500;
 pub mod grid;
 pub mod halo;
+pub mod import;
 pub mod incast;
 pub mod job;
 pub mod kind;
@@ -91,7 +91,7 @@ pub static KINDS: [&Kind; 25] = [
     &epochs::KIND,
     &put_rate::KIND,
     &window_growth::KIND,
-    &goal::KIND,
+    &import::goal::KIND,
     &exec::KIND,
     &statements::workload::KIND,
 ];
@@ -151,7 +151,7 @@ programs! {
     /// A rank whose calls the scenario lists.
     Program(Box<program::ProgramStream>),
     /// A rank of a schedule.
-    Goal(Box<goal::calls::Player>),
+    Goal(Box<import::goal::calls::Player>),
     /// A thread whose calls a workload lists.
     Score(score::Score),
     /// A rank that contends for a mutex.

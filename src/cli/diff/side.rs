@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::args::{Changes, DiffArguments};
 use crate::check::below;
-use crate::goal;
+use crate::loggops;
 use crate::resolved;
 use crate::scenario::{library, load, request_of_side};
 use crate::terminal::{Failure, Problem, Terminal};
@@ -92,7 +92,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     /// The scenario that replays a schedule; nothing where the name is none of a schedule.
     fn schedule(self, name: &str) -> Result<Option<String>, Failure> {
-        if !goal::is_schedule(Path::new(name)) {
+        if !loggops::is_schedule(Path::new(name)) {
             return Ok(None);
         }
         let Some(machine) = self.machine else {
@@ -101,7 +101,7 @@ impl Finder<'_> {
                 "name one by `--machine NAME`, and another for one side by `--set-b machine=NAME`";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
-        goal::scenario_of(self.terminal, Path::new(name), machine).map(Some)
+        loggops::scenario_of(self.terminal, Path::new(name), machine).map(Some)
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn matched(
         machine: arguments.machine.as_deref(),
     });
     let [of_a, of_b] = finders;
-    let is_schedule = |name: &str| goal::is_schedule(Path::new(name));
+    let is_schedule = |name: &str| loggops::is_schedule(Path::new(name));
     if arguments.machine.is_some() && !is_schedule(&arguments.a) && !is_schedule(b) {
         let what = "`--machine` is for schedules, and no side is one";
         let help = "choose a machine by `--set machine=NAME`, or for one side by `--set-b`";

@@ -4,7 +4,7 @@ use super::super::faults;
 use super::super::model_file::Models;
 use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
-use super::goal::Files;
+use super::traces::Files;
 use super::values::{Limits, MpiOptions, Point};
 use super::{connections, cooperation, noise, one_sided, progress, topology, vcis};
 use form::codes;

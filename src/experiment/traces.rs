@@ -11,8 +11,8 @@ use form::diagnostic::{Diagnostic, Diagnostics, Span, quote};
 use form::json::recognise;
 use form::shape::nearest;
 use runtime::loggops::schedule::Schedule;
-use workloads::goal;
-use workloads::goal::read::{Fault, ReadError};
+use workloads::import::goal;
+use workloads::import::goal::read::{Fault, ReadError};
 
 /// The end of the name of a schedule.
 pub const EXTENSION: &str = "goal";

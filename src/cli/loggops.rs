@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::args::{Format, RunArguments};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::goal::{self, EXTENSION};
+use experiment::traces::{self, EXTENSION};
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use form::shape::nearest;
 use runtime::loggops::schedule::{ANY, Kind, Schedule};
-use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
+use runtime::loggops::{self as model, Parameters, Replayed, Stuck, Waits};
 use shipped::SHIPPED;
 
 /// Operations that never end and are listed one by one.
@@ -36,7 +36,7 @@ pub(super) fn is_schedule(name: &Path) -> bool {
 /// The schedule of a file, after everything there is to say about it was written.
 fn load(terminal: Terminal, file: &Path) -> Result<Schedule, Failure> {
     let mut diagnostics = Diagnostics::new();
-    let read = goal::read(&mut diagnostics, SHIPPED, file);
+    let read = traces::read(&mut diagnostics, SHIPPED, file);
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);
     }
@@ -164,7 +164,7 @@ pub(super) fn replay(
     parameters: Parameters,
 ) -> Outcome {
     let schedule = load(terminal, Path::new(&arguments.scenario))?;
-    let replayed = loggops::replay(&schedule, parameters).map_err(|why| {
+    let replayed = model::replay(&schedule, parameters).map_err(|why| {
         let help = "the longest computations and messages, times `--loggops`, decide it";
         Problem::new(&codes::PRODUCT, why.to_string()).help(help)
     })?;

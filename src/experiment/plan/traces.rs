@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::goal;
 use super::super::library;
 use super::super::shipped::Shipped;
+use super::super::traces;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
-use workloads::goal::calls::unfit;
+use workloads::import::goal::calls::unfit;
 use workloads::kind::Schedules;
 use workloads::replayed::Replayed;
 
@@ -51,7 +51,7 @@ fn fresh(
     shipped: Shipped,
 ) -> Option<Replayed> {
     let path = library::named_file(diagnostics, folder, (named, "workload.file"))?;
-    let goal::Loaded { schedule, digest } = goal::read(diagnostics, shipped, &path)?;
+    let traces::Loaded { schedule, digest } = traces::read(diagnostics, shipped, &path)?;
     if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
         let line = schedule.line(op).map_or(1, |line| line as usize);
         let source = diagnostics.add_lines(path.display().to_string(), line, "");

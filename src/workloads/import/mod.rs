@@ -1,0 +1,3 @@
+//! Traces and schedules of other tools, as workloads.
+
+pub mod goal;
