@@ -1,4 +1,4 @@
-//! What kind of document a file is, by its name and the keys of its outermost object.
+//! What kind of document a file is, by its beginning and the keys of its outermost object.
 
 use std::fmt;
 use std::path::Path;
@@ -7,12 +7,14 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::library::{self, MAX_BYTES};
 use super::shipped::Shipped;
-use super::traces::EXTENSION;
+use super::traces;
 use form::diagnostic::Diagnostics;
 use form::machine::sections;
+use workloads::import::Format;
+use workloads::import::foreign::Foreign;
 
 /// A kind of document.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Document {
     /// A scenario, or nothing that is known: a scenario's reader says what is wrong with it.
     Scenario,
@@ -20,8 +22,10 @@ pub enum Document {
     Model,
     /// Vectors for `conform`.
     Vectors,
-    /// A schedule in GOAL.
-    Schedule,
+    /// A trace in a format that is read.
+    Trace(&'static Format),
+    /// A trace in a format that is not.
+    Foreign(Foreign),
 }
 
 /// The keys of an object, whatever their values are.
@@ -52,8 +56,10 @@ impl<'de> Deserialize<'de> for Keys {
 
 /// What the file at `path` is.
 pub fn recognise(path: &Path) -> Document {
-    if path.extension().is_some_and(|extension| extension == EXTENSION) {
-        return Document::Schedule;
+    match traces::kind(path) {
+        traces::Kind::Trace(format) => return Document::Trace(format),
+        traces::Kind::Foreign(foreign) => return Document::Foreign(foreign),
+        traces::Kind::Other => {}
     }
     // What cannot be read is told by the reader of scenarios.
     let is_file = path.is_file();

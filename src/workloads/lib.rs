@@ -46,7 +46,6 @@ mod presets;
 pub mod program;
 pub mod put_rate;
 pub mod ranks;
-pub mod replayed;
 pub mod score;
 pub mod seat;
 pub mod selection;
@@ -55,20 +54,24 @@ pub mod statements;
 pub mod stencil;
 pub mod team;
 pub mod tiles;
+pub mod trace;
 pub mod truncation;
 pub mod window_growth;
 pub mod windowed;
 pub mod xios_ep;
 
 use any_program::programs;
-use form::shape::{Shape, Variant};
+use form::shape::{Shape, Variant, joined};
 use kind::Kind;
 use protocols::call::{Call, Reply};
 use protocols::contract::{CallSite, Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 25] = [
+pub static KINDS: [&Kind; OWN.len() + import::KINDS.len() + LAST.len()] =
+    joined(&joined::<_, { OWN.len() + import::KINDS.len() }>(&OWN, &import::KINDS), &LAST);
+
+const OWN: [&Kind; 22] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
@@ -91,10 +94,9 @@ pub static KINDS: [&Kind; 25] = [
     &epochs::KIND,
     &put_rate::KIND,
     &window_growth::KIND,
-    &import::goal::KIND,
-    &exec::KIND,
-    &statements::workload::KIND,
 ];
+
+const LAST: [&Kind; 2] = [&exec::KIND, &statements::workload::KIND];
 
 /// The kind of a name.
 pub fn kind_named(name: &str) -> Option<&'static Kind> {

@@ -28,13 +28,13 @@ use workloads::collectives::Choices;
 use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
 use workloads::ranks::{Addressing, Placement, PlacementOrder};
 
-/// Models, topologies and schedules that earlier points have resolved.
+/// Models, topologies and traces that earlier points have resolved.
 pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
     pub(super) topologies: Vec<(Shape, u32)>,
-    /// Schedules beside the scenario.
+    /// Traces beside the scenario.
     pub(super) files: Files,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn read(
     let choices = Choices::read(diagnostics, tree.get("mpi"));
     let mut reading = Reading {
         diagnostics,
-        schedules: &mut known.files,
+        traces: &mut known.files,
         tree,
         node: tree.get("workload")?,
         nodes,

@@ -1,28 +1,23 @@
-//! The workload that replays a schedule.
+//! The workloads that replay traces.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::super::library;
 use super::super::shipped::Shipped;
 use super::super::traces;
-use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::fields::MAX_MESSAGE;
 use form::json::Node;
-use workloads::import::goal::calls::unfit;
-use workloads::kind::Schedules;
-use workloads::replayed::Replayed;
+use workloads::import::{self, Format};
+use workloads::kind::Traces;
+use workloads::trace::{Imported, Unfit};
 
-/// The schedules that a machine can replay.
-const ALLOWED: &str = "a machine has cpu 0 and nic 0, and the tags and sizes of MPI";
-
-/// Schedules that were read, by the names of their files; once for all points.
+/// Traces that were read, by the names of their files and the kinds of their workloads; once for all points.
 pub(super) struct Files {
     /// Where the scenario lies: the files that it names are looked for there.
     pub(super) folder: PathBuf,
     shipped: Shipped,
-    read: Vec<(String, Option<Replayed>)>,
+    read: Vec<(String, String, Option<Imported>)>,
 }
 
 impl Files {
@@ -32,36 +27,40 @@ impl Files {
     }
 }
 
-impl Schedules for Files {
-    fn schedule(&mut self, diagnostics: &mut Diagnostics, named: &Node) -> Option<Replayed> {
+impl Traces for Files {
+    fn trace(
+        &mut self,
+        diagnostics: &mut Diagnostics,
+        kind: &str,
+        named: &Node,
+    ) -> Option<Imported> {
         let file = named.text()?.to_owned();
-        if let Some((_, read)) = self.read.iter().find(|(name, _)| *name == file) {
+        let known = self.read.iter().find(|(name, of, _)| *name == file && of == kind);
+        if let Some((.., read)) = known {
             return read.clone();
         }
-        let read = fresh(diagnostics, named, &self.folder, self.shipped);
-        self.read.push((file, read.clone()));
+        let format = import::of_kind(kind).expect("the kinds of traces are those of formats");
+        let read = fresh(diagnostics, format, named, &self.folder, self.shipped);
+        self.read.push((file, kind.to_owned(), read.clone()));
         read
     }
 }
 
 fn fresh(
     diagnostics: &mut Diagnostics,
+    format: &Format,
     named: &Node,
     folder: &Path,
     shipped: Shipped,
-) -> Option<Replayed> {
+) -> Option<Imported> {
     let path = library::named_file(diagnostics, folder, (named, "workload.file"))?;
-    let traces::Loaded { schedule, digest } = traces::read(diagnostics, shipped, &path)?;
-    if let Some((op, why)) = unfit(&schedule, MAX_MESSAGE) {
-        let line = schedule.line(op).map_or(1, |line| line as usize);
-        let source = diagnostics.add_lines(path.display().to_string(), line, "");
+    let read = traces::read(diagnostics, shipped, format, &path)?;
+    if let Some(Unfit { line, found, allowed, help, code }) = read.trace.unfit(MAX_MESSAGE) {
+        let source = diagnostics.add_lines(path.display().to_string(), line as usize, "");
         let span = Span { source, start: 0, end: 0 };
-        diagnostics.push(
-            Diagnostic::error(&codes::GOAL_MACHINE, span, "", why.to_string(), ALLOWED)
-                .related(named.span, "the schedule is named here")
-                .help("replay it under the LogGOPS model: `mpisim run FILE.goal --loggops ...`"),
-        );
+        let one = Diagnostic::error(code, span, "", found, allowed);
+        diagnostics.push(one.related(named.span, "the trace is named here").help(help));
         return None;
     }
-    Some(Replayed { schedule: Arc::new(schedule), digest })
+    Some(read)
 }
