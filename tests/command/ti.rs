@@ -1,4 +1,4 @@
-//! Time-independent traces of SimGrid: what is read runs as the program that a scenario writes out, what is
+//! Time-independent traces of `SimGrid`: what is read runs as the program that a scenario writes out, what is
 //! wrong or not read is refused with its line, and other formats are known by their content.
 
 use std::fs;
