@@ -36,6 +36,7 @@ pub mod marks;
 pub mod message_rate;
 pub mod metric;
 pub mod minighost;
+pub mod mpi_form;
 pub mod mutex;
 pub mod one_sided;
 pub mod pack;
