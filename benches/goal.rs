@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use mpisim::runtime::loggops::schedule::Schedule;
 use mpisim::runtime::loggops::{Replayed, replay};
-use mpisim::workloads::goal;
+use mpisim::workloads::import::goal;
 use schedules::{DEFAULTS, alltoall, dissemination, dissemination_messages};
 
 /// Bytes of a message.

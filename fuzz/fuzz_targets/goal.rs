@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpisim::workloads::goal::{read, write};
+use mpisim::workloads::import::goal::{read, write};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(schedule) = read(bytes) else { return };

@@ -118,7 +118,7 @@ pub(super) enum Command {
     /// Replay a run that `explore` found
     #[command(after_help = "Example: mpisim replay x1:eager:2x1:...")]
     Replay(ReplayArguments),
-    /// Convert schedules and measured tables
+    /// Convert schedules, traces and measured tables
     #[command(after_help = "Example: mpisim trace export examples/ping_pong_knc > ping_pong.goal")]
     Trace {
         /// In or out
@@ -146,10 +146,10 @@ pub(super) enum Command {
 /// The conversion.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Trace {
-    /// Read a schedule (FILE.goal) or a table of the OSU benchmarks, and print it in our own form
+    /// Read a schedule, a trace or a table of the OSU benchmarks, and print it in our own form
     #[command(after_help = "Example: mpisim trace import a.goal --machine knc-qdr > a.json")]
     Import {
-        /// A schedule becomes a scenario that replays it, any other file rows of CSV
+        /// A schedule or a trace becomes a scenario that replays it, any other file rows of CSV
         file: PathBuf,
         /// The machine of the scenario
         #[arg(long, value_name = "NAME")]
@@ -181,7 +181,7 @@ pub(super) struct Changes {
 /// Options of `run`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct RunArguments {
-    /// A file, or the name of a scenario that ships; or a schedule, FILE.goal
+    /// A file, or the name of a scenario that ships; or a schedule or a trace
     pub(super) scenario: String,
     /// The program, where the command is `exec`.
     #[arg(skip)]
@@ -526,7 +526,7 @@ pub(super) struct DiffArguments {
     /// The same for B
     #[arg(long, value_name = "DIR")]
     pub(super) models_b: Option<PathBuf>,
-    /// Replay a schedule, FILE.goal, on this machine
+    /// Replay a schedule or a trace on this machine
     #[arg(long, value_name = "NAME")]
     pub(super) machine: Option<String>,
     #[command(flatten)]

@@ -22,8 +22,8 @@ mod explore;
 mod files;
 mod fit;
 mod fresh;
-mod goal;
 mod list;
+mod loggops;
 mod machines;
 mod manual;
 mod mpi_library;
@@ -45,6 +45,7 @@ mod trace;
 mod usage;
 mod validate;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use args::{Command, Document, RunArguments, SweepCommand, Where};
@@ -114,8 +115,9 @@ fn dispatch(terminal: Terminal, command: Command) -> Outcome {
 
 /// Runs a scenario, here or where an engine for tasks puts its points.
 fn run(terminal: Terminal, arguments: &RunArguments) -> Outcome {
-    if let Some(parameters) = goal::asked(arguments)? {
-        return goal::replay(terminal, arguments, parameters);
+    let format = trace::format(terminal, Path::new(&arguments.scenario))?;
+    if let (Some(format), Some(parameters)) = (format, loggops::asked(arguments, format)?) {
+        return loggops::replay(terminal, arguments, format, parameters);
     }
     match arguments.on {
         Where::Local if arguments.dry_run => run::list(terminal, arguments),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::args::{Changes, Format, Printed, RunArguments};
 use super::crash::{command_line, internal};
 use super::files::{self, Again, Files};
-use super::goal;
 use super::mpi_library;
 use super::output::keeps_inputs;
 use super::points::{jobs, progress, why_failed};
@@ -17,6 +16,7 @@ use super::show::counted;
 use super::signals::Interrupt;
 use super::single::Single;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
+use super::trace;
 use ::exec::output::{Output, file_of};
 use experiment::inputs::{self, Inputs};
 use experiment::plan::connections::many_channels;
@@ -54,14 +54,22 @@ pub(super) fn list(terminal: Terminal, arguments: &RunArguments) -> Outcome {
     Ok(0)
 }
 
-/// The scenario; of a GOAL file the scenario that replays it.
+/// The scenario; of a trace the scenario that replays it.
 fn asked(terminal: Terminal, arguments: &RunArguments) -> Result<Request, Failure> {
     let mut request = request(&arguments.scenario, &arguments.changes, arguments.seed)?;
-    request.text = match &arguments.program {
-        Some(program) => Some(program.text.clone()),
-        None => goal::scenario(terminal, arguments)?,
+    request.text = match (&arguments.program, &arguments.machine) {
+        (Some(program), _) => Some(program.text.clone()),
+        (None, Some(machine)) => replayed(terminal, &arguments.scenario, machine)?,
+        (None, None) => None,
     };
     Ok(request)
+}
+
+/// The scenario that replays a trace on a machine; `None` where the file is no trace.
+fn replayed(terminal: Terminal, name: &str, machine: &str) -> Result<Option<String>, Failure> {
+    let file = Path::new(name);
+    let Some(format) = trace::format(terminal, file)? else { return Ok(None) };
+    trace::scenario_of(terminal, format, file, machine).map(Some)
 }
 
 /// Runs a scenario in this process.
@@ -503,7 +511,7 @@ fn normal_command(arguments: &RunArguments, plan: &Plan) -> Again {
     Again { command: command_line(words.concat()), to_the_digest }
 }
 
-/// The machine of a GOAL file and the what-if factors of resources, as options.
+/// The machine of a trace and the what-if factors of resources, as options.
 fn supposed(arguments: &RunArguments) -> impl Iterator<Item = String> {
     let machine = arguments.machine.iter();
     let machine = machine.flat_map(|name| ["--machine".to_owned(), name.clone()]);

@@ -1,4 +1,4 @@
-//! `mpisim validate`: checks a file by its kind: scenario, model, vectors or schedule.
+//! `mpisim validate`: checks a file by its kind: scenario, model, vectors or trace.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::show::counted;
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
 use ::conform::Vectors;
 use experiment::document::{Document, recognise};
-use experiment::goal;
 use experiment::model_file::by_name;
+use experiment::traces;
 use form::codes;
 use form::diagnostic::{Diagnostics, quote};
 use form::machine::{Confidence, KnownNumber};
@@ -42,7 +42,7 @@ fn checked(
 ) -> Result<String, Failure> {
     let path = Path::new(file);
     let kind = recognise(path);
-    if kind != Document::Scenario && !arguments.changes.set.is_empty() {
+    if !matches!(kind, Document::Scenario) && !arguments.changes.set.is_empty() {
         let what = format!("`--set` changes scenarios, and `{}` is none", quote(file));
         return Err(Problem::new(&codes::USAGE, what).help("leave the option out").into());
     }
@@ -57,12 +57,18 @@ fn checked(
         Document::Vectors => Vectors::load(&mut diagnostics, SHIPPED, path).map(|vectors| {
             format!("vectors of {}, {}", vectors.library, counted(vectors.cases.len(), "case"))
         }),
-        Document::Schedule => goal::read(&mut diagnostics, SHIPPED, path).map(|read| {
-            let schedule = read.schedule;
-            let operations = counted(schedule.ops().len(), "operation");
-            let ranks = counted(schedule.ranks() as usize, "rank");
-            format!("a schedule of {ranks}, {operations}")
-        }),
+        Document::Trace(format) => {
+            traces::read(&mut diagnostics, SHIPPED, format, path).map(|read| {
+                let what = if format.schedules { "a schedule" } else { "a trace" };
+                let operations = counted(read.trace.operations(), "operation");
+                let ranks = counted(read.trace.ranks() as usize, "rank");
+                format!("{what} of {ranks}, {operations}")
+            })
+        }
+        Document::Foreign(foreign) => {
+            traces::refuse(&mut diagnostics, path, foreign);
+            None
+        }
     };
     if !diagnostics.is_empty() {
         terminal.diagnostics(&diagnostics);

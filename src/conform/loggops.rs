@@ -15,7 +15,8 @@ use super::family::Judged;
 use super::verdict::{Mismatch, Wrong};
 use runtime::loggops::schedule::Schedule;
 use runtime::loggops::{Parameters, replay};
-use workloads::goal::{self, read::ReadError};
+use workloads::import::goal;
+use workloads::trace::ReadError;
 
 /// A schedule, its parameters, and what the tool says.
 #[derive(Clone, Debug)]

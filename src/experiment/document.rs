@@ -1,18 +1,20 @@
-//! What kind of document a file is, by its name and the keys of its outermost object.
+//! What kind of document a file is, by its beginning and the keys of its outermost object.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::goal::EXTENSION;
 use super::library::{self, MAX_BYTES};
 use super::shipped::Shipped;
+use super::traces;
 use form::diagnostic::Diagnostics;
 use form::machine::sections;
+use workloads::import::Format;
+use workloads::import::foreign::Foreign;
 
 /// A kind of document.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Document {
     /// A scenario, or nothing that is known: a scenario's reader says what is wrong with it.
     Scenario,
@@ -20,8 +22,10 @@ pub enum Document {
     Model,
     /// Vectors for `conform`.
     Vectors,
-    /// A schedule in GOAL.
-    Schedule,
+    /// A trace in a format that is read.
+    Trace(&'static Format),
+    /// A trace in a format that is not.
+    Foreign(Foreign),
 }
 
 /// The keys of an object, whatever their values are.
@@ -52,8 +56,10 @@ impl<'de> Deserialize<'de> for Keys {
 
 /// The kind of the file at `path`.
 pub fn recognise(path: &Path) -> Document {
-    if path.extension().is_some_and(|extension| extension == EXTENSION) {
-        return Document::Schedule;
+    match traces::kind(path) {
+        traces::Kind::Trace(format) => return Document::Trace(format),
+        traces::Kind::Foreign(foreign) => return Document::Foreign(foreign),
+        traces::Kind::Other => {}
     }
     // The reader of scenarios reports what cannot be read.
     let is_file = path.is_file();
@@ -78,16 +84,23 @@ fn of_keys(keys: &[&str]) -> Document {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::discriminant;
+
     use super::*;
 
     #[test]
     fn documents_are_told_by_their_outermost_keys() {
-        assert_eq!(of_keys(&["name", "title", "extends"]), Document::Model);
-        assert_eq!(of_keys(&["title", "mpi", "cpu"]), Document::Model);
-        assert_eq!(of_keys(&["schema", "title", "mpi", "workload"]), Document::Scenario);
-        assert_eq!(of_keys(&["title", "mpi", "workload"]), Document::Scenario);
-        assert_eq!(of_keys(&["family", "schema", "cases"]), Document::Vectors);
-        assert_eq!(of_keys(&["tool", "commit", "vectors"]), Document::Vectors);
-        assert_eq!(of_keys(&[]), Document::Scenario);
+        use Document::{Model, Scenario, Vectors};
+        let check = |keys: &[&str], wanted: Document| {
+            let found = of_keys(keys);
+            assert_eq!(discriminant(&found), discriminant(&wanted), "{keys:?}: {found:?}");
+        };
+        check(&["name", "title", "extends"], Model);
+        check(&["title", "mpi", "cpu"], Model);
+        check(&["schema", "title", "mpi", "workload"], Scenario);
+        check(&["title", "mpi", "workload"], Scenario);
+        check(&["family", "schema", "cases"], Vectors);
+        check(&["tool", "commit", "vectors"], Vectors);
+        check(&[], Scenario);
     }
 }

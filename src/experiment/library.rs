@@ -101,6 +101,19 @@ pub fn named_file(
     None
 }
 
+/// The file that a file names, beside it or from where the command runs; below one of these folders only.
+pub(crate) fn beside(file: &Path, name: &str) -> Option<PathBuf> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let around = [folder, Path::new("")];
+    around.into_iter().find_map(|folder| {
+        let path = folder.join(name);
+        let wanted = without_dots(&here.join(&path));
+        let is_below = wanted.starts_with(without_dots(&here.join(folder)));
+        (is_below && path.is_file()).then_some(path)
+    })
+}
+
 /// A path without `.` and `..`, as it is written: no link is followed.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

@@ -16,7 +16,6 @@ use std::path::Path;
 use super::shipped::Shipped;
 use form::diagnostic::{Diagnostics, Span};
 
-mod foreign;
 mod heads;
 mod program;
 #[cfg(test)]

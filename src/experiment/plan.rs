@@ -30,7 +30,6 @@ pub mod assumed;
 pub mod collectives;
 pub mod connections;
 mod cooperation;
-mod goal;
 mod identity;
 mod noise;
 mod one_sided;
@@ -38,6 +37,7 @@ mod point;
 mod progress;
 pub mod sources;
 mod topology;
+mod traces;
 mod values;
 mod vcis;
 
@@ -88,7 +88,7 @@ fn read(diagnostics: &mut Diagnostics, request: &Request) -> Option<Plan> {
         Models::new(&request.library, folder.clone().filter(|folder| is_folder(folder.as_path())));
     let folder = folder.unwrap_or_default();
     let shipped = request.library.shipped;
-    let files = goal::Files::new(folder.clone(), shipped);
+    let files = traces::Files::new(folder.clone(), shipped);
     let sourced = sources::read(diagnostics, &tree, &sweep, &request.overrides);
     let points = points(diagnostics, &tree, &sweep, (models, files));
     let schedules = schedules(points.as_deref().unwrap_or_default());
@@ -225,7 +225,7 @@ fn points(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     sweep: &Sweep,
-    (models, files): (Models<'_>, goal::Files),
+    (models, files): (Models<'_>, traces::Files),
 ) -> Option<Vec<Point>> {
     let before = diagnostics.errors();
     let count = usize::try_from(sweep.points()).expect("the number of points was limited");

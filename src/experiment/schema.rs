@@ -1,21 +1,20 @@
 //! What a scenario file may say: one table for the checker, for `--set` and for the JSON Schema.
 
 mod claims;
-mod cooperation;
 mod figures;
-mod one_sided;
 mod sources;
 mod sweep;
 pub(super) mod topology;
 
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
-use form::fields::{LONG, LONGEST, SIZE, SOURCE, TITLE, bytes, time};
+use form::fields::{LONG, LONGEST, SOURCE, TITLE, bytes, time};
 use form::shape::export;
 use form::shape::{Field, Need, Shape, default, optional, required};
-use language::statements;
+use form::typed::Object as _;
 use workloads::kind::{Kind, Workload};
 use workloads::metric::MetricSpec;
+use workloads::mpi_form::MpiForm;
 
 /// The version of the form that this program reads.
 pub const SCHEMA: u64 = 1;
@@ -30,8 +29,6 @@ pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figu
 pub const DEFAULT_POINTS: u64 = 100_000;
 /// The most events of a point where the scenario sets no limit.
 pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
-/// The most VCIs of a process: the default of `--with-ch4-max-vcis`.
-const MOST_VCIS: u64 = 64;
 /// The most memory of a point where the scenario sets no limit: what a machine of today has.
 pub const DEFAULT_MEMORY: u64 = 16 << 30;
 
@@ -140,92 +137,7 @@ static ENDPOINTS: Shape = Shape::Object(&[
     ),
 ]);
 
-static MPI: Shape = Shape::Object(&[
-    cooperation::BETWEEN_NODES,
-    default(
-        "eager_threshold",
-        &SIZE,
-        "machine.mpi.eager_threshold_inter",
-        "Largest message that is sent eagerly between nodes.",
-    ),
-    default(
-        "eager_threshold_intra",
-        &SIZE,
-        "machine.mpi.eager_threshold_intra",
-        "Largest message that is sent eagerly inside a node.",
-    ),
-    default(
-        "payload",
-        &Shape::Word(&[
-            ("phantom", "only sizes move"),
-            ("real", "bytes move and are compared at the end"),
-        ]),
-        "phantom",
-        "Whether the bytes of messages exist.",
-    ),
-    default(
-        "connections",
-        &Shape::Word(&[
-            ("per_peer", "a channel and receive buffers for each peer"),
-            ("shared_receive_queue", "one channel for all peers on other nodes"),
-        ]),
-        "machine.mpi.shared_queue_from",
-        "How a process is connected to its peers; a pass of the progress engine polls each channel. Left \
-         out: as the machine's library does it with so many peers on other nodes.",
-    ),
-    cooperation::LIBRARY,
-    default(
-        "rendezvous_intra",
-        &cooperation::INTRA,
-        "by `library`",
-        "How a message above the intra-node eager threshold moves: one scheme, or rules of which \
-         the first that fits decides.",
-    ),
-    default(
-        "single_copy",
-        &cooperation::KERNEL,
-        "cma",
-        "How processes of a node copy from each other.",
-    ),
-    optional("cooperation", &cooperation::SETTINGS, "What the schemes inside a node need to know."),
-    default(
-        "partitioned",
-        &Shape::Word(&[
-            ("each_partition", "a message for each partition of the sender, as in Open MPI 5"),
-            (
-                "one_message",
-                "one message, which leaves when the last partition is ready, as in MPICH 4.0",
-            ),
-        ]),
-        "each_partition",
-        "Into how many messages a partitioned send goes (docs/adr/0029).",
-    ),
-    default(
-        "vcis",
-        &Shape::Count { min: 1, max: MOST_VCIS },
-        "1",
-        "NIC contexts of a process over which its communicators and windows are spread, as VCIs of MPICH 4 \
-         are: each has matching queues and a lock of its own (docs/adr/0031).",
-    ),
-    default(
-        "global_progress",
-        &Shape::Flag,
-        "true",
-        "Whether a thread that waits on one of several VCIs looks at all of them in one pass of 256; false \
-         as with `MPIR_CVAR_CH4_GLOBAL_PROGRESS=0`.",
-    ),
-    optional("rma", &one_sided::SETTINGS, "How windows work."),
-    optional("collectives", &statements::CHOICES, "Algorithms of collective operations."),
-    default(
-        "lock",
-        &Shape::Word(&[
-            ("fair", "the library lock goes to the thread that waits longest"),
-            ("unfair", "the library lock goes to the thread that its line reaches first"),
-        ]),
-        "fair",
-        "Who gets the library lock that several threads of a process wait for.",
-    ),
-]);
+static MPI: Shape = Shape::Object(MpiForm::FIELDS);
 
 static NOISE: Shape = Shape::Object(&[
     default(

@@ -224,6 +224,12 @@ codes! {
         "`workload.buffers` names the buffers of a program, with their bytes. A message or a collective that names one of them stays inside it, and the two buffers of a collective are not the same one."
     WINDOW "E0525" Invalid "the window is not there"
         "A name stands for a window from the statement that makes it (`win_create`, `win_allocate`, `win_allocate_shared`, `win_create_dynamic`) to `win_free`, of one rank. Every window is freed. Loops and conditions use windows, and neither make nor free them. Memory is attached to dynamic windows only."
+    TRACE "E0526" Invalid "the trace is not in the form of its format"
+        "A trace that is read has a place for each mistake: its line and column. A time-independent trace of SimGrid has a rank, an action and its arguments in each line: `0 send 1 0 1e6`, `0 allreduce 8 0 0`. docs/guide/exchange.md lists the actions and their arguments."
+    TRACE_ACTION "E0527" Invalid "the trace has an action that is not read"
+        "The format knows the action or the datatype, and it is not replayed here, since the trace does not say enough of it: on which communicator a collective is, or which of several requests a wait is for. The message gives the reason. Run the program itself by `mpisim exec` where that matters."
+    TRACE_FORMAT "E0528" Invalid "the trace is in a format that is not read"
+        "The file is recognised by its content, and no reader exists for its format. GOAL's text and time-independent traces of SimGrid are read. The message names the way from this format: a converter, or `mpisim exec`, which runs the program itself."
 
     EMPTY_AXIS "E0601" Invalid "an axis of the sweep has no values"
         "A sweep over an empty list would run nothing, which is never a success. Give values, or remove the axis."

@@ -8,7 +8,7 @@
 use super::diagnostic::Span;
 use super::json::{Member, Node, Number, Value as Json};
 use super::shape::{Field, Need, Shape, Variant};
-use units::{Bytes, TimeDelta};
+use units::{Bytes, Frequency, TimeDelta};
 
 const CHECKED: &str = "the tree was checked against its shape";
 
@@ -103,6 +103,12 @@ impl Value for Bytes {
 impl Value for TimeDelta {
     fn read(node: &Node) -> Self {
         node.own_time()
+    }
+}
+
+impl Value for Frequency {
+    fn read(node: &Node) -> Self {
+        node.own_frequency()
     }
 }
 

@@ -72,11 +72,9 @@ pub struct Reason {
 }
 
 impl Choices {
-    /// Reads `mpi.collectives` of a checked tree; reports rules that no call could follow.
-    pub fn read(diagnostics: &mut Diagnostics, mpi: Option<&Node>) -> Self {
-        let Some(node) = mpi.and_then(|mpi| mpi.get("collectives")) else {
-            return Self::default();
-        };
+    /// Reads the checked node `mpi.collectives`; reports rules that no call could follow.
+    pub fn read(diagnostics: &mut Diagnostics, node: Option<&Node>) -> Self {
+        let Some(node) = node else { return Self::default() };
         let mut how = |kind: Kind| {
             let given = node.get(kind.name())?;
             if let Some(rules) = given.elements() {

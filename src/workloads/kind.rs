@@ -17,7 +17,7 @@ use super::job::AnyProgram;
 use super::metric::{Measured, MetricSpec};
 use super::packing::Packing;
 use super::ranks::{Addressing, Ranks};
-use super::replayed::Replayed;
+use super::trace::Imported;
 use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, Diagnostics, Span};
 use form::json::Node;
@@ -61,18 +61,23 @@ impl Kind {
     }
 }
 
-/// Where the schedules lie that a workload names.
-pub trait Schedules {
-    /// The schedule in the file of a name, beside the scenario; `None` with reports.
-    fn schedule(&mut self, diagnostics: &mut Diagnostics, named: &Node) -> Option<Replayed>;
+/// Where the traces lie that a workload names.
+pub trait Traces {
+    /// The trace in the file of a name, beside the scenario, in the format of a kind; `None` with reports.
+    fn trace(
+        &mut self,
+        diagnostics: &mut Diagnostics,
+        kind: &str,
+        named: &Node,
+    ) -> Option<Imported>;
 }
 
 /// A scenario while its workload is read and checked.
 pub struct Reading<'a> {
     /// Where reports go.
     pub diagnostics: &'a mut Diagnostics,
-    /// Schedules in files.
-    pub schedules: &'a mut dyn Schedules,
+    /// Traces in files.
+    pub traces: &'a mut dyn Traces,
     /// The whole scenario, checked against its shape.
     pub tree: &'a Node,
     /// Its workload.

@@ -20,11 +20,11 @@ pub mod draws;
 pub mod epochs;
 pub mod exec;
 pub mod fields;
-pub mod goal;
 pub mod gpu;
 pub mod graph500;
 pub mod grid;
 pub mod halo;
+pub mod import;
 pub mod incast;
 pub mod job;
 pub mod kind;
@@ -32,6 +32,7 @@ pub mod linked_list;
 pub mod message_rate;
 pub mod metric;
 pub mod minighost;
+pub mod mpi_form;
 pub mod mutex;
 pub mod one_sided;
 pub mod pack;
@@ -41,26 +42,29 @@ pub mod ping_pong;
 pub mod program;
 pub mod put_rate;
 pub mod ranks;
-pub mod replayed;
 pub mod score;
 pub mod sendrecv_ring;
 pub mod stencil;
 pub mod team;
 pub mod tiles;
+pub mod trace;
 pub mod truncation;
 pub mod window_growth;
 pub mod windowed;
 pub mod xios_ep;
 
 use any_program::programs;
-use form::shape::{Shape, Variant};
+use form::shape::{Shape, Variant, joined};
 use kind::Kind;
 use protocols::call::{Call, Reply};
 use protocols::contract::{CallSite, Machine, Next, Program};
 use protocols::process_memory::ProcessMemory;
 
 /// Every kind of workload, in the order in which the reference lists them.
-pub static KINDS: [&Kind; 25] = [
+pub static KINDS: [&Kind; OWN.len() + import::KINDS.len() + LAST.len()] =
+    joined(&joined::<_, { OWN.len() + import::KINDS.len() }>(&OWN, &import::KINDS), &LAST);
+
+const OWN: [&Kind; 22] = [
     &ping_pong::KIND,
     &bandwidth::ONE_WAY,
     &bandwidth::BOTH_WAYS,
@@ -83,10 +87,9 @@ pub static KINDS: [&Kind; 25] = [
     &epochs::KIND,
     &put_rate::KIND,
     &window_growth::KIND,
-    &goal::KIND,
-    &exec::KIND,
-    &program::KIND,
 ];
+
+const LAST: [&Kind; 2] = [&exec::KIND, &program::KIND];
 
 /// The kind of a name.
 pub fn kind_named(name: &str) -> Option<&'static Kind> {
@@ -144,7 +147,7 @@ programs! {
     /// A rank whose calls the scenario lists.
     Program(Box<::language::program::ProgramStream>),
     /// A rank of a schedule.
-    Goal(Box<goal::calls::Player>),
+    Goal(Box<import::goal::calls::Player>),
     /// A thread whose calls a workload lists.
     Score(score::Score),
     /// A rank that contends for a mutex.

@@ -18,11 +18,12 @@ use mpisim::runtime::loggops::schedule::{Kind, Schedule};
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
 use mpisim::workloads::collective::Repeated;
-use mpisim::workloads::goal::calls::{players, unfit};
-use mpisim::workloads::goal::read::{Fault, MOST_ERRORS, ReadError};
-use mpisim::workloads::goal::record::record;
-use mpisim::workloads::goal::{read, write};
+use mpisim::workloads::import::goal::calls::{players, unfit};
+use mpisim::workloads::import::goal::record::record;
+use mpisim::workloads::import::goal::{read, write};
+use mpisim::workloads::import::lines::MOST_ERRORS;
 use mpisim::workloads::job::{AnyProgram, ping_pong};
+use mpisim::workloads::trace::{Fault, ReadError};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 

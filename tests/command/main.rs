@@ -55,5 +55,6 @@ mod schema;
 mod sendrecv_ring;
 mod sensitivity;
 mod threads_program;
+mod ti;
 mod transient;
 mod windows;

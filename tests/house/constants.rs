@@ -39,7 +39,7 @@ const UNNAMED: &[(&str, &str, &str)] = &[
     ("runtime/timed/actions.rs", "2", TOUCHED),
     ("runtime/timed/costs.rs", "2", TOUCHED),
     ("runtime/timed/memory/peer_copy.rs", "2", TOUCHED),
-    ("workloads/goal/read.rs", "2", "characters of `-1`"),
+    ("workloads/import/goal/read.rs", "2", "characters of `-1`"),
 ];
 const PRICE: &str = "bytes of the simulator's own memory";
 const TOUCHED: &str = "a copy reads a byte and writes one";

@@ -37,6 +37,7 @@ mod progress;
 mod queue_depth;
 mod shared_queue;
 mod threads;
+mod ti;
 mod tiles;
 mod torus;
 mod typed;

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::args::{Changes, DiffArguments};
 use crate::check::below;
-use crate::goal;
 use crate::resolved;
 use crate::scenario::{library, load, request_of_side};
 use crate::terminal::{Failure, Problem, Terminal};
+use crate::trace;
 use experiment::attribution::Work;
 use experiment::baseline::{self, Baseline};
 use experiment::check::fits;
@@ -85,23 +85,22 @@ enum Named {
 struct Finder<'a> {
     terminal: Terminal,
     library: &'a Library,
-    /// The machine on which schedules are replayed.
+    /// The machine that replays traces.
     machine: Option<&'a str>,
 }
 
 impl Finder<'_> {
-    /// The scenario that replays a schedule; nothing where the name is none of a schedule.
-    fn schedule(self, name: &str) -> Result<Option<String>, Failure> {
-        if !goal::is_schedule(Path::new(name)) {
-            return Ok(None);
-        }
+    /// The scenario that replays a trace; nothing where the file is none.
+    fn replayed(self, name: &str) -> Result<Option<String>, Failure> {
+        let Some(format) = trace::format(self.terminal, Path::new(name))? else { return Ok(None) };
         let Some(machine) = self.machine else {
-            let what = format!("`{}` is a schedule: it needs a machine", quote(name));
+            let what = if format.schedules { "a schedule" } else { "a trace" };
+            let what = format!("`{}` is {what}: it needs a machine", quote(name));
             let help =
                 "name one by `--machine NAME`, and another for one side by `--set-b machine=NAME`";
             return Err(Problem::new(&codes::USAGE, what).help(help).into());
         };
-        goal::scenario_of(self.terminal, Path::new(name), machine).map(Some)
+        trace::scenario_of(self.terminal, format, Path::new(name), machine).map(Some)
     }
 }
 
@@ -131,9 +130,9 @@ pub(super) fn matched(
         machine: arguments.machine.as_deref(),
     });
     let [of_a, of_b] = finders;
-    let is_schedule = |name: &str| goal::is_schedule(Path::new(name));
-    if arguments.machine.is_some() && !is_schedule(&arguments.a) && !is_schedule(b) {
-        let what = "`--machine` is for schedules, and no side is one";
+    let format = |name: &str| trace::format(terminal, Path::new(name));
+    if arguments.machine.is_some() && format(&arguments.a)?.is_none() && format(b)?.is_none() {
+        let what = "`--machine` is for schedules and traces, and no side is one";
         let help = "choose a machine by `--set machine=NAME`, or for one side by `--set-b`";
         return Err(Problem::new(&codes::USAGE, what).help(help).into());
     }
@@ -244,7 +243,7 @@ fn named(
         }
     }
     let mut request = request_of_side(text, changes, option, own)?;
-    request.text = finder.schedule(text)?;
+    request.text = finder.replayed(text)?;
     let plan = load(finder.terminal, &request)?;
     let label = std::iter::once(text.to_owned()).chain(request.overrides);
     let label = label.collect::<Vec<_>>().join(", ");

@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::foreign::{self, Trace};
 use super::heads::{self, Heads};
 use super::program::{self, Named, Program};
 use super::{Column, Key, Measured, Row};
 use crate::library;
 use crate::shipped::Shipped;
+use crate::traces;
 use form::diagnostic::{Diagnostic, Diagnostics, SHOWN, SourceId, Span, quote};
 use form::{codes, json};
 
@@ -28,12 +28,11 @@ pub(super) fn read(
 ) -> Option<Measured> {
     let bytes = library::read(diagnostics, shipped, path, MAX_BYTES)?;
     let shown = path.display().to_string();
-    if let Some(Trace { name }) = foreign::recognised(path, &bytes) {
+    if let Some((name, help)) = trace(path) {
         let source = diagnostics.add_source(shown, "");
         let span = Span { source, start: 0, end: 0 };
-        let found = format!("this looks like a trace in {name}, which is not read");
-        let allowed = "schedules in GOAL (`.goal`) and tables of benchmarks are";
-        let help = "convert it into GOAL's text, or run the program itself by `mpisim exec`";
+        let found = format!("this is a trace in {name}");
+        let allowed = "tables of benchmarks are read here";
         diagnostics.push(Diagnostic::error(&codes::MEASURED, span, "", found, allowed).help(help));
         return None;
     }
@@ -47,6 +46,17 @@ pub(super) fn read(
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
     let source = diagnostics.add_source(shown, &*text);
     parse(diagnostics, source, &text)
+}
+
+/// The name of the format of a trace, where the file is one, and the way to go on.
+fn trace(path: &Path) -> Option<(&'static str, &'static str)> {
+    match traces::kind(path) {
+        traces::Kind::Trace(format) => {
+            Some((format.title, "`mpisim run FILE --machine NAME` replays it"))
+        }
+        traces::Kind::Foreign(foreign) => Some((foreign.name, foreign.help)),
+        traces::Kind::Other => None,
+    }
 }
 
 /// The table of a text.

@@ -9,9 +9,9 @@
 //! those only that sent something.
 
 use super::values::{Connected, Plan, Point};
-use form::json::Node;
 use form::machine::{KnownNumber, Machine};
 use runtime::timed::Connections;
+use workloads::mpi_form;
 use workloads::ranks::Placement;
 
 /// The scenario's word for a way to connect processes.
@@ -28,12 +28,15 @@ pub const PATH: &str = "mpi.connections";
 const FROM: &str = "mpi.shared_queue_from";
 
 /// How the processes of a point are connected: what the scenario says, or what its machine's library does.
-pub(super) fn read(tree: &Node, machine: &Machine, placement: &Placement) -> Connected {
-    let asked = tree.get("mpi").and_then(|mpi| mpi.word("connections"));
+pub(super) fn read(
+    asked: Option<mpi_form::Connections>,
+    machine: &Machine,
+    placement: &Placement,
+) -> Connected {
     let peers = placement.processes.saturating_sub(placement.per_node);
     let how = match asked {
-        Some("shared_receive_queue") => Connections::SharedReceiveQueue,
-        Some(_) => Connections::PerPeer,
+        Some(mpi_form::Connections::SharedReceiveQueue) => Connections::SharedReceiveQueue,
+        Some(mpi_form::Connections::PerPeer) => Connections::PerPeer,
         None => of_library(machine.profile.mpi.shared_queue_from, peers),
     };
     Connected { how, stated: asked.is_some(), peers }

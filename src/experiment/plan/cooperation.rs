@@ -11,6 +11,7 @@ use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
+use workloads::mpi_form::{Library, MpiForm, SingleCopy};
 use workloads::ranks::Placement;
 
 /// One whole, in millionths.
@@ -22,17 +23,17 @@ const TUNED_ON: Bytes = Bytes::mib(1);
 pub(super) fn read(
     diagnostics: &mut Diagnostics,
     tree: &Node,
+    form: &MpiForm,
     machine: &Machine,
     (placement, threads): (&Placement, u16),
 ) -> (Cooperation, Kernel) {
-    let node = tree.get("mpi");
-    let rules = rules(diagnostics, node);
-    let kernel = match node.and_then(|node| node.word("single_copy")) {
-        Some("knem") => Kernel::Knem,
-        Some("xpmem") => Kernel::Xpmem,
-        _ => Kernel::Cma,
+    let rules = rules(diagnostics, form);
+    let kernel = match form.single_copy {
+        SingleCopy::Knem => Kernel::Knem,
+        SingleCopy::Xpmem => Kernel::Xpmem,
+        SingleCopy::Cma => Kernel::Cma,
     };
-    let settings = node.and_then(|node| node.get("cooperation"));
+    let settings = form.cooperation.as_ref();
     let count =
         |key: &str, default| settings.and_then(|settings| settings.small(key)).unwrap_or(default);
     let bytes = |key: &str| settings.and_then(|settings| settings.bytes(key));
@@ -61,7 +62,8 @@ pub(super) fn read(
     if offloads {
         check_loopback(diagnostics, tree, machine);
     }
-    check_offers(diagnostics, tree, &cooperation, threads);
+    let far = form.rendezvous.0 == Protocol::Rtr;
+    check_offers(diagnostics, tree, &cooperation, (far, threads));
     (cooperation, kernel)
 }
 
@@ -83,9 +85,10 @@ fn load(settings: Option<&Node>) -> Load {
 pub(super) fn counter_lag(
     diagnostics: &mut Diagnostics,
     tree: &Node,
+    form: &MpiForm,
     cooperation: &Cooperation,
 ) -> TimeDelta {
-    let settings = tree.get("mpi").and_then(|node| node.get("cooperation"));
+    let settings = form.cooperation.as_ref();
     let lag = settings.and_then(|settings| settings.time("counter_lag")).unwrap_or_default();
     if lag > TimeDelta::ZERO && !cooperation.counts_offloads {
         let path = "mpi.cooperation.counter_lag";
@@ -97,14 +100,14 @@ pub(super) fn counter_lag(
     lag
 }
 
-fn rules(diagnostics: &mut Diagnostics, node: Option<&Node>) -> Vec<Rule> {
+fn rules(diagnostics: &mut Diagnostics, form: &MpiForm) -> Vec<Rule> {
     let scheme = |name: &str| Scheme::find(name).expect("the shape lists the names of schemes");
     let always = |name: &str| Rule { from: Bytes::new(0), blocking: None, scheme: scheme(name) };
-    let Some(asked) = node.and_then(|node| node.get("rendezvous_intra")) else {
-        return match node.and_then(|node| node.word("library")) {
-            Some("mvapich2-2.3") => vec![always("rput")],
-            Some("openmpi-3.1") => vec![always("rget")],
-            _ => Vec::new(),
+    let Some(asked) = &form.rendezvous_intra else {
+        return match form.library {
+            Library::Mvapich2 => vec![always("rput")],
+            Library::OpenMpi => vec![always("rget")],
+            Library::Plain => Vec::new(),
         };
     };
     let Some(list) = asked.elements() else {
@@ -209,9 +212,8 @@ fn check_offers(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     cooperation: &Cooperation,
-    threads: u16,
+    (far, threads): (bool, u16),
 ) {
-    let far = tree.get("mpi").and_then(|mpi| mpi.word("rendezvous")) == Some("rtr");
     if !(far || cooperation.has_offers()) {
         return;
     }

@@ -4,7 +4,7 @@ use super::super::faults;
 use super::super::model_file::Models;
 use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
-use super::goal::Files;
+use super::traces::Files;
 use super::values::{Limits, MpiOptions, Point};
 use super::{connections, cooperation, noise, one_sided, progress, topology, vcis};
 use form::codes;
@@ -19,22 +19,23 @@ use hardware::topology::Shape;
 use language::collectives::Choices;
 use protocols::library::Vcis;
 use protocols::partitioned::Grouping;
-use protocols::rendezvous::{Cooperation, Protocol};
+use protocols::rendezvous::Cooperation;
 use protocols::rma;
 use runtime::faults::FaultPlan;
 use runtime::memory::Payload;
 use runtime::timed::{Kernel, LockOrder};
 use units::{Bytes, PS_PER_S, TimeDelta};
 use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
+use workloads::mpi_form::{self, MpiForm};
 use workloads::ranks::{Addressing, Placement, PlacementOrder};
 
-/// Models, topologies and schedules that earlier points have resolved.
+/// Models, topologies and traces that earlier points have resolved.
 pub(super) struct Known<'a> {
     /// The machine models.
     pub(super) models: Models<'a>,
     /// Topologies that can be built, with their number of nodes.
     pub(super) topologies: Vec<(Shape, u32)>,
-    /// Schedules beside the scenario.
+    /// Traces beside the scenario.
     pub(super) files: Files,
 }
 
@@ -56,10 +57,11 @@ pub(super) fn read(
     let nodes = tree.small("nodes").unwrap_or(2);
     let rma = one_sided::settings(tree);
     let own = addressing(tree, threads);
-    let choices = Choices::read(diagnostics, tree.get("mpi"));
+    let form = MpiForm::of(tree);
+    let choices = Choices::read(diagnostics, form.collectives.as_ref());
     let mut reading = Reading {
         diagnostics,
-        schedules: &mut known.files,
+        traces: &mut known.files,
         tree,
         node: tree.get("workload")?,
         nodes,
@@ -99,19 +101,19 @@ pub(super) fn read(
     workload.check_threads(&mut reading);
     over_units(reading.diagnostics, tree, &*workload, &placement, (nodes, each));
     products(reading.diagnostics, tree, &machine, &*workload, &placement, threads);
-    let mut mpi = mpi(tree, &machine, &placement);
+    let mut mpi = mpi(&form, &machine, &placement);
     let model = one_sided::model(tree, &machine);
     one_sided::check_mapped_locks(reading.diagnostics, tree, &*workload, &params);
     let mapped_locks = one_sided::mapped_locks(tree, &machine);
     (mpi.cooperation, mpi.kernel) =
-        cooperation::read(reading.diagnostics, tree, &machine, (&placement, all_threads));
-    mpi.counter_lag = cooperation::counter_lag(reading.diagnostics, tree, &mpi.cooperation);
+        cooperation::read(reading.diagnostics, tree, &form, &machine, (&placement, all_threads));
+    mpi.counter_lag = cooperation::counter_lag(reading.diagnostics, tree, &form, &mpi.cooperation);
     if workload.needs_bytes() {
         mpi.payload = Payload::Real;
     }
     workload.check_machine(&mut reading, &machine, mpi.payload == Payload::Real);
     mpi.rma = rma::Settings { mapped_locks, model, ..rma };
-    mpi.vcis = vcis::read(diagnostics, tree, (addressing, swept), &mpi);
+    mpi.vcis = vcis::read(diagnostics, tree, (&form, addressing, swept), &mpi);
     let mut point = Point {
         index,
         params,
@@ -284,27 +286,29 @@ fn products(
     );
 }
 
-fn mpi(tree: &Node, machine: &Machine, placement: &Placement) -> MpiOptions {
-    let node = tree.get("mpi");
-    let word = |key: &str| node.and_then(|node| node.word(key));
-    let bytes = |key: &str| node.and_then(|node| node.bytes(key));
+fn mpi(form: &MpiForm, machine: &Machine, placement: &Placement) -> MpiOptions {
     let model = &machine.profile.mpi;
     MpiOptions {
-        rendezvous: word("rendezvous").and_then(Protocol::find).unwrap_or(Protocol::RPut),
+        rendezvous: form.rendezvous.0,
         cooperation: Cooperation::default(),
-        partitioned: match word("partitioned") {
-            Some("one_message") => Grouping::One,
-            Some(_) | None => Grouping::Each,
+        partitioned: match form.partitioned {
+            mpi_form::Partitioned::OneMessage => Grouping::One,
+            mpi_form::Partitioned::EachPartition => Grouping::Each,
         },
         vcis: Vcis::default(),
         kernel: Kernel::default(),
         counter_lag: TimeDelta::ZERO,
-        eager_threshold: bytes("eager_threshold").unwrap_or(model.eager_threshold_inter),
-        eager_threshold_intra: bytes("eager_threshold_intra")
-            .unwrap_or(model.eager_threshold_intra),
-        payload: if word("payload") == Some("real") { Payload::Real } else { Payload::Phantom },
-        connections: connections::read(tree, machine, placement),
-        lock: if word("lock") == Some("unfair") { LockOrder::Unfair } else { LockOrder::Fair },
+        eager_threshold: form.eager_threshold.unwrap_or(model.eager_threshold_inter),
+        eager_threshold_intra: form.eager_threshold_intra.unwrap_or(model.eager_threshold_intra),
+        payload: match form.payload {
+            mpi_form::Payload::Real => Payload::Real,
+            mpi_form::Payload::Phantom => Payload::Phantom,
+        },
+        connections: connections::read(form.connections, machine, placement),
+        lock: match form.lock {
+            mpi_form::Lock::Unfair => LockOrder::Unfair,
+            mpi_form::Lock::Fair => LockOrder::Fair,
+        },
         rma: rma::Settings::default(),
     }
 }

@@ -9,6 +9,7 @@ use form::json::Node;
 use form::shape::path::place;
 use protocols::library::Vcis;
 use protocols::rendezvous::Protocol;
+use workloads::mpi_form::MpiForm;
 use workloads::ranks::Addressing;
 
 /// One pass of so many is over all VCIs: `MPIDI_CH4_PROG_POLL_MASK` of MPICH v4.0.2, and one.
@@ -18,13 +19,10 @@ const PASSES: NonZero<u32> = NonZero::new(256).expect("it is not zero");
 pub(super) fn read(
     diagnostics: &mut Diagnostics,
     tree: &Node,
-    (addressing, swept): (Addressing, bool),
+    (form, addressing, swept): (&MpiForm, Addressing, bool),
     mpi: &MpiOptions,
 ) -> Vcis {
-    let node = tree.get("mpi");
-    let count = node.and_then(|node| node.small("vcis")).unwrap_or(1);
-    let count = u16::try_from(count).expect("the shape limits the VCIs");
-    let sweeps = node.and_then(|node| node.flag("global_progress")).unwrap_or(true);
+    let (count, sweeps) = (form.vcis, form.global_progress);
     if count <= 1 {
         return Vcis::default();
     }

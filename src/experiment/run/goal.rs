@@ -3,7 +3,7 @@
 use super::job;
 use crate::plan::Plan;
 use runtime::loggops::schedule::Schedule;
-use workloads::goal::record::record;
+use workloads::import::goal::record::record;
 
 /// The calls of the processes of `plan` as a schedule.
 ///

@@ -117,11 +117,17 @@ impl Number {
 
     /// The whole number below a number with a fraction, if it fits.
     pub fn floor(&self) -> Option<u64> {
+        self.floor_scaled(0)
+    }
+
+    /// The whole number below the number times ten to the `scale`, if that has a fraction and it fits.
+    pub fn floor_scaled(&self, scale: u8) -> Option<u64> {
         let parts = self.parts();
-        if parts.negative || parts.exponent >= 0 {
+        let exponent = parts.exponent + i64::from(scale);
+        if parts.negative || exponent >= 0 {
             return None;
         }
-        let cut = usize::try_from(-parts.exponent).unwrap_or(usize::MAX);
+        let cut = usize::try_from(-exponent).unwrap_or(usize::MAX);
         let kept = parts.digits.len().saturating_sub(cut);
         if kept == 0 { Some(0) } else { parts.digits[..kept].parse().ok() }
     }

@@ -8,7 +8,7 @@
 
 use super::super::json::{Node, Value};
 use super::NOTE;
-use units::{Bytes, Dimension, TimeDelta, parse_quantity};
+use units::{Bytes, Dimension, Frequency, TimeDelta, parse_quantity};
 
 const CHECKED: &str = "the tree was checked against its shape";
 
@@ -66,6 +66,12 @@ impl Node {
     pub fn own_time(&self) -> TimeDelta {
         let text = self.text().expect(CHECKED);
         TimeDelta::from_ps(parse_quantity(text, Dimension::Time).expect(CHECKED))
+    }
+
+    /// This node as a frequency.
+    pub fn own_frequency(&self) -> Frequency {
+        let text = self.text().expect(CHECKED);
+        Frequency::from_hz(parse_quantity(text, Dimension::Frequency).expect(CHECKED))
     }
 
     /// The length of time under `key`.

@@ -1,15 +1,8 @@
-//! How large messages move: between nodes, and inside one.
+//! How large messages move inside a node.
 
 use form::fields::{LONG, POSITIVE, SIZE, time};
-use form::shape::{Field, Shape, default, optional, required};
-use protocols::rendezvous::{Protocol, Scheme};
-
-pub(super) const BETWEEN_NODES: Field = default(
-    "rendezvous",
-    &Shape::Word(Protocol::BETWEEN_NODES),
-    "rput",
-    "How a message above the eager threshold moves between nodes.",
-);
+use form::shape::{Shape, default, optional, required};
+use protocols::rendezvous::Scheme;
 
 static SCHEME: Shape = Shape::Word(Scheme::WORDS);
 
@@ -93,21 +86,4 @@ pub(super) static SETTINGS: Shape = Shape::Object(&[
         "rput",
         "How coop_coll and coop_hybrid move a ready send into a non-blocking receive.",
     ),
-]);
-
-pub(super) const LIBRARY: Field = default(
-    "library",
-    &Shape::Word(&[
-        ("plain", "large messages inside a node go through cells of a shared segment"),
-        ("mvapich2-2.3", "RPUT between nodes and inside a node, there by kernel copies"),
-        ("openmpi-3.1", "RGET inside a node by kernel copies, RPUT between nodes (assumed)"),
-    ]),
-    "plain",
-    "Whose choices hold for `rendezvous` and `rendezvous_intra` where those are left out.",
-);
-
-pub(super) static KERNEL: Shape = Shape::Word(&[
-    ("cma", "process_vm_readv and process_vm_writev: the copying side pins the other's pages"),
-    ("knem", "the owner declares its buffer, which pins it"),
-    ("xpmem", "the other's memory is mapped, with a fault at the first touch of each page"),
 ]);

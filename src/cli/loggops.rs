@@ -1,20 +1,19 @@
-//! `mpisim run FILE.goal`: a schedule under the LogGOPS model, or on a machine.
+//! `mpisim run FILE.goal --loggops ...`: a schedule under the LogGOPS model.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::args::{Format, RunArguments};
 use super::terminal::{Failure, Outcome, Problem, Terminal, print};
-use experiment::goal::{self, EXTENSION};
+use super::trace::load;
 use form::codes;
-use form::diagnostic::{Diagnostics, quote};
+use form::diagnostic::quote;
 use form::shape::nearest;
 use runtime::loggops::schedule::{ANY, Kind, Schedule};
-use runtime::loggops::{self, Parameters, Replayed, Stuck, Waits};
-use shipped::SHIPPED;
+use runtime::loggops::{self as model, Parameters, Replayed, Stuck, Waits};
+use workloads::import::Format as TraceFormat;
 
 /// Operations that never end and are listed one by one.
 const STUCK_SHOWN: usize = 10;
@@ -28,39 +27,25 @@ const LETTERS: [(&str, &str, u64); 6] = [
     ("S", "longest eager message in bytes", 65_535),
 ];
 
-/// Whether the name is that of a schedule.
-pub(super) fn is_schedule(name: &Path) -> bool {
-    name.extension().is_some_and(|extension| extension == EXTENSION)
-}
-
-/// The schedule of a file, after everything there is to say about it was written.
-fn load(terminal: Terminal, file: &Path) -> Result<Schedule, Failure> {
-    let mut diagnostics = Diagnostics::new();
-    let read = goal::read(&mut diagnostics, SHIPPED, file);
-    if !diagnostics.is_empty() {
-        terminal.diagnostics(&diagnostics);
-    }
-    read.map(|read| read.schedule).ok_or_else(|| Failure::Said(diagnostics.exit_code()))
-}
-
-/// The parameters, if the command is about LogGOPS; refuses options that do not go together.
-pub(super) fn asked(arguments: &RunArguments) -> Result<Option<Parameters>, Failure> {
+/// The parameters, if the command is about LogGOPS; refuses options that do not go together. `format` is
+/// that of the file, where it is a trace.
+pub(super) fn asked(
+    arguments: &RunArguments,
+    format: Option<&TraceFormat>,
+) -> Result<Option<Parameters>, Failure> {
     let RunArguments { scenario, loggops, machine, .. } = arguments;
     let option = loggops.as_ref().map(|_| "--loggops").or(machine.as_ref().map(|_| "--machine"));
-    if let (Some(option), false) = (option, is_schedule(Path::new(scenario))) {
-        let what = format!("`{option}` is for schedules, and `{}` is none", quote(scenario));
-        let help = match machine {
-            Some(name) => {
-                format!("a scenario changes its machine by `--set machine={}`", quote(name))
-            }
-            None => "schedules are files in GOAL, with names that end in `.goal`".to_owned(),
-        };
+    let Some(format) = format else {
+        let Some(option) = option else { return Ok(None) };
+        return Err(no_trace(option, scenario, machine.as_deref()));
+    };
+    if loggops.is_some() && !format.schedules {
+        let what = format!("`--loggops` replays schedules, and this is {}", format.title);
+        let help = "`--machine NAME` replays it; `mpisim list` names the machines";
         return Err(Problem::new(&codes::USAGE, what).help(help).into());
     }
-    if is_schedule(Path::new(scenario)) && option.is_none() {
-        let what = "a schedule needs `--loggops L=N,o=N,...` or `--machine NAME`";
-        let help = format!("LogGOPSim's defaults are `--loggops {}`", defaults());
-        return Err(Problem::new(&codes::USAGE, what).help(help).into());
+    if option.is_none() {
+        return Err(needs_an_option(format));
     }
     let Some(text) = loggops else { return Ok(None) };
     if let Some(other) = other_option(arguments) {
@@ -71,6 +56,29 @@ pub(super) fn asked(arguments: &RunArguments) -> Result<Option<Parameters>, Fail
     parameters(text)
         .map(Some)
         .map_err(|(what, help)| Problem::new(&codes::LOGGOPS, what).help(help).into())
+}
+
+fn no_trace(option: &str, scenario: &str, machine: Option<&str>) -> Failure {
+    let what = format!("`{option}` is for schedules and traces, and `{}` is none", quote(scenario));
+    let help = match machine {
+        Some(name) => format!("a scenario changes its machine by `--set machine={}`", quote(name)),
+        None => "schedules are files in GOAL, such as `a.goal`, which begin with `num_ranks N`"
+            .to_owned(),
+    };
+    Problem::new(&codes::USAGE, what).help(help).into()
+}
+
+fn needs_an_option(format: &TraceFormat) -> Failure {
+    let (what, help) = if format.schedules {
+        (
+            "a schedule needs `--loggops L=N,o=N,...` or `--machine NAME`".to_owned(),
+            format!("LogGOPSim's defaults are `--loggops {}`", defaults()),
+        )
+    } else {
+        let what = format!("a trace in {} needs `--machine NAME`", format.title);
+        (what, "`mpisim list` names the machines".to_owned())
+    };
+    Problem::new(&codes::USAGE, what).help(help).into()
 }
 
 /// An option that means nothing to a replay under LogGOPS.
@@ -161,16 +169,18 @@ fn unknown(key: &str) -> (String, String) {
 pub(super) fn replay(
     terminal: Terminal,
     arguments: &RunArguments,
+    format: &TraceFormat,
     parameters: Parameters,
 ) -> Outcome {
-    let schedule = load(terminal, Path::new(&arguments.scenario))?;
-    let replayed = loggops::replay(&schedule, parameters).map_err(|why| {
+    let trace = load(terminal, format, Path::new(&arguments.scenario))?;
+    let schedule = trace.schedule().expect("the format was checked for it");
+    let replayed = model::replay(schedule, parameters).map_err(|why| {
         let help = "the longest computations and messages, times `--loggops`, decide it";
         Problem::new(&codes::PRODUCT, why.to_string()).help(help)
     })?;
-    let exit = verdict(terminal, &schedule, &replayed);
+    let exit = verdict(terminal, schedule, &replayed);
     print(&match arguments.format {
-        Format::Json => as_json(&schedule, &replayed),
+        Format::Json => as_json(schedule, &replayed),
         Format::Csv => as_csv(&replayed),
         Format::Table | Format::Osu => as_table(&replayed),
     })?;
@@ -283,31 +293,6 @@ fn as_table(replayed: &Replayed) -> String {
     let (ranks, events) = (replayed.end_times.len(), replayed.events);
     let _ = writeln!(text, "{ranks} ranks, {events} events, the last ends at {latest}");
     text
-}
-
-/// The scenario that replays a schedule on the machine that was requested; `None` without one.
-pub(super) fn scenario(
-    terminal: Terminal,
-    arguments: &RunArguments,
-) -> Result<Option<String>, Failure> {
-    let Some(machine) = &arguments.machine else { return Ok(None) };
-    scenario_of(terminal, Path::new(&arguments.scenario), machine).map(Some)
-}
-
-/// A scenario that lies beside the schedule `file` and replays it on `machine`, a rank a node.
-pub(super) fn scenario_of(
-    terminal: Terminal,
-    file: &Path,
-    machine: &str,
-) -> Result<String, Failure> {
-    let ranks = load(terminal, file)?.ranks();
-    let file = file.file_name().unwrap_or_default().to_string_lossy();
-    let title: String = file.chars().take(200).collect();
-    let [title, machine, file] = [json!(title), json!(machine), json!(file)];
-    Ok(format!(
-        "{{\n  \"schema\": 1,\n  \"title\": {title},\n  \"machine\": {machine},\n  \
-         \"nodes\": {ranks},\n  \"workload\": {{ \"kind\": \"goal\", \"file\": {file} }}\n}}\n"
-    ))
 }
 
 #[cfg(test)]

@@ -4,64 +4,13 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "any other token is refused where it stands")]
 
-use std::io::{BufRead, ErrorKind};
+use std::io::BufRead;
 
+use super::super::lines::{LONGEST_LINE, MOST_ERRORS, Wrong, next_line, shortened, shown};
 use super::labels::Labels;
 use super::line::{Line, Token, What};
+use crate::trace::{Fault, ReadError};
 use runtime::loggops::schedule::{ANY, Builder, Edge, Kind, MOST_OPS, Op, Schedule, Until};
-
-/// The longest line, in bytes.
-/// Limit: a line is held in memory, and a longer one is an error.
-pub const LONGEST_LINE: usize = 1 << 16;
-/// Wrong lines after which reading ends.
-/// Limit: more would hide the first ones.
-pub const MOST_ERRORS: usize = 100;
-
-/// What is wrong in a text.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ReadError {
-    /// Which kind of thing.
-    pub fault: Fault,
-    /// Line, from 1; 0 for the text as a whole.
-    pub line: u32,
-    /// The bytes of the line that are meant, from 0.
-    pub bytes: (usize, usize),
-    /// The line.
-    pub text: String,
-    /// What was found.
-    pub found: String,
-    /// What is allowed.
-    pub allowed: String,
-    /// The words that are allowed there.
-    pub words: &'static [&'static str],
-}
-
-/// Kinds of things that can be wrong.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fault {
-    /// Another word was expected.
-    Form,
-    /// A number is out of range.
-    Number,
-    /// There is no such rank.
-    Rank,
-    /// A block of a rank is missing, or there twice.
-    Block,
-    /// A label is not known, or there twice.
-    Label,
-    /// A wildcard in a send.
-    Wildcard,
-    /// Operations wait for each other in a circle.
-    Circle,
-    /// The text ends inside a block or a comment.
-    Unclosed,
-    /// The text is empty.
-    Empty,
-    /// There are more operations than a schedule can have.
-    TooMany,
-    /// The operating system refused to read.
-    Io,
-}
 
 /// Reads a schedule.
 ///
@@ -91,48 +40,6 @@ pub fn read(mut text: impl BufRead) -> Result<Schedule, Vec<ReadError>> {
     reader.finish(number)
 }
 
-/// The next line without its end, cut at [`LONGEST_LINE`]; whether it is whole. `None` at the end.
-fn next_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
-    line.clear();
-    let (mut whole, mut any) = (true, false);
-    loop {
-        let ahead = match text.fill_buf() {
-            Ok(ahead) => ahead,
-            Err(why) if why.kind() == ErrorKind::Interrupted => continue,
-            Err(why) => return Err(why),
-        };
-        if ahead.is_empty() {
-            return Ok(any.then_some(whole));
-        }
-        any = true;
-        let end = ahead.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let part = &ahead[..end.unwrap_or(ahead.len())];
-        let room = LONGEST_LINE - line.len();
-        whole &= part.len() <= room;
-        line.extend_from_slice(&part[..part.len().min(room)]);
-        let Some(end) = end else {
-            let all = ahead.len();
-            text.consume(all);
-            continue;
-        };
-        let carriage_return = ahead[end] == b'\r';
-        text.consume(end + 1);
-        if carriage_return && text.fill_buf()?.first() == Some(&b'\n') {
-            text.consume(1);
-        }
-        return Ok(Some(whole));
-    }
-}
-
-/// A wrong place in a line.
-struct Wrong {
-    fault: Fault,
-    at: (usize, usize),
-    found: String,
-    allowed: String,
-    words: &'static [&'static str],
-}
-
 /// What is read so far.
 #[derive(Default)]
 struct Reader {
@@ -159,14 +66,12 @@ impl Reader {
         }
         if !whole && result.is_ok() {
             let found = format!("the line is longer than {LONGEST_LINE} bytes");
-            result = Err(wrong(Fault::Form, (0, 1), found, "lines are short: one operation each"));
+            result =
+                Err(Wrong::new(Fault::Form, (0, 1), found, "lines are short: one operation each"));
         }
         if let Err(wrong) = result {
-            let Wrong { fault, at, found, allowed, words } = wrong;
-            let text = String::from_utf8_lossy(bytes).into_owned();
             self.torn = true;
-            let error = ReadError { fault, line: number, bytes: at, text, found, allowed, words };
-            self.errors.push(error);
+            self.errors.push(wrong.at_line(None, number, shown(bytes)));
         }
         // A comment may begin or end in what is left.
         while line.next().what != What::End {}
@@ -210,14 +115,14 @@ impl Reader {
                 let (ranks, at) = take_u32(line, "a number of ranks")?;
                 if ranks == 0 {
                     let found = "there are 0 ranks".to_owned();
-                    return Err(wrong(Fault::Number, at, found, "at least 1 rank is needed"));
+                    return Err(Wrong::new(Fault::Number, at, found, "at least 1 rank is needed"));
                 }
                 self.ranks = Some(ranks);
                 Ok(())
             }
             What::Word("num_ranks") => {
                 let found = "`num_ranks` is there twice".to_owned();
-                Err(wrong(Fault::Form, span(first), found, "it stands once, at the beginning"))
+                Err(Wrong::new(Fault::Form, span(first), found, "it stands once, at the beginning"))
             }
             What::Word("rank") => self.begin_rank(number, first, line),
             _ => Err(expected(first, &["num_ranks", "rank"])),
@@ -232,7 +137,7 @@ impl Reader {
     ) -> Result<(), Wrong> {
         let Some(ranks) = self.ranks else {
             let found = "a rank comes before `num_ranks`".to_owned();
-            return Err(wrong(
+            return Err(Wrong::new(
                 Fault::Form,
                 span(word),
                 found,
@@ -250,7 +155,12 @@ impl Reader {
         let wanted = self.builder.rank();
         if rank >= ranks {
             let found = format!("rank {rank} does not exist");
-            return Err(wrong(Fault::Rank, at, found, format!("ranks are 0 to {}", ranks - 1)));
+            return Err(Wrong::new(
+                Fault::Rank,
+                at,
+                found,
+                format!("ranks are 0 to {}", ranks - 1),
+            ));
         }
         if rank != wanted {
             let found = if rank < wanted {
@@ -259,7 +169,7 @@ impl Reader {
                 format!("{} missing before rank {rank}", missing(wanted, rank))
             };
             let allowed = format!("ranks come in order, each once; rank {wanted} is next");
-            return Err(wrong(Fault::Block, at, found, allowed));
+            return Err(Wrong::new(Fault::Block, at, found, allowed));
         }
         Ok(())
     }
@@ -275,7 +185,7 @@ impl Reader {
             let before = self.builder.line(old).unwrap_or_default();
             let found = format!("the label `{label}` is there twice");
             let allowed = format!("it stands in line {before}; labels of one rank differ");
-            return Err(wrong(Fault::Label, span(first), found, allowed));
+            return Err(Wrong::new(Fault::Label, span(first), found, allowed));
         }
         let kind = line.next();
         self.op(number, kind, label, line)
@@ -304,7 +214,7 @@ impl Reader {
         options(&mut op, line)?;
         if self.builder.len() == MOST_OPS {
             let found = "there are too many operations".to_owned();
-            return Err(wrong(Fault::TooMany, (0, 1), found, format!("at most {MOST_OPS}")));
+            return Err(Wrong::new(Fault::TooMany, (0, 1), found, format!("at most {MOST_OPS}")));
         }
         let place = self.builder.add_read(op, number, label);
         if !label.is_empty() {
@@ -322,7 +232,7 @@ impl Reader {
             if !receives {
                 let found = "a send to `-1`".to_owned();
                 let allowed = "any rank is for receives only; a send names its receiver";
-                return Err(wrong(Fault::Wildcard, span(ahead), found, allowed));
+                return Err(Wrong::new(Fault::Wildcard, span(ahead), found, allowed));
             }
             op.peer = ANY;
             return Ok(());
@@ -331,7 +241,12 @@ impl Reader {
         let ranks = self.ranks.unwrap_or(u32::MAX);
         if peer >= ranks {
             let found = format!("rank {peer} does not exist");
-            return Err(wrong(Fault::Rank, at, found, format!("ranks are 0 to {}", ranks - 1)));
+            return Err(Wrong::new(
+                Fault::Rank,
+                at,
+                found,
+                format!("ranks are 0 to {}", ranks - 1),
+            ));
         }
         op.peer = peer;
         Ok(())
@@ -355,7 +270,7 @@ impl Reader {
         let What::Word(label) = unknown.what else { unreachable!("both are words") };
         let found = format!("the label `{label}` is not known");
         let allowed = "a label stands before its operation, further up in the block of the rank";
-        Err(wrong(Fault::Label, span(unknown), found, allowed))
+        Err(Wrong::new(Fault::Label, span(unknown), found, allowed))
     }
 
     fn labelled_op(&self, token: Token<'_>) -> Option<u32> {
@@ -365,9 +280,7 @@ impl Reader {
 
     /// Something that is wrong with the text as a whole.
     fn whole(&mut self, fault: Fault, found: String, allowed: impl Into<String>) {
-        let allowed = allowed.into();
-        let (text, words) = (String::new(), &[][..]);
-        self.errors.push(ReadError { fault, line: 0, bytes: (0, 0), text, found, allowed, words });
+        self.errors.push(Wrong::new(fault, (0, 0), found, allowed).in_text());
     }
 
     fn finish(mut self, lines: u32) -> Result<Schedule, Vec<ReadError>> {
@@ -411,15 +324,9 @@ fn round(schedule: &Schedule, circle: &[u32]) -> ReadError {
     let rank = schedule.ops()[circle[0] as usize].rank;
     let found = format!("rank {rank}: operations wait for each other: {}", names.join(" -> "));
     let text = name(&circle[0]);
-    ReadError {
-        fault: Fault::Circle,
-        line: schedule.line(circle[0]).unwrap_or_default(),
-        bytes: (0, text.len()),
-        text,
-        found,
-        allowed: "none of them could ever begin; leave one dependency out".to_owned(),
-        words: &[],
-    }
+    let allowed = "none of them could ever begin; leave one dependency out";
+    let line = schedule.line(circle[0]).unwrap_or_default();
+    Wrong::new(Fault::Circle, (0, text.len()), found, allowed).at_line(None, line, text)
 }
 
 /// Ranks from `from` up to before `to`, in words.
@@ -453,7 +360,7 @@ fn options(op: &mut Op, line: &mut Line<'_>) -> Result<(), Wrong> {
         line.next();
         if std::mem::replace(&mut seen[which], true) {
             let found = format!("`{word}` is there twice");
-            return Err(wrong(Fault::Form, span(token), found, "each option stands once"));
+            return Err(Wrong::new(Fault::Form, span(token), found, "each option stands once"));
         }
         match which {
             0 => op.tag = take_tag(op.kind, line)?,
@@ -477,7 +384,7 @@ fn take_tag(kind: Kind, line: &mut Line<'_>) -> Result<u32, Wrong> {
         }
         let found = "a send with tag `-1`".to_owned();
         let allowed = "any tag is for receives only";
-        return Err(wrong(Fault::Wildcard, span(token), found, allowed));
+        return Err(Wrong::new(Fault::Wildcard, span(token), found, allowed));
     }
     Ok(take_u32(line, "a tag")?.0)
 }
@@ -508,7 +415,7 @@ fn take_number(line: &mut Line<'_>, what: &'static str, most: u64) -> Taken<u64>
         Ok(number) if number <= most => Ok((number, span(token))),
         _ => {
             let found = format!("`{}` is too large", shortened(digits));
-            Err(wrong(Fault::Number, span(token), found, format!("{what} is 0 to {most}")))
+            Err(Wrong::new(Fault::Number, span(token), found, format!("{what} is 0 to {most}")))
         }
     }
 }
@@ -534,10 +441,6 @@ fn span(token: Token<'_>) -> (usize, usize) {
     (token.at, token.at + length)
 }
 
-fn wrong(fault: Fault, at: (usize, usize), found: String, allowed: impl Into<String>) -> Wrong {
-    Wrong { fault, at, found, allowed: allowed.into(), words: &[] }
-}
-
 fn expected(token: Token<'_>, words: &'static [&'static str]) -> Wrong {
     let allowed = match words {
         [one] => format!("{} is expected", quoted(one)),
@@ -549,7 +452,7 @@ fn expected(token: Token<'_>, words: &'static [&'static str]) -> Wrong {
     };
     let found = match token.what {
         What::Word(text) | What::Number(text) => format!("`{}`", shortened(text)),
-        What::Other(bytes) => format!("`{}`", shortened(&String::from_utf8_lossy(bytes))),
+        What::Other(bytes) => format!("`{}`", shortened(&shown(bytes))),
         What::Any => "`-1`".to_owned(),
         What::Colon => "`:`".to_owned(),
         What::Open => "`{`".to_owned(),
@@ -567,13 +470,4 @@ fn expected_one(token: Token<'_>, what: &str) -> Wrong {
 fn quoted(word: &str) -> String {
     let is_word = word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
     if is_word { format!("`{word}`") } else { word.to_owned() }
-}
-
-/// The longest text of a file in a message.
-/// Limit: a longer one is cut.
-const LONGEST_SHOWN: usize = 40;
-
-fn shortened(text: &str) -> String {
-    let shown: String = text.chars().take(LONGEST_SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(LONGEST_SHOWN).is_some() { format!("{shown}…") } else { shown }
 }
