@@ -16,7 +16,6 @@ pub mod queue;
 pub mod simulation;
 mod source;
 pub mod streams;
-pub mod tables;
 mod tag;
 
 pub use causes::{Causes, Keep, Moment, Run, Stretch};

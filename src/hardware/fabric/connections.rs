@@ -4,7 +4,6 @@
 
 use super::arena::{Flights, NONE, Queue};
 use super::ring::Lane;
-use engine::tables;
 use units::Time;
 
 /// The state of one connection.
@@ -247,9 +246,11 @@ impl Connections {
 
     #[cold]
     fn open_new(&mut self, conn: usize) {
-        tables::extend_to(&mut self.places, conn + 1, NONE);
+        if conn >= self.places.len() {
+            self.places.resize(conn + 1, NONE);
+        }
         self.places[conn] = u32::try_from(self.states.len()).expect("connections are u32");
-        tables::push(&mut self.states, Connection::new());
+        self.states.push(Connection::new());
     }
 
     /// The lane of a connection at `resource`, made at the first need.
@@ -264,7 +265,7 @@ impl Connections {
             at = lane.next;
         }
         let id = u32::try_from(self.lanes.len()).expect("fewer than 2^32 queues");
-        tables::push(&mut self.lanes, Lane::new(resource, *first));
+        self.lanes.push(Lane::new(resource, *first));
         *first = id;
         id
     }

@@ -5,7 +5,6 @@
 
 use super::arena::NONE;
 use super::spec::{Framing, Hop, PathId, ResourceSpec, Service};
-use engine::tables;
 use units::{Bandwidth, Bytes, TimeDelta};
 
 /// Payload that a stage must hold before the next stage can begin.
@@ -98,11 +97,11 @@ impl Hops {
             let spec = &specs[resource as usize];
             has_servers |= matches!(spec.service, Service::Servers { .. });
             let kind = self.kind(Kind::new(&hop, spec, framing));
-            tables::push(&mut self.all, HopState { resource, previous, kind });
+            self.all.push(HopState { resource, previous, kind });
             previous = resource;
         }
         let id = PathId(u32::try_from(self.paths.len()).expect("fewer than 2^32 paths"));
-        tables::push(&mut self.paths, Path { first, end: index(self.all.len()), has_servers });
+        self.paths.push(Path { first, end: index(self.all.len()), has_servers });
         id
     }
 

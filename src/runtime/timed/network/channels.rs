@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::flight::Arrived;
-use engine::tables;
 use hardware::cluster::Posting;
 use hardware::fabric::PathId;
 use protocols::contract::{Process, Route};
@@ -57,7 +56,7 @@ impl Channels {
         {
             channel.lose(lost);
         }
-        tables::push(&mut self.all, channel);
+        self.all.push(channel);
         self.table.set(from, to, index);
         index
     }

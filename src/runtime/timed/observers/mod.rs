@@ -18,7 +18,6 @@ use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
 use crate::outcome::Mark;
 use crate::untimed::Choice;
 use critical_path::CriticalPath;
-use engine::tables;
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Action, CallSite, Process, Region, Thread};
@@ -246,7 +245,7 @@ impl Observers {
     pub(super) fn marks(&mut self, thread: u32, mark: Mark) {
         let Mark { process, thread: inner, number, at, .. } = mark;
         self.trace(|path| path.mark(thread, (process, inner), number, at));
-        tables::push(&mut self.marks, mark);
+        self.marks.push(mark);
     }
 
     /// The program of a thread is over.
