@@ -8,8 +8,10 @@
 //!   if       Unless ─▶ then ─▶ Jump ─▶ else  Unless goes on at else, Jump behind it
 //! ```
 
+use super::buffers::steps;
 use super::communicators::{self, Opened};
 use super::handles::{Open, Way};
+use super::partitions::listed;
 use super::reader::{Item, Place, Reader};
 use super::statement::{Statement, Work};
 use super::variables::MOST_VARIABLES;
@@ -59,7 +61,7 @@ impl Reader<'_> {
                 out.push(control(Control::Assert(condition), at));
             }
             "store" | "load" => {
-                Item { reader: self, node, path }.steps(op, out, (at.line, at.column));
+                steps(&mut Item { reader: self, node, path }, op, out, (at.line, at.column));
             }
             "pready_list" => {
                 let request = Item { reader: self, node, path }.close(Open::Perhaps);
@@ -67,7 +69,7 @@ impl Reader<'_> {
                 for (index, value) in list.iter().enumerate() {
                     let of_value = format!("{path}.list[{index}]");
                     let mut item = Item { reader: self, node, path };
-                    let work = item.listed(request, value, &of_value);
+                    let work = listed(&mut item, request, value, &of_value);
                     let extras = self.scope.take();
                     out.push(Statement { work, line: at.line, column: at.column, extras });
                 }

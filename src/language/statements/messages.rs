@@ -14,13 +14,14 @@ use super::form::returned::{
     INTO_RANK, INTO_RECEIVED, INTO_REMOTE, INTO_SOME, INTO_TESTED,
 };
 use super::handles::Open;
+use super::partitions::{of_partitions, partitioned};
 use super::pieces::{self, Place};
 use super::reader::Item;
 use super::row::{Row, rows};
 use crate::collectives::whose;
 use crate::program::Does;
 use crate::program::computed::{Part, Range};
-use form::codes;
+use form::codes::{self, Code};
 use form::diagnostic::{Diagnostic, quote};
 use form::fields::{COMM_FIELD, MOST_OF_ARRAY, ONE_REQUEST, REQ, SIZE};
 use form::json::Node;
@@ -129,18 +130,18 @@ pub(super) static ROWS: [Row; 50] = rows! {
     "recv_init" "MPI_Recv_init" &RECEIVES_BEGUN => |it| it.receive(Way::Prepares);
     "psend_init" "MPI_Psend_init; `start` makes it active"
         &[TO, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ]
-        => |it| it.partitioned(Side::Sends);
+        => |it| partitioned(it, Side::Sends);
     "precv_init"
         "MPI_Precv_init; it receives all bytes of the send that it matches, in as many partitions as it likes"
         &[SRC, TAG_FIELD, COMM_FIELD, ALL, PARTITIONS, BUF, REQ]
-        => |it| it.partitioned(Side::Receives);
-    "pready" "MPI_Pready" &[REQ, ONE, THREAD] => |it| it.of_partitions(OfPartitions::Ready);
+        => |it| partitioned(it, Side::Receives);
+    "pready" "MPI_Pready" &[REQ, ONE, THREAD] => |it| of_partitions(it, OfPartitions::Ready);
     "pready_range" "MPI_Pready_range" &[REQ, FIRST, LAST, THREAD]
-        => |it| it.of_partitions(OfPartitions::ReadyRange);
+        => |it| of_partitions(it, OfPartitions::ReadyRange);
     "pready_list" "MPI_Pready_list: each is made ready by a call of its own" &[REQ, LIST, THREAD]
-        => |it| it.of_partitions(OfPartitions::Ready);
+        => |it| of_partitions(it, OfPartitions::Ready);
     "parrived" "MPI_Parrived" &[REQ, ONE, THREAD, EXPECT_FLAG_OF_PARTITION, INTO_FLAG_OF_PARTITION]
-        => |it| it.of_partitions(OfPartitions::Arrived);
+        => |it| of_partitions(it, OfPartitions::Arrived);
     "start" "MPI_Start" &[REQ]
         => |it| Does::Start(Requests::List([it.close(Open::Perhaps)].into()));
     "startall" "MPI_Startall: each is started by a call of its own" &[REQS]
@@ -199,6 +200,30 @@ enum Way {
 }
 
 impl Item<'_, '_, '_> {
+    /// A mistake under a key, or where the key is missing.
+    pub(super) fn wrong(
+        &self,
+        code: Code,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Diagnostic {
+        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
+        Diagnostic::error(code, span, format!("{}.{key}", self.path), found, allowed)
+    }
+
+    /// Reports such a mistake.
+    pub(super) fn refuse(
+        &mut self,
+        code: Code,
+        key: &str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) {
+        let one = self.wrong(code, key, found, allowed);
+        self.reader.diagnostics.push(one);
+    }
+
     pub(super) fn report(&mut self, one: Diagnostic) {
         self.reader.diagnostics.push(one);
     }

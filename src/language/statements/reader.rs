@@ -9,8 +9,7 @@ use super::requests::Arrays;
 use super::variables::Scope;
 use super::windows::{MemoryNames, Windows};
 use crate::collectives::Choices;
-use form::codes::Code;
-use form::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
+use form::diagnostic::{Diagnostics, SourceId, Span};
 use form::json::Node;
 use protocols::contract::Handle;
 
@@ -52,32 +51,6 @@ pub(super) struct Item<'r, 'a, 'n> {
     pub(super) reader: &'r mut Reader<'a>,
     pub(super) node: &'n Node,
     pub(super) path: &'n str,
-}
-
-impl Item<'_, '_, '_> {
-    /// A mistake under a key, or where the key is missing.
-    pub(super) fn wrong(
-        &self,
-        code: Code,
-        key: &str,
-        found: impl Into<String>,
-        allowed: impl Into<String>,
-    ) -> Diagnostic {
-        let span = self.node.get(key).map_or(self.node.span, |value| value.span);
-        Diagnostic::error(code, span, format!("{}.{key}", self.path), found, allowed)
-    }
-
-    /// Reports such a mistake.
-    pub(super) fn refuse(
-        &mut self,
-        code: Code,
-        key: &str,
-        found: impl Into<String>,
-        allowed: impl Into<String>,
-    ) {
-        let one = self.wrong(code, key, found, allowed);
-        self.reader.diagnostics.push(one);
-    }
 }
 
 /// Where a statement begins.

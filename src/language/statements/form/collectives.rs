@@ -204,8 +204,9 @@ const IN_PLACE: Field = default(
 );
 
 /// `MPI_Ibarrier` and `MPI_Barrier_init`; the barrier that waits stands with the messages.
-pub(super) const IBARRIER: Variant = variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
-pub(super) const BARRIER_INIT: Variant =
+pub(in crate::statements) const IBARRIER: Variant =
+    variant("ibarrier", &[COMM_FIELD, REQ], "MPI_Ibarrier");
+pub(in crate::statements) const BARRIER_INIT: Variant =
     variant("barrier_init", &[COMM_FIELD, REQ], "MPI_Barrier_init");
 
 const LEFT: Field = optional("sendbuf", &Shape::Name, "The left operand, of `workload.buffers`.");
@@ -216,14 +217,14 @@ const RIGHT: Field = optional(
 );
 
 /// `MPI_Reduce_local`, which has no other form.
-pub(super) const REDUCE_LOCAL: Variant = variant(
+pub(in crate::statements) const REDUCE_LOCAL: Variant = variant(
     "reduce_local",
     &[ELEMENTS, TYPE_FIELD, OPERATOR_FIELD, COMMUTE, LEFT, RIGHT],
     "MPI_Reduce_local: `recvbuf` becomes `sendbuf` combined with `recvbuf`",
 );
 
 #[rustfmt::skip]
-pub(super) static STATEMENTS: [Variant; 63] = statements! {
+pub(in crate::statements) static STATEMENTS: [Variant; 63] = statements! {
     ["bcast" [ROOT, MESSAGE, BUF, COMM_FIELD, algorithm(&BCAST), OVER_FIELD] "Bcast"]
     ["scatter" [ROOT, BLOCK, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTER)] "Scatter"]
     ["scatterv" [ROOT, BLOCKS, SENDBUF, RECVBUF, IN_PLACE, COMM_FIELD, algorithm(&SCATTERV)] "Scatterv"]
