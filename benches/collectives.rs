@@ -35,7 +35,7 @@ fn plan(ranks: u32, calls: u32) -> Job<AnyProgram> {
     let rank = Repeated::new(Arc::new(allreduce()), 0, calls).at_once();
     let programs = vec![AnyProgram::Collective(rank); ranks as usize];
     let mut job = job(model("broadwell-edr", &[]), programs);
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);
     job
 }

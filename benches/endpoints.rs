@@ -23,7 +23,7 @@ fn create(processes: u32, count: u16) -> (Outcome, Duration) {
     let create = Call::CreateEndpoints { parent: Comm(0), count, first: Comm(10) };
     let programs = (0..processes).map(|_| Script::new([Next::Call(create.clone())])).collect();
     let mut job = job(model("broadwell-edr", &[]), programs);
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (processes.div_ceil(16), Scheme::Block);
     let start = Instant::now();
     let outcome = job.run().expect("the processes fit the nodes").outcome;

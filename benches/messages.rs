@@ -62,7 +62,7 @@ impl Point {
         let Self { machine, pairs, flow, bytes, rounds, keep } = self;
         let programs = windowed(pairs, flow, bytes, WINDOW, WARM_UP, rounds);
         let mut job = job(model(machine, &[]), programs);
-        (job.payload, job.record, job.options.causes) = (Payload::Phantom, false, keep);
+        (job.mpi.payload, job.record, job.options.causes) = (Payload::Phantom, false, keep);
         // As the points of a scenario, it is looked at for its memory.
         job.options.limits.memory = Bytes::new(16 << 30);
         let start = Instant::now();

@@ -58,8 +58,8 @@ impl Point {
 
     fn run(self, step_by_step: bool) -> (Outcome, Duration) {
         let mut job = job(model("knc-qdr", &[]), self.programs());
-        (job.threads, job.lock) = (self.threads, self.order);
-        (job.payload, job.record) = (Payload::Phantom, false);
+        (job.threads, job.mpi.lock) = (self.threads, self.order);
+        (job.mpi.payload, job.record) = (Payload::Phantom, false);
         job.step_by_step = step_by_step;
         let start = Instant::now();
         let outcome = job.run().expect("the threads fit the nodes").outcome;

@@ -18,6 +18,7 @@ use form::diagnostic::Diagnostics;
 use form::json::{self, Node, Value as Json};
 use form::machine::Confidence;
 use form::shape::{Field, NOTE, Need, Shape, Variant};
+use units::Bytes;
 
 /// The resolved form of `plan`.
 pub(super) fn identity(plan: &Plan) -> RunIdentity {
@@ -99,12 +100,16 @@ fn has(tree: &Node, section: &str, key: &str) -> bool {
 /// How a field of the library's choices is read.
 type Choices = (&'static str, fn(&MpiOptions) -> String);
 
+fn in_words(threshold: Option<Bytes>) -> String {
+    threshold.expect("a plan has the machine's").to_string()
+}
+
 /// Choices that the scenario leaves to the machine: the values on which all points agree.
 fn put_choices_of_the_machine(plan: &Plan, out: &mut Map<String, Value>) {
     let fields: [Choices; 3] = [
-        ("eager_threshold", |mpi| mpi.eager_threshold.to_string()),
-        ("eager_threshold_intra", |mpi| mpi.eager_threshold_intra.to_string()),
-        ("connections", |mpi| connections::word(mpi.connections.how).to_owned()),
+        ("eager_threshold", |mpi| in_words(mpi.eager_inter)),
+        ("eager_threshold_intra", |mpi| in_words(mpi.eager_intra)),
+        ("connections", |mpi| connections::word(mpi.connections).to_owned()),
     ];
     for (key, read) in fields {
         let first = read(&plan.points[0].mpi);

@@ -20,8 +20,10 @@ use form::json::{Node, Value};
 use form::shape::check::check;
 use form::shape::{Shape, path};
 
+pub use super::schema::noise::OsNoise;
 pub use identity::{Simulated, runs};
-pub use values::{Connected, Limits, MpiOptions, Noise, OsNoise, Plan, Point};
+pub use values::{Connected, Limits, Noise, Plan, Point};
+pub use workloads::job::MpiOptions;
 pub use workloads::kind::{OsuBenchmark, OsuTest, Workload};
 pub use workloads::ranks::{Addressing, EndpointOptions, Placement, PlacementOrder, Ranks};
 

@@ -2,16 +2,20 @@
 
 mod claims;
 mod figures;
+pub mod limits;
+pub mod noise;
 mod sources;
 mod sweep;
 pub(super) mod topology;
 
 pub(super) use claims::claim_kinds;
 use claims::{CLAIM, POINT};
-use form::fields::{LONG, LONGEST, SOURCE, TITLE, bytes, time};
+use form::fields::{SOURCE, TITLE};
 use form::shape::export;
 use form::shape::{Field, Need, Shape, default, optional, required};
 use form::typed::Object as _;
+use limits::LimitsForm;
+use noise::NoiseForm;
 use workloads::kind::{Kind, Workload};
 use workloads::metric::MetricSpec;
 use workloads::mpi_form::MpiForm;
@@ -27,10 +31,6 @@ pub const DEFAULT_SEED: u64 = 1;
 pub const PRESENTATION: [&str; 6] = ["title", "source", "sources", "note", "figures", "claims"];
 /// The most points of a sweep where the scenario sets no limit.
 pub const DEFAULT_POINTS: u64 = 100_000;
-/// The most events of a point where the scenario sets no limit.
-pub const DEFAULT_EVENTS: u64 = 100_000_000_000;
-/// The most memory of a point where the scenario sets no limit: what a machine of today has.
-pub const DEFAULT_MEMORY: u64 = 16 << 30;
 
 static VERSION: Shape = Shape::Count { min: SCHEMA, max: SCHEMA };
 
@@ -139,48 +139,9 @@ static ENDPOINTS: Shape = Shape::Object(&[
 
 static MPI: Shape = Shape::Object(MpiForm::FIELDS);
 
-static NOISE: Shape = Shape::Object(&[
-    default(
-        "start_skew",
-        &Shape::Either(&[Shape::Flag, time(0, LONG)]),
-        "false",
-        "Each process starts after a uniform random time up to this; true: as the machine says.",
-    ),
-    default(
-        "os_noise",
-        &Shape::Either(&[
-            Shape::Flag,
-            Shape::Object(&[
-                required("period", &time(1, LONG), "\"1 ms\"", "Mean time between two."),
-                required("length", &time(1, LONG), "\"5 us\"", "How long one takes."),
-            ]),
-        ]),
-        "false",
-        "Interruptions of each core by the operating system; true: as the machine says.",
-    ),
-]);
+static NOISE: Shape = Shape::Object(NoiseForm::FIELDS);
 
-static LIMITS: Shape = Shape::Object(&[
-    default(
-        "events",
-        &Shape::Count { min: 1, max: u64::MAX },
-        "100000000000",
-        "Events of a point, at most.",
-    ),
-    default("time", &time(1, LONGEST), "17280000 s", "Simulated time of a point, at most."),
-    default(
-        "memory",
-        &bytes(1, 1 << 50),
-        "16 GiB",
-        "What a point may hold, at most, as the program counts it (docs/guide/limits.md).",
-    ),
-    default(
-        "points",
-        &Shape::Count { min: 1, max: 10_000_000 },
-        "100000",
-        "Points of the sweep, at most.",
-    ),
-]);
+static LIMITS: Shape = Shape::Object(LimitsForm::FIELDS);
 
 /// The keys of a scenario.
 pub static SCENARIO: [Field; 20] = [

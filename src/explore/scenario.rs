@@ -132,7 +132,7 @@ pub(super) fn subject_with(plan: &Plan, planted: Planted) -> Result<Box<dyn Subj
         return Err(Unfit::RealProcesses);
     }
     let mut job = job::build(point);
-    job.payload = PAYLOAD;
+    job.mpi.payload = PAYLOAD;
     for program in &mut job.programs {
         if let AnyProgram::Program(written) = program {
             written.unbounded();

@@ -267,9 +267,9 @@ impl Row {
             Some(Value::Bytes(bytes)) => Some(*bytes),
             _ => None,
         };
-        let put = |place: &mut Bytes, bytes: Option<Bytes>| *place = bytes.unwrap_or(*place);
-        put(&mut point.mpi.eager_threshold, threshold(Between::Nodes));
-        put(&mut point.mpi.eager_threshold_intra, threshold(Between::Cores));
+        let put = |place: &mut Option<Bytes>, bytes: Option<Bytes>| *place = bytes.or(*place);
+        put(&mut point.mpi.eager_inter, threshold(Between::Nodes));
+        put(&mut point.mpi.eager_intra, threshold(Between::Cores));
         point
     }
 }

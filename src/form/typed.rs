@@ -194,6 +194,11 @@ pub trait Object: Sized {
     /// The object of a checked tree.
     fn read(node: &Node) -> Self;
 
+    /// The same where it may be left out, as all its keys may.
+    fn of(node: Option<&Node>) -> Self {
+        node.map_or_else(|| Self::read(&Node::written_object(&[])), Self::read)
+    }
+
     /// The object as one kind of several, under the text that tells them apart.
     fn variant(name: &'static str) -> Variant {
         Variant { name, fields: Self::FIELDS, doc: Self::ABOUT }

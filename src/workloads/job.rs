@@ -37,6 +37,55 @@ pub struct Disturbance {
     pub faults: FaultPlan,
 }
 
+/// The choices of the MPI library.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct MpiOptions {
+    /// How windows work.
+    pub rma: rma::Settings,
+    /// Protocol for large messages between nodes.
+    pub rendezvous: Protocol,
+    /// How large messages inside a node are moved.
+    pub cooperation: Cooperation,
+    /// Into how many messages a partitioned send goes.
+    pub partitioned: Grouping,
+    /// How communicators and windows are spread over the NIC contexts of a process.
+    pub vcis: Vcis,
+    /// How processes of a node copy from each other's memory.
+    pub kernel: Kernel,
+    /// How late the counter of a node's large RDMA operations is read.
+    pub counter_lag: TimeDelta,
+    /// Largest eager payload between nodes; `None`: the machine's.
+    pub eager_inter: Option<Bytes>,
+    /// Largest eager payload inside a node; `None`: the machine's.
+    pub eager_intra: Option<Bytes>,
+    /// Whether bytes exist.
+    pub payload: Payload,
+    /// Channels that a pass polls.
+    pub connections: Connections,
+    /// Who gets a lock that several threads wait for.
+    pub lock: LockOrder,
+}
+
+/// The defaults of a scenario.
+impl Default for MpiOptions {
+    fn default() -> Self {
+        Self {
+            rma: rma::Settings::default(),
+            rendezvous: Protocol::RPut,
+            cooperation: Cooperation::default(),
+            partitioned: Grouping::default(),
+            vcis: Vcis::default(),
+            kernel: Kernel::default(),
+            counter_lag: TimeDelta::ZERO,
+            eager_inter: None,
+            eager_intra: None,
+            payload: Payload::Phantom,
+            connections: Connections::default(),
+            lock: LockOrder::default(),
+        }
+    }
+}
+
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
 pub struct Job<P = AnyProgram> {
@@ -58,32 +107,10 @@ pub struct Job<P = AnyProgram> {
     pub duplicates: u16,
     /// Whether each process has an `MPI_COMM_SELF`.
     pub selves: bool,
-    /// How windows work.
-    pub rma: rma::Settings,
-    /// Protocol for large messages between nodes.
-    pub rendezvous: Protocol,
-    /// How large messages inside a node are moved.
-    pub cooperation: Cooperation,
-    /// Into how many messages a partitioned send goes.
-    pub partitioned: Grouping,
-    /// How communicators and windows are spread over the NIC contexts of a process.
-    pub vcis: Vcis,
-    /// How processes of a node copy from each other's memory.
-    pub kernel: Kernel,
+    /// The choices of the MPI library.
+    pub mpi: MpiOptions,
     /// The pace of queue pairs.
     pub pace: Pace,
-    /// How late the counter of a node's large RDMA operations is read.
-    pub counter_lag: TimeDelta,
-    /// Largest eager payload between nodes; `None`: the machine's.
-    pub eager_inter: Option<Bytes>,
-    /// Largest eager payload inside a node; `None`: the machine's.
-    pub eager_intra: Option<Bytes>,
-    /// Whether bytes exist.
-    pub payload: Payload,
-    /// Channels that a pass polls.
-    pub connections: Connections,
-    /// The order in which a lock serves several waiting threads.
-    pub lock: LockOrder,
     /// The disturbances of the run.
     pub disturbance: Disturbance,
     /// Seed of every random stream.
@@ -137,19 +164,8 @@ impl<P> Job<P> {
             pinning: self.pinning,
             duplicates: self.duplicates,
             selves: self.selves,
-            rma: self.rma,
-            rendezvous: self.rendezvous,
-            cooperation: self.cooperation,
-            partitioned: self.partitioned,
-            vcis: self.vcis,
-            kernel: self.kernel,
+            mpi: self.mpi,
             pace: self.pace,
-            counter_lag: self.counter_lag,
-            eager_inter: self.eager_inter,
-            eager_intra: self.eager_intra,
-            payload: self.payload,
-            connections: self.connections,
-            lock: self.lock,
             disturbance: self.disturbance,
             seed: self.seed,
             options: self.options,
@@ -169,18 +185,18 @@ impl<P> Job<P> {
             node_of: (0..processes).map(|process| places.place(process, 0).node).collect(),
             threads: vec![self.threads; processes as usize],
             endpoints: self.endpoints.clone(),
-            rendezvous: self.rendezvous,
-            cooperation: self.cooperation.clone(),
-            eager_inter: self.eager_inter.unwrap_or(mpi.eager_threshold_inter),
-            eager_intra: self.eager_intra.unwrap_or(mpi.eager_threshold_intra),
+            rendezvous: self.mpi.rendezvous,
+            cooperation: self.mpi.cooperation.clone(),
+            eager_inter: self.mpi.eager_inter.unwrap_or(mpi.eager_threshold_inter),
+            eager_intra: self.mpi.eager_intra.unwrap_or(mpi.eager_threshold_intra),
             header: mpi.header_bytes,
             control: mpi.control_bytes,
             cell: mpi.shm_cell_size,
             cells: mpi.shm_cell_count,
             adapters: self.profile.hca.matching_on_nic,
-            partitioned: self.partitioned,
-            vcis: self.vcis,
-            rma: self.rma,
+            partitioned: self.mpi.partitioned,
+            vcis: self.mpi.vcis,
+            rma: self.mpi.rma,
         })
     }
 
@@ -290,15 +306,19 @@ impl<P> Job<P> {
             topology,
             placements,
             threads: vec![self.threads; processes as usize],
-            lanes: if self.vcis.are_several() { self.vcis.count } else { self.endpoints.lanes },
-            paired: self.vcis.are_several(),
-            lock: self.lock,
-            payload: self.payload,
-            connections: self.connections,
+            lanes: if self.mpi.vcis.are_several() {
+                self.mpi.vcis.count
+            } else {
+                self.endpoints.lanes
+            },
+            paired: self.mpi.vcis.are_several(),
+            lock: self.mpi.lock,
+            payload: self.mpi.payload,
+            connections: self.mpi.connections,
             // Without a rule no core copies through the kernel.
-            kernel: (!self.cooperation.rules.is_empty()).then_some(self.kernel),
+            kernel: (!self.mpi.cooperation.rules.is_empty()).then_some(self.mpi.kernel),
             pace: self.pace,
-            counter_lag: self.counter_lag,
+            counter_lag: self.mpi.counter_lag,
             faults,
             seed: self.seed,
             options: self.options,
@@ -328,7 +348,7 @@ impl<P: Clone> Job<P> {
         let threads = usize::from(self.threads);
         let programs = self.programs.chunks(threads).map(<[P]>::to_vec);
         let processes = (0..self.processes()).map(|me| machine(job.clone(), Process(me)));
-        let world = World::new(processes.zip(programs).collect(), self.payload);
+        let world = World::new(processes.zip(programs).collect(), self.mpi.payload);
         Ok(world.with_adapters(self.profile.hca.matching_on_nic))
     }
 }

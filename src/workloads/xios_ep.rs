@@ -58,7 +58,7 @@ impl<P: Program<Library>> Job<P> {
         let job = self.endpoint_job(rules)?;
         let programs = job.threads(self.programs.iter().cloned());
         let programs = programs.chunks(usize::from(self.threads)).map(<[_]>::to_vec);
-        Ok(World::new(job.libraries().into_iter().zip(programs).collect(), self.payload))
+        Ok(World::new(job.libraries().into_iter().zip(programs).collect(), self.mpi.payload))
     }
 }
 

@@ -138,10 +138,10 @@ fn no_shipped_scenario_leaves_a_shared_queue_to_its_machine() {
     let mut stated = 0;
     for name in &names {
         let plan = plan_of(name);
-        let is_stated = plan.points.iter().all(|point| point.mpi.connections.stated);
-        let by_machine = plan.points.iter().filter(|point| !point.mpi.connections.stated);
+        let is_stated = plan.points.iter().all(|point| point.connected.stated);
+        let by_machine = plan.points.iter().filter(|point| !point.connected.stated);
         let shared = |point: &mpisim::experiment::plan::Point| {
-            point.mpi.connections.how == Connections::SharedReceiveQueue
+            point.mpi.connections == Connections::SharedReceiveQueue
         };
         assert_eq!(by_machine.filter(|point| shared(point)).count(), 0, "{name}");
         stated += usize::from(is_stated);

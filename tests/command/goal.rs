@@ -251,7 +251,7 @@ fn random_changes_are_read_or_refused() {
 
 fn run(programs: Vec<AnyProgram>) -> Outcome {
     let mut job = job(model("ideal", &[]), programs);
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     job.nodes = u32::try_from(job.programs.len()).unwrap();
     job.run().unwrap().outcome
 }

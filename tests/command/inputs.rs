@@ -145,7 +145,7 @@ fn a_value_of_the_command_line_replaces_that_of_the_file() {
     let plan = plan("ping_pong", &set);
     let point = &plan.points[0];
     assert_eq!(point.seed, 9);
-    assert_eq!(point.mpi.eager_threshold, Bytes::kib(64));
+    assert_eq!(point.mpi.eager_inter, Some(Bytes::kib(64)));
     let ping_pong = point.workload.downcast_ref::<PingPongForm>().unwrap();
     assert_eq!((ping_pong.warmup, ping_pong.between), (3, Between::Cores));
     let doubt = point.machine.by_doubt();
@@ -171,7 +171,7 @@ fn a_swept_field_that_is_set_keeps_one_value() {
 
 #[test]
 fn noise_is_that_of_the_scenario_or_of_the_machine() {
-    let plan_of = |set: &[&str]| plan("ping_pong", set).points[0].noise;
+    let plan_of = |set: &[&str]| plan("ping_pong", set).points[0].noise.clone();
     assert_eq!(plan_of(&[]), Noise::default(), "off by default");
     let noise = plan_of(&["noise.os_noise=true", "noise.start_skew=3us"]);
     assert_eq!(noise.start_skew, TimeDelta::from_us(3));

@@ -13,11 +13,10 @@ use mpisim::hardware::topology::Shape;
 use mpisim::protocols::call::{Call, Reply};
 use mpisim::protocols::contract::{Next, Program};
 use mpisim::protocols::library::{Endpoints, Library};
-use mpisim::protocols::rendezvous::{Cooperation, Protocol};
 use mpisim::runtime::explore::{Drift, Final, Survey, compare, replay};
 use mpisim::runtime::memory::Payload;
-use mpisim::runtime::timed::{Connections, Ending, Kernel, LockOrder, Outcome, Ran};
-use mpisim::workloads::job::{Disturbance, Job};
+use mpisim::runtime::timed::{Connections, Ending, Outcome, Ran};
+use mpisim::workloads::job::{Disturbance, Job, MpiOptions};
 use mpisim::workloads::mutex::{Cycles, Pauses};
 
 /// The profile in `models/<name>.json`, with some parameters replaced.
@@ -68,19 +67,8 @@ pub(crate) fn job<P>(profile: Profile, programs: Vec<P>) -> Job<P> {
         pinning: Pinning::Scatter,
         duplicates: 0,
         selves: false,
-        rma: mpisim::protocols::rma::Settings::default(),
-        rendezvous: Protocol::RPut,
-        cooperation: Cooperation::default(),
-        partitioned: mpisim::protocols::partitioned::Grouping::default(),
-        vcis: mpisim::protocols::library::Vcis::default(),
-        kernel: Kernel::Cma,
+        mpi: MpiOptions { payload: Payload::Real, ..MpiOptions::default() },
         pace: Pace::NONE,
-        counter_lag: mpisim::units::TimeDelta::ZERO,
-        eager_inter: None,
-        eager_intra: None,
-        payload: Payload::Real,
-        connections: Connections::PerPeer,
-        lock: LockOrder::Fair,
         disturbance: Disturbance::default(),
         seed: 1,
         options: Options::default(),
@@ -152,7 +140,7 @@ pub(crate) fn play_connected(
 ) -> Outcome {
     let programs: Vec<Script> = scripts.into_iter().map(|steps| Script(steps.into())).collect();
     let mut job = job(profile, programs);
-    job.connections = connections;
+    job.mpi.connections = connections;
     finished(run(job))
 }
 

@@ -10,7 +10,7 @@ const FUNCTIONS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/exec/abi/functions.txt"));
 
 /// A family as CONTRIBUTING calls it, and the words that name one of its members in the sources.
-const MEMBERS: [(&str, &[&str]); 13] = [
+const MEMBERS: [(&str, &[&str]); 14] = [
     ("workload", &["minighost", "MiniGhostForm"]),
     ("rendezvous protocol", &["rput_immediate", "RPutImmediate"]),
     ("algorithm of a collective", &["allgather_ring", "AllgatherRing"]),
@@ -18,6 +18,7 @@ const MEMBERS: [(&str, &[&str]); 13] = [
     ("trace format", &["ti", "TiForm"]),
     ("mutex", &["test_and_set", "TestAndSet"]),
     ("machine number", &["match_elem_lines"]),
+    ("key of a scenario", &["counter_lag"]),
     ("fault kind", &["hca_stall", "HcaStall"]),
     ("subcommand", &["Man", "manual"]),
     ("action", &["RdmaAtomic"]),

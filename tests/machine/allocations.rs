@@ -9,7 +9,7 @@ use mpisim::workloads::job::{Flow, windowed};
 /// Allocations of a whole run of `rounds` rounds, and the most bytes that it held at once.
 fn allocations(machine: &str, flow: Flow, bytes: u64, rounds: u32) -> (u64, u64) {
     let mut job = job(model(machine, &[]), windowed(3, flow, bytes, 16, 2, rounds));
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     let timed = job.timed().expect("it fits the machine");
     let measured = allocation_counter::measure(|| {
         let outcome = timed.run().outcome;

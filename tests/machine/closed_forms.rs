@@ -68,7 +68,7 @@ const fn eager(n: u64, wire: u64) -> u64 {
 fn latency_with(profile: Profile, n: u64, protocol: Protocol) -> u64 {
     const ROUNDS: u32 = 10;
     let mut job = job(profile, ping_pong(n, 2, ROUNDS));
-    job.rendezvous = protocol;
+    job.mpi.rendezvous = protocol;
     let outcome = finished(run(job));
     let elapsed = at(&outcome, 0, 1) - at(&outcome, 0, 0);
     let halves = 2 * u64::from(ROUNDS);
@@ -196,7 +196,7 @@ fn every_packet_costs_its_receiver_a_completion_and_a_receive_buffer() {
 fn rput_posts_four_work_requests_a_message_and_without_a_fin_or_a_cts_it_is_three() {
     let posted = |protocol, rounds| {
         let mut job = job(ideal(&[]), ping_pong(MIB, 0, rounds));
-        job.rendezvous = protocol;
+        job.mpi.rendezvous = protocol;
         finished(run(job)).packets
     };
     for (protocol, each) in [(Protocol::RPut, 4), (Protocol::RPutImmediate, 3), (Protocol::RGet, 3)]
@@ -602,7 +602,7 @@ fn interruptions_stretch_work_by_the_share_that_they_take_and_leave_waiting_alon
     const ROUNDS: u64 = 10;
     let elapsed = |os_noise| {
         let mut job = job(ideal(&[]), ping_pong(MIB, 0, 10));
-        job.eager_inter = Some(mpisim::units::Bytes::mib(1));
+        job.mpi.eager_inter = Some(mpisim::units::Bytes::mib(1));
         job.disturbance = Disturbance { os_noise, ..Disturbance::default() };
         let outcome = finished(run(job));
         at(&outcome, 0, 1) - at(&outcome, 0, 0)

@@ -21,7 +21,7 @@ const BLOCK: u64 = 100_000;
 
 fn near<P: Program<Library>>(programs: Vec<P>, cooperation: Cooperation) -> Job<P> {
     let mut near = job(model("broadwell-edr", &[]), programs);
-    (near.nodes, near.cooperation) = (1, cooperation);
+    (near.nodes, near.mpi.cooperation) = (1, cooperation);
     near
 }
 
@@ -201,7 +201,7 @@ fn receives_on_offer_and_buffered_sends_cross_the_bridge() {
             ] {
                 let cooperation = Cooperation { chunk, ..Cooperation::by(fixed(protocol)) };
                 let mut one = near(into_posted_receives(mode), cooperation);
-                (one.nodes, one.rendezvous) = (nodes, protocol);
+                (one.nodes, one.mpi.rendezvous) = (nodes, protocol);
                 let ran = cross(one).unwrap();
                 assert_eq!(ran.outcome.violations, [], "{nodes} {mode:?} {protocol:?} {chunk:?}");
             }
@@ -216,7 +216,7 @@ fn a_sender_that_has_an_offer_does_not_wait() {
         let time = |protocol| {
             let programs = into_posted_receives(SendMode::Standard);
             let mut one = near(programs, Cooperation::by(fixed(protocol)));
-            (one.nodes, one.rendezvous) = (nodes, protocol);
+            (one.nodes, one.mpi.rendezvous) = (nodes, protocol);
             let marks = run(one).marks;
             let at = |number| marks.iter().find(|mark| mark.number == number).unwrap().at;
             at(1).since(at(0))

@@ -10,7 +10,7 @@ use mpisim::workloads::windowed::{END, START};
 
 fn contended(bytes: u64) -> Job<AnyProgram> {
     let mut job = job(model("knc-qdr", &[]), windowed(4, Flow::BothWays, bytes, 16, 1, 4));
-    job.eager_inter = Some(Bytes::kib(8));
+    job.mpi.eager_inter = Some(Bytes::kib(8));
     job.disturbance = Disturbance {
         start_skew: TimeDelta::from_us(20),
         os_noise: Some((TimeDelta::from_us(500), TimeDelta::from_us(5))),
@@ -54,7 +54,7 @@ fn payload_changes_no_time() {
     for bytes in [8, 4_000, 40_000] {
         let of = |payload| {
             let mut job = contended(bytes);
-            job.payload = payload;
+            job.mpi.payload = payload;
             run(job)
         };
         let (real, phantom) = (of(Payload::Real), of(Payload::Phantom));
@@ -70,7 +70,7 @@ fn ties_do_not_decide_the_message_rate() {
     for bytes in [8, 4_000, 40_000] {
         let of = |tie_seed| {
             let mut job = job(model("knc-qdr", &[]), windowed(4, Flow::BothWays, bytes, 16, 1, 4));
-            job.eager_inter = Some(Bytes::kib(8));
+            job.mpi.eager_inter = Some(Bytes::kib(8));
             job.options = Options { tie_seed, ..Options::default() };
             run(job)
         };

@@ -30,8 +30,8 @@ fn play(nodes: u32, protocol: Protocol, steps: Vec<Vec<Next<Call>>>) -> Outcome 
     let free = [("hca.mem_reg_base", "0.1 us"), ("hca.mem_reg_per_byte", "0.001 ns/B")];
     let mut near = job(model("broadwell-edr", &free), scripts);
     let scheme = Scheme::Fixed(protocol);
-    near.cooperation = Cooperation { hca_share_ppm: 1_000_000, ..Cooperation::by(scheme) };
-    (near.nodes, near.rendezvous) = (nodes, Protocol::RGet);
+    near.mpi.cooperation = Cooperation { hca_share_ppm: 1_000_000, ..Cooperation::by(scheme) };
+    (near.nodes, near.mpi.rendezvous) = (nodes, Protocol::RGet);
     let outcome = run(near);
     assert_eq!((&outcome.ending, &outcome.violations), (&Ending::Finished, &Vec::new()));
     outcome

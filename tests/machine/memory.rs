@@ -23,7 +23,7 @@ use mpisim::workloads::job::{AnyProgram, Flow, Job, windowed};
 /// Ranks on nodes of 16; pairs of neighbouring halves exchange a few windows.
 fn paired(ranks: u32) -> Job<AnyProgram> {
     let mut job = job(model("broadwell-edr", &[]), windowed(ranks / 2, Flow::OneWay, 8, 16, 1, 2));
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);
     job
 }
@@ -59,7 +59,7 @@ fn doubling(ranks: u32) -> Job<AnyProgram> {
     let programs =
         vec![AnyProgram::Collective(Repeated::new(call, 0, 2).at_once()); ranks as usize];
     let mut job = job(model("broadwell-edr", &[]), programs);
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (ranks / 16, Scheme::Block);
     job
 }
@@ -97,7 +97,7 @@ fn prices_of_what_is_held_are_within_half_and_twice_of_what_is_allocated() {
     explained.options.causes = Keep::Causes;
     let mut real = paired(64);
     real.programs = windowed(32, Flow::OneWay, 1 << 16, 16, 1, 2);
-    real.payload = Payload::Real;
+    real.mpi.payload = Payload::Real;
     let jobs = [
         ("64 ranks in pairs", paired(64)),
         ("1,024 ranks in pairs", paired(1024)),
@@ -133,7 +133,7 @@ fn with_endpoints(processes: u32, count: u16) -> Job<Script> {
     let calls: Vec<Next<Call>> = calls.map(Next::Call).collect();
     let programs = (0..processes).map(|_| Script::new(calls.clone())).collect();
     let mut job = job(model("broadwell-edr", &[]), programs);
-    (job.payload, job.record) = (Payload::Phantom, false);
+    (job.mpi.payload, job.record) = (Payload::Phantom, false);
     (job.nodes, job.scheme) = (processes.div_ceil(16), Scheme::Block);
     job
 }

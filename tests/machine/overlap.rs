@@ -58,8 +58,8 @@ fn play_by(
 ) -> Outcome {
     let scripts = steps.into_iter().map(Script::of).collect();
     let mut near = job(model("broadwell-edr", &[]), scripts);
-    (near.nodes, near.cooperation) = (nodes, cooperation);
-    near.rendezvous = far;
+    (near.nodes, near.mpi.cooperation) = (nodes, cooperation);
+    near.mpi.rendezvous = far;
     let outcome = run(near);
     assert_eq!((&outcome.ending, &outcome.violations), (&Ending::Finished, &Vec::new()));
     outcome

@@ -69,7 +69,11 @@ fn what_came_during_a_computation_is_handled_by_its_end() {
 
 #[test]
 fn who_reads_needs_no_agent_at_the_other_end() {
-    let job = || Job { rendezvous: Protocol::RGet, ..one_message(ideal(&[]), LARGE, true) };
+    let job = || {
+        let mut job = one_message(ideal(&[]), LARGE, true);
+        job.mpi.rendezvous = Protocol::RGet;
+        job
+    };
     let (alone, beside) = (finished(run(job())), finished(run(job().assisted())));
     assert!(rest(&alone, 0) < WIRE / 100, "the data are gone: {}", rest(&alone, 0));
     assert_eq!(rest(&beside, 0), LINE);
@@ -103,8 +107,9 @@ fn every_call_pays_for_the_lock() {
 fn turns_of_an_agent_that_finds_nothing_are_arithmetic() {
     for order in [LockOrder::Fair, LockOrder::Unfair] {
         let ends = |step_by_step| {
-            let job = one_message(model("broadwell-edr", &[]), LARGE, true).assisted();
-            let outcome = finished(run(Job { lock: order, step_by_step, ..job }));
+            let mut job = one_message(model("broadwell-edr", &[]), LARGE, true).assisted();
+            (job.mpi.lock, job.step_by_step) = (order, step_by_step);
+            let outcome = finished(run(job));
             (rest(&outcome, 0), outcome.end, outcome.events)
         };
         let ((rest, end, events), (rest_in_steps, end_in_steps, many)) = (ends(false), ends(true));

@@ -51,7 +51,7 @@ fn senders(profile: Profile, threads: u16, count: u32, order: LockOrder) -> Job<
         programs.push(Script::new(tags.map(|tag| recv(0, tag))));
     }
     let mut job = job(profile, programs);
-    (job.threads, job.lock) = (threads, order);
+    (job.threads, job.mpi.lock) = (threads, order);
     job
 }
 
@@ -135,7 +135,7 @@ fn with_idle_pollers(order: LockOrder, idle: u16) -> Outcome {
     programs.push(Script::new(answers));
     programs.extend((0..idle).map(|_| Script::new([])));
     let mut job = job(model("knc-qdr", &[]), programs);
-    (job.threads, job.lock) = (idle + 1, order);
+    (job.threads, job.mpi.lock) = (idle + 1, order);
     finished(run(job))
 }
 
@@ -195,7 +195,7 @@ fn a_deadlock_of_pollers_under_a_lock_is_found() {
             Script::new([]),
         ];
         let mut job = job(model("knc-qdr", &[]), programs);
-        (job.threads, job.lock) = (2, order);
+        (job.threads, job.mpi.lock) = (2, order);
         let outcome = run(job);
         let Ending::Deadlock(found) = outcome.ending else { panic!("{:?}", outcome.ending) };
         let words = found.to_string();

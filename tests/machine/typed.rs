@@ -38,7 +38,7 @@ fn one_way(
         Script::new([Next::Call(receive.typed(target)), Next::Mark(1)]),
     ];
     let mut job = job(ideal(&[("mpi.pack_block", "1 us")]), scripts.into());
-    (job.rendezvous, job.nodes, job.payload) = (rendezvous, nodes, Payload::Real);
+    (job.mpi.rendezvous, job.nodes, job.mpi.payload) = (rendezvous, nodes, Payload::Real);
     let outcome = finished(run(job));
     at(&outcome, 1, 1) - at(&outcome, 0, 0)
 }

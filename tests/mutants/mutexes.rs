@@ -22,7 +22,7 @@ fn explored((flaw, watch): (Flaw, bool), ranks: u32, cycles: u32, rule: Rule) ->
     let programs = contenders(Algorithm::Mcs, ranks, common::lingering(cycles));
     let programs: Vec<Contender> = programs.into_iter().map(|one| one.with(flaw)).collect();
     let mut job = common::job(common::ideal(&[]), programs);
-    job.rma.watch = watch;
+    job.mpi.rma.watch = watch;
     let start: World<Library, Contender> = job.untimed().unwrap();
     let scope = Scope { states: 1_000_000, rule, ..Scope::default() };
     search(&start, scope, World::fingerprint, |_| None)

@@ -33,7 +33,7 @@ fn epoch(kind: mpisim::mpi::rma::synchronisation::LockKind, steps: Vec<Line>) ->
 fn run(programs: &[Vec<Line>], rma: Settings) -> Outcome {
     let scripts = programs.iter().map(|steps| Script::new(steps.iter().cloned()));
     let mut job = common::job(common::ideal(&[]), scripts.collect());
-    (job.rma, job.nodes) = (rma, 3);
+    (job.mpi.rma, job.nodes) = (rma, 3);
     let outcome = common::run(job);
     assert_eq!(outcome.ending, Ending::Finished);
     outcome

@@ -103,7 +103,7 @@ fn between_computations(
     let sender = [Next::Compute(US), isend(0, 1, 3, sent, mode)].into_iter().chain(computes());
     let receiver = [irecv_of(0, 0, 3, room)].into_iter().chain(computes());
     let mut job = of_two(machine(matches), sender.collect(), receiver.collect());
-    (job.eager_inter, job.rendezvous) = (Some(Bytes::new(4096)), protocol);
+    (job.mpi.eager_inter, job.mpi.rendezvous) = (Some(Bytes::new(4096)), protocol);
     let ran = cross(job).unwrap_or_else(|drift| panic!("{drift}"));
     assert_eq!((&ran.outcome.ending, &ran.outcome.violations[..]), (&Ending::Finished, &[][..]));
     let at = |process, number| {
@@ -148,7 +148,7 @@ fn the_request_and_the_fin_of_an_adapter_cross_no_bus() {
         let receiver = vec![irecv_of(0, 0, 3, 10_000), Next::Compute(1_000 * US), wait(0)];
         let profile = ideal(&[&[("hca.matching_on_nic", "true")], changes].concat());
         let mut job = of_two(profile, sender, receiver);
-        (job.eager_inter, job.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
+        (job.mpi.eager_inter, job.mpi.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
         told(job).0[0]
     };
     let found = fin_comes(&[]);
@@ -171,7 +171,7 @@ fn a_receive_that_comes_late_is_begun_by_the_host() {
         Next::Mark(1),
     ];
     let mut job = of_two(machine(true), sender, receiver);
-    (job.eager_inter, job.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
+    (job.mpi.eager_inter, job.mpi.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
     let (marks, taken) = told(job);
     // The RTS, which waits in the adapter, the end of the read, and FIN.
     assert_eq!((marks[1] - marks[0], taken), (0, 3));
@@ -186,7 +186,7 @@ fn a_receive_of_a_large_message_is_pinned_when_it_is_posted() {
         let matches = if matches { "true" } else { "false" };
         let profile = ideal(&[("hca.matching_on_nic", matches), ("hca.mem_reg_base", "7 us")]);
         let mut job = of_two(profile, sender, receiver);
-        (job.eager_inter, job.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
+        (job.mpi.eager_inter, job.mpi.rendezvous) = (Some(Bytes::new(4096)), Protocol::RGet);
         let (marks, _) = told(job);
         marks[1] - marks[0]
     };
@@ -243,8 +243,8 @@ fn two_threads(computes: bool) -> Job<Script> {
     }
     let programs = [sender, vec![], first, second].map(Script::of);
     let mut job = job(machine(true), programs.into());
-    (job.threads, job.nodes, job.rendezvous) = (2, 2, Protocol::RGet);
-    job.eager_inter = Some(Bytes::new(4096));
+    (job.threads, job.nodes, job.mpi.rendezvous) = (2, 2, Protocol::RGet);
+    job.mpi.eager_inter = Some(Bytes::new(4096));
     job
 }
 
@@ -274,7 +274,7 @@ fn a_put_waits_for_the_host() {
             free_window(),
         ];
         let mut job = of_two(machine(matches), sender, receiver);
-        job.rma.issue = mpisim::protocols::rma::Issue::Eager;
+        job.mpi.rma.issue = mpisim::protocols::rma::Issue::Eager;
         let ran = cross(job).unwrap_or_else(|drift| panic!("{drift}"));
         assert_eq!(
             (&ran.outcome.ending, &ran.outcome.violations[..]),
@@ -366,8 +366,8 @@ fn random_exchanges_cross_the_bridge() {
             model("broadwell-edr", &[("hca.matching_on_nic", "true")]),
             programs.into_iter().map(Script::of).collect(),
         );
-        (job.threads, job.nodes, job.rendezvous) = (threads, 2, Protocol::RGet);
-        job.eager_inter = Some(Bytes::new(1000));
+        (job.threads, job.nodes, job.mpi.rendezvous) = (threads, 2, Protocol::RGet);
+        job.mpi.eager_inter = Some(Bytes::new(1000));
         taken += told(job).1;
     }
     assert!(taken > 100, "{taken}");

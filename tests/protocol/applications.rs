@@ -184,7 +184,7 @@ fn large_halos_do_not_deadlock() {
             for application in all {
                 let mut job =
                     placed(model("broadwell-edr", &[]), &application, programs(&application));
-                job.rendezvous = protocol;
+                job.mpi.rendezvous = protocol;
                 finished(job.run().unwrap().outcome);
             }
         }
@@ -219,8 +219,9 @@ fn no_order_of_two_ranks_is_stuck() {
     for application in [one_step, small, over_bitmaps] {
         for protocol in [Protocol::RPut, Protocol::RGet] {
             let mut job = placed(ideal(&[]), &application, programs(&application));
-            (job.nodes, job.rendezvous) = (2, protocol);
-            (job.eager_inter, job.eager_intra) = (Some(Bytes::new(16)), Some(Bytes::new(16)));
+            (job.nodes, job.mpi.rendezvous) = (2, protocol);
+            (job.mpi.eager_inter, job.mpi.eager_intra) =
+                (Some(Bytes::new(16)), Some(Bytes::new(16)));
             let start = job.untimed().unwrap();
             let survey = judged(&start, Budget { states: 1_000_000, reduce: true }, |_| None);
             let (states, complete) = (survey.states, survey.complete);
@@ -262,10 +263,10 @@ fn a_search_brings_every_pair_to_its_owner() {
             let task = application.task_as::<Search>().unwrap();
             let traffic = task.traffic(processes, &*draws(SEED));
             let mut job = placed(ideal(&[]), &application, programs(&application));
-            job.rendezvous = protocol;
+            job.mpi.rendezvous = protocol;
             // Full buffers go by rendezvous where they are larger than the others.
-            job.eager_inter = Some(Bytes::new(buffer - 1));
-            job.eager_intra = Some(Bytes::new(buffer - 1));
+            job.mpi.eager_inter = Some(Bytes::new(buffer - 1));
+            job.mpi.eager_intra = Some(Bytes::new(buffer - 1));
             let outcome = finished(job.run().unwrap().outcome);
             for me in 0..processes {
                 let levels = 0..traffic.levels();

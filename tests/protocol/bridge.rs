@@ -45,7 +45,7 @@ fn the_shipped_workloads_cross() {
         near.nodes = 1;
         check_crosses(near);
         let mut get = job(model(name, &[]), windowed(2, Flow::BothWays, 400_000, 4, 1, 2));
-        get.rendezvous = Protocol::RGet;
+        get.mpi.rendezvous = Protocol::RGet;
         check_crosses(get);
     }
 }
@@ -352,9 +352,9 @@ fn drawn_job(seed: u32, planted: Option<Planted>) -> Job<Script> {
     let mut job = job(drawn_profile(&mut draw), programs);
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
-    job.rendezvous = draw.pick(&between_nodes());
-    job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
-    job.eager_intra = job.eager_inter;
+    job.mpi.rendezvous = draw.pick(&between_nodes());
+    job.mpi.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+    job.mpi.eager_intra = job.mpi.eager_inter;
     job.planted = planted;
     job
 }
@@ -384,9 +384,9 @@ fn random_exchanges_cross() {
         };
         let mut job = job(drawn_profile(&mut draw), programs);
         job.nodes = 1 + draw.below(2);
-        job.rendezvous = draw.pick(&between_nodes());
-        job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
-        job.eager_intra = job.eager_inter;
+        job.mpi.rendezvous = draw.pick(&between_nodes());
+        job.mpi.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+        job.mpi.eager_intra = job.mpi.eager_inter;
         let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
         assert_eq!(ran.outcome.violations, [], "seed {seed}");
@@ -405,10 +405,10 @@ fn random_partitioned_operations_cross() {
         let programs = drawn_partitioned(&mut draw, processes);
         let mut job = job(drawn_profile(&mut draw), programs);
         job.nodes = 1 + draw.below(2);
-        job.rendezvous = draw.pick(&between_nodes());
-        job.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
-        job.eager_intra = job.eager_inter;
-        job.partitioned = draw.pick(&[Grouping::One, Grouping::Each]);
+        job.mpi.rendezvous = draw.pick(&between_nodes());
+        job.mpi.eager_inter = Some(Bytes::new(draw.pick(&[0, 100, 6_000])));
+        job.mpi.eager_intra = job.mpi.eager_inter;
+        job.mpi.partitioned = draw.pick(&[Grouping::One, Grouping::Each]);
         let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
         assert_eq!(ran.outcome.violations, [], "seed {seed}");
@@ -452,8 +452,9 @@ fn threaded_job_on_vcis(seed: u32, step_by_step: bool) -> Job<Script> {
     let (processes, threads) = (2 + draw.below(2), 2 + draw.below(2));
     let programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
     let vcis = drawn_vcis(&mut draw);
-    let waiting = waiting_job(&mut draw, threads, programs, step_by_step);
-    Job { vcis, duplicates: 2, ..waiting }
+    let mut waiting = waiting_job(&mut draw, threads, programs, step_by_step);
+    (waiting.mpi.vcis, waiting.duplicates) = (vcis, 2);
+    waiting
 }
 
 /// The world, and its duplicates where a job has two more than the standard one.
@@ -507,8 +508,8 @@ fn waiting_job(
     let mut job = job(profile, programs);
     job.threads = u16::try_from(threads).unwrap();
     job.nodes = 1 + draw.below(2);
-    job.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
-    job.rendezvous = draw.pick(&between_nodes());
+    job.mpi.lock = draw.pick(&[LockOrder::Fair, LockOrder::Unfair]);
+    job.mpi.rendezvous = draw.pick(&between_nodes());
     if draw.one_in(8) {
         job.disturbance.os_noise = Some((TimeDelta::from_us(20), TimeDelta::from_us(2)));
     }
@@ -572,10 +573,10 @@ fn random_programs_cross_on_vcis() {
         let threads = u32::from(job.threads);
         let processes = u32::try_from(job.programs.len()).unwrap() / threads;
         job.programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
-        (job.vcis, job.duplicates) = (drawn_vcis(&mut draw), 2);
-        if job.rendezvous == Protocol::Rtr {
+        (job.mpi.vcis, job.duplicates) = (drawn_vcis(&mut draw), 2);
+        if job.mpi.rendezvous == Protocol::Rtr {
             // RTRs are counted by pairs of processes.
-            job.rendezvous = Protocol::RPut;
+            job.mpi.rendezvous = Protocol::RPut;
         }
         let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");

@@ -77,7 +77,9 @@ fn one_a_node() -> Ranks {
 fn job_of(workload: &dyn Workload, payload: Payload) -> Job {
     let programs = workload.programs(&one_a_node());
     let nodes = u32::try_from(programs.len()).unwrap();
-    Job { nodes, payload, record: true, ..job(model(MACHINE, &[]), programs) }
+    let mut job = job(model(MACHINE, &[]), programs);
+    (job.nodes, job.mpi.payload) = (nodes, payload);
+    job
 }
 
 fn run(workload: &dyn Workload, payload: Payload) -> Ran<Library, AnyProgram> {

@@ -26,7 +26,7 @@ use mpisim::runtime::monitors::buffers::Lends;
 use mpisim::runtime::untimed::{Between, PacketFaults, World};
 use mpisim::units::Bytes;
 use mpisim::workloads::gpu::GpuPingPong;
-use mpisim::workloads::job::{AnyProgram, Job};
+use mpisim::workloads::job::AnyProgram;
 use mpisim::workloads::kind::Workload as _;
 use mpisim::workloads::mutex::{Algorithm, contenders};
 use mpisim::workloads::xios_ep::Rules;
@@ -179,7 +179,7 @@ fn mutexes_are_the_same() {
     for algorithm in Algorithm::ALL {
         let programs = contenders(algorithm, 3, common::lingering(2));
         let mut mutex = job(ideal(&[]), programs);
-        mutex.payload = Payload::Real;
+        mutex.mpi.payload = Payload::Real;
         compare(&format!("{algorithm:?}"), &mutex.untimed().unwrap(), 4);
     }
 }
@@ -196,7 +196,7 @@ fn devices_are_the_same() {
         let workload = GpuPingPong { sent, received, warm_up: 0, rounds: 1 };
         let programs = workload.programs().into_iter().map(AnyProgram::Score).collect();
         let machine = model("arc-c2050-qdr", &[]);
-        let job = Job { nodes: 2, payload: Payload::Real, ..job(machine, programs) };
+        let job = job(machine, programs);
         let mut world: World<Library, AnyProgram> = job.untimed().unwrap();
         for (process, region, bytes) in workload.contents() {
             world.store(process, region, &bytes);
@@ -210,8 +210,8 @@ fn the_endpoint_library_is_the_same() {
     let sends = |to: u32| Script::new([Next::Call(send(WORLD, to, 1, 40))]);
     let hears = |from: u32| Script::new([Next::Call(recv(WORLD, Some(from), Some(1), 1, 40))]);
     let mut threads = job(ideal(&[]), vec![sends(2), hears(3), hears(0), sends(1)]);
-    (threads.threads, threads.payload) = (2, Payload::Real);
-    threads.eager_inter = Some(Bytes::new(16));
+    (threads.threads, threads.mpi.payload) = (2, Payload::Real);
+    threads.mpi.eager_inter = Some(Bytes::new(16));
     let world = threads.untimed_over_xios_ep(Rules::default()).unwrap();
     compare_with_faults("endpoints", &world, 6);
 }

@@ -24,7 +24,7 @@ fn list(idiom: Idiom, elements: u32) -> List {
 
 fn job(ranks: u32, list: List, rma: Settings) -> Job<Appender> {
     let mut job = common::job(common::ideal(&[]), appenders(ranks, list));
-    job.rma = rma;
+    job.mpi.rma = rma;
     job
 }
 

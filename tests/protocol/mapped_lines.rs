@@ -35,7 +35,7 @@ fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)], pinning: Pinning) -
     let scripts = programs.into_iter().enumerate().map(whole).collect();
     let changes = [NUMBERS, changes].concat();
     let mut job = common::job(common::model("broadwell-edr", &changes), scripts);
-    (job.rma, job.nodes, job.pinning) = (Settings { watch: false, ..LAZY }, 1, pinning);
+    (job.mpi.rma, job.nodes, job.pinning) = (Settings { watch: false, ..LAZY }, 1, pinning);
     common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
 }
 

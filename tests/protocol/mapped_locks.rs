@@ -204,7 +204,7 @@ fn threads_take_crossed_locks_in_time() {
             common::model("broadwell-edr", &[]),
             threads.into_iter().map(Script::of).collect(),
         );
-        (job.rma, job.nodes, job.threads) = (rma, 1, 2);
+        (job.mpi.rma, job.nodes, job.threads) = (rma, 1, 2);
         let ran = common::cross(job).expect("the untimed world takes the run");
         common::finished(ran.outcome);
     }
@@ -306,7 +306,7 @@ fn a_lock_that_is_never_given_back_is_named() {
     let waiter = vec![create(1), Next::Call(barrier(WORLD)), lock(0, SHARED), unlock(0)];
     let mut job =
         common::job(common::model("broadwell-edr", &[]), [holder, waiter].map(Script::of).into());
-    (job.rma, job.nodes) = (ATOMICS, 1);
+    (job.mpi.rma, job.nodes) = (ATOMICS, 1);
     let ending = job.run().unwrap().outcome.ending;
     let Ending::Deadlock(found) = ending else { panic!("{ending:?}") };
     let words = found.to_string();
@@ -319,7 +319,7 @@ fn timed(programs: Vec<Vec<Line>>, changes: &[(&str, &str)]) -> Outcome {
         common::model("broadwell-edr", changes),
         programs.into_iter().map(Script::of).collect(),
     );
-    (job.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
+    (job.mpi.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
     common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
 }
 
@@ -393,7 +393,7 @@ fn a_rank_that_died_while_it_waited_takes_no_line() {
             common::model("broadwell-edr", NUMBERS),
             [holder, waiter].map(Script::of).into(),
         );
-        (job.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
+        (job.mpi.rma, job.nodes) = (Settings { watch: false, ..ATOMICS }, 1);
         let undisturbed = common::at(&job.clone().run().unwrap().outcome, 0, 0) - begins;
         let at = Time::ZERO + TimeDelta::from_ps(undisturbed + dies);
         let effect = Effect::Crash { process: Process(1) };
@@ -456,7 +456,7 @@ fn mutex(
 ) -> mpisim::workloads::job::Job<mpisim::workloads::mutex::Contender> {
     let asked = Cycles { shared: true, lingers, ..common::lingering(cycles) };
     let mut job = common::job(common::ideal(&[]), contenders(algorithm, ranks, asked));
-    (job.rma, job.nodes) = (rma, 1);
+    (job.mpi.rma, job.nodes) = (rma, 1);
     job
 }
 

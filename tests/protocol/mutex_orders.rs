@@ -47,7 +47,7 @@ fn asked(cycles: u32) -> Cycles {
 
 fn start<P: Program<Library>>(programs: Vec<P>) -> World<Library, P> {
     let mut job = common::job(common::ideal(&[]), programs);
-    job.payload = Payload::Real;
+    job.mpi.payload = Payload::Real;
     job.untimed().unwrap()
 }
 

@@ -19,8 +19,8 @@ use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, END, START, contend
 
 fn job(algorithm: Algorithm, ranks: u32, asked: Cycles, rma: Settings) -> Job<Contender> {
     let mut job = common::job(common::ideal(&[]), contenders(algorithm, ranks, asked));
-    job.payload = Payload::Real;
-    job.rma = rma;
+    job.mpi.payload = Payload::Real;
+    job.mpi.rma = rma;
     job
 }
 

@@ -33,9 +33,9 @@ fn recorded_cases_conform_timed_and_cross_the_bridge() {
             for (name, nodes) in [("ideal", 2), ("broadwell-edr", 1), ("broadwell-edr", 2)] {
                 let settings = case.settings(schedule);
                 let mut job = common::job(common::model(name, &[]), case.programs());
-                job.rma = settings;
+                job.mpi.rma = settings;
                 job.nodes = nodes;
-                job.eager_inter = (turn % 3 == 0).then(|| Bytes::new(8));
+                job.mpi.eager_inter = (turn % 3 == 0).then(|| Bytes::new(8));
                 let what = format!("case {} on {nodes} nodes of {name}, {settings:?}", case.id);
                 let ran = common::cross(job).unwrap_or_else(|drift| panic!("{what}: {drift}"));
                 assert_eq!(ran.outcome.ending, Ending::Finished, "{what}");
@@ -239,7 +239,7 @@ fn drawn(seed: u32) -> Drawn {
     let (setting, rma) = all[draw.below(all.len() as u64) as usize];
     // Operations are drawn without regard to each other: only the sums are defined.
     let limit = Some(u64::from(draw.below(2)) * 64);
-    job.rma = Settings { merge_limit: limit, watch: false, ..rma };
+    job.mpi.rma = Settings { merge_limit: limit, watch: false, ..rma };
     job.nodes = 1 + draw.below(2);
     Drawn { job, sums, words: format!("seed {seed}, {size} ranks on {name}, {setting}") }
 }
@@ -250,7 +250,7 @@ fn random_epochs_cross_the_bridge() {
     let mut by_rdma = 0;
     for seed in 0..600 {
         let Drawn { job, sums, words } = drawn(seed);
-        by_rdma += u32::from(job.rma.transport == Transport::Rdma);
+        by_rdma += u32::from(job.mpi.rma.transport == Transport::Rdma);
         let ran = common::cross(job).unwrap_or_else(|drift| panic!("{words}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "{words}");
         assert_eq!(ran.outcome.violations, [], "{words}");
@@ -288,7 +288,7 @@ fn large(packets: u64, segment: Option<u64>) -> (u64, u64) {
     ]);
     let scripts = [origin, vec![window(count), free_window()]];
     let mut job = common::job(common::model("eureka-mx10g", &[]), scripts.map(Script::of).into());
-    job.rma.segment = segment;
+    job.mpi.rma.segment = segment;
     let ran = common::cross(job).unwrap_or_else(|drift| panic!("{packets} packets: {drift}"));
     assert_eq!(ran.outcome.ending, Ending::Finished);
     assert_eq!(ran.outcome.violations, []);

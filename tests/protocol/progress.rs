@@ -155,14 +155,14 @@ fn runs_with_agents_cross_the_bridge() {
             for lock in [LockOrder::Fair, LockOrder::Unfair] {
                 for nodes in [1, 2] {
                     let mut one = job(model(name, &[]), ping_pong(bytes, 1, 3)).assisted();
-                    (one.lock, one.nodes) = (lock, nodes);
+                    (one.mpi.lock, one.nodes) = (lock, nodes);
                     let ran = cross(one).expect("the untimed world accepts the run");
                     assert_eq!(ran.outcome.ending, Ending::Finished);
                     assert_eq!(ran.outcome.violations, []);
                 }
                 let windows = windowed(1, Flow::BothInOne, bytes, 2, 0, 2);
                 let mut many = job(model(name, &[]), windows).assisted();
-                many.lock = lock;
+                many.mpi.lock = lock;
                 let ran = cross(many).expect("the untimed world accepts the run");
                 assert_eq!(
                     (ran.outcome.ending, ran.outcome.violations),
@@ -174,7 +174,7 @@ fn runs_with_agents_cross_the_bridge() {
     for scheme in NEAR {
         let mut near = job(ideal(&[]), windowed(1, Flow::OneWay, 300_000, 2, 0, 2)).assisted();
         let chunk = Some(Bytes::kib(64));
-        (near.nodes, near.cooperation) = (1, Cooperation { chunk, ..Cooperation::by(scheme) });
+        (near.nodes, near.mpi.cooperation) = (1, Cooperation { chunk, ..Cooperation::by(scheme) });
         let ran = cross(near).expect("the untimed world accepts the run");
         assert_eq!(
             (ran.outcome.ending, ran.outcome.violations),

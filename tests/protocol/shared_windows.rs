@@ -137,7 +137,7 @@ fn timed_on(numbers: &[(&str, &str)], programs: Vec<Vec<Line>>, rma: Settings) -
         common::model("broadwell-edr", numbers),
         programs.into_iter().map(Script::new).collect(),
     );
-    (job.rma, job.nodes) = (rma, 1);
+    (job.mpi.rma, job.nodes) = (rma, 1);
     common::finished(common::cross(job).expect("the untimed world takes the run").outcome)
 }
 

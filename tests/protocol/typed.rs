@@ -176,12 +176,12 @@ fn random_types_of_one_signature_exchange_their_bytes_by_every_way() {
         });
         let mut job = job(ideal(&[]), programs.into());
         job.nodes = 1 + u32::try_from(draw.below(2)).unwrap();
-        job.rendezvous = pick(&mut draw, &far);
-        job.cooperation = Cooperation::by(pick(&mut draw, &near));
-        job.cooperation.chunk = pick(&mut draw, &[None, Some(Bytes::new(16))]);
-        job.cooperation.page = Bytes::new(1);
+        job.mpi.rendezvous = pick(&mut draw, &far);
+        job.mpi.cooperation = Cooperation::by(pick(&mut draw, &near));
+        job.mpi.cooperation.chunk = pick(&mut draw, &[None, Some(Bytes::new(16))]);
+        job.mpi.cooperation.page = Bytes::new(1);
         let eager = Some(Bytes::new(pick(&mut draw, &[0, 64, 1 << 20])));
-        (job.eager_inter, job.eager_intra) = (eager, eager);
+        (job.mpi.eager_inter, job.mpi.eager_intra) = (eager, eager);
         let ran = cross(job).unwrap_or_else(|drift| panic!("{words}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "{words}");
         assert_eq!(ran.outcome.violations, [], "{words}");
@@ -374,7 +374,7 @@ fn threads_with_own_lanes_unpack_beside_each_other() {
         let threads = [(0, &*sender), (0, &[]), (0, &*one), (delay, &*other)];
         let mut job = job(ideal(&[]), threads.map(script).into());
         (job.threads, job.endpoints) = (2, endpoints.clone());
-        (job.eager_inter, job.eager_intra) = (Some(Bytes::new(0)), Some(Bytes::new(0)));
+        (job.mpi.eager_inter, job.mpi.eager_intra) = (Some(Bytes::new(0)), Some(Bytes::new(0)));
         let ran = cross(job).unwrap_or_else(|drift| panic!("{delay}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "{delay}");
         assert_eq!(ran.outcome.violations, [], "{delay}");

@@ -32,7 +32,7 @@ fn threads(profile: Profile, threads: u16, vcis: Vcis) -> Outcome {
     let programs =
         (0..2).flat_map(|process| (0..threads).map(move |thread| program(process, thread)));
     let mut job = job(profile, programs.collect());
-    (job.threads, job.duplicates, job.vcis) = (threads, threads, vcis);
+    (job.threads, job.duplicates, job.mpi.vcis) = (threads, threads, vcis);
     let outcome = job.run().unwrap().outcome;
     assert_eq!(outcome.ending, Ending::Finished);
     assert_eq!(outcome.violations, []);
@@ -100,7 +100,7 @@ fn communicators_of_one_number_modulo_the_vcis_share_one() {
             ("coh.line_cross_socket", "0 ns"),
         ]);
         let mut job = job(profile, programs.collect());
-        (job.threads, job.duplicates, job.vcis) = (2, 5, vcis(4, 0));
+        (job.threads, job.duplicates, job.mpi.vcis) = (2, 5, vcis(4, 0));
         let outcome = job.run().unwrap().outcome;
         assert_eq!(outcome.ending, Ending::Finished);
         locked(&outcome).0 > TimeDelta::ZERO

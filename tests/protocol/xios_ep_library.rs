@@ -196,7 +196,7 @@ fn messages_end_well_in_every_order() {
         };
         for programs in [to_one(), to_both()] {
             let mut job = ep_job(machine(), 2, programs);
-            job.eager_inter = Some(Bytes::new(16));
+            job.mpi.eager_inter = Some(Bytes::new(16));
             let survey = explored(&job, Rules::default());
             assert!(survey.is_clean(), "{bytes}: {survey:#?}");
         }
@@ -206,7 +206,7 @@ fn messages_end_well_in_every_order() {
 /// One endpoint a process, and messages that MPI moves by rendezvous.
 fn large(programs: [Vec<(Next<Call>, Option<Reply>)>; 2]) -> Job<Script> {
     let mut job = ep_job(machine(), 1, programs.into_iter().map(Script::new).collect());
-    job.eager_inter = Some(Bytes::new(16));
+    job.mpi.eager_inter = Some(Bytes::new(16));
     job
 }
 
@@ -428,7 +428,7 @@ fn a_check_of_another_endpoint_files_messages_and_no_more() {
         Script::new((0..200).map(checks)),
     ];
     let mut job = ep_job(machine(), 2, programs);
-    job.eager_inter = Some(Bytes::new(16));
+    job.mpi.eager_inter = Some(Bytes::new(16));
     let ran = run(job, Rules::default());
     let counts = counts(&ran);
     assert_eq!((counts.drained, counts.longest_list), (1, 1), "{counts:?}");
@@ -503,7 +503,7 @@ fn the_library_crosses_the_bridge() {
         let variant = [Variant::Fair, Variant::LastFirst][seed as usize / 2 % 2];
         let mut job = ep_job(profile, threads, programs);
         job.nodes = 1 + seed / 4 % 2;
-        job.lock = [LockOrder::Fair, LockOrder::Unfair][seed as usize / 8 % 2];
+        job.mpi.lock = [LockOrder::Fair, LockOrder::Unfair][seed as usize / 8 % 2];
         let rules = Rules { variant, waiting: Waiting::Serving };
         let mut world: World<_, _> = job.untimed_over_xios_ep(rules).unwrap();
         let ran = run(job, rules);

@@ -32,14 +32,14 @@ pub(super) fn read(
     asked: Option<mpi_form::Connections>,
     machine: &Machine,
     placement: &Placement,
-) -> Connected {
+) -> (Connections, Connected) {
     let peers = placement.processes.saturating_sub(placement.per_node);
     let how = match asked {
         Some(mpi_form::Connections::SharedReceiveQueue) => Connections::SharedReceiveQueue,
         Some(mpi_form::Connections::PerPeer) => Connections::PerPeer,
         None => of_library(machine.profile.mpi.shared_queue_from, peers),
     };
-    Connected { how, stated: asked.is_some(), peers }
+    (how, Connected { stated: asked.is_some(), peers })
 }
 
 /// The connections of a library that shares a receive queue from so many peers on other nodes on, or never.
@@ -87,8 +87,8 @@ impl<'a> Choice<'a> {
 /// The choices of the machines of a plan, each once.
 pub fn chosen(plan: &Plan) -> Vec<Choice<'_>> {
     let mut all: Vec<Choice<'_>> = Vec::new();
-    for point in plan.points.iter().filter(|point| !point.mpi.connections.stated) {
-        let Connected { how, peers, .. } = point.mpi.connections;
+    for point in plan.points.iter().filter(|point| !point.connected.stated) {
+        let (how, peers) = (point.mpi.connections, point.connected.peers);
         let from = |machine: &Machine| machine.profile.mpi.shared_queue_from;
         let same = |known: &&mut Choice<'_>| {
             known.how == how
@@ -109,13 +109,13 @@ const FEW_CHANNELS: u32 = 128;
 /// A note where processes poll a channel for each peer, and have many.
 pub fn many_channels(points: &[Point]) -> Option<String> {
     let polls = |point: &&Point| {
-        let Connected { how, peers, .. } = point.mpi.connections;
+        let (how, peers) = (point.mpi.connections, point.connected.peers);
         how == Connections::PerPeer && peers > 0
     };
     let most = points.iter().filter(polls).max_by_key(|point| point.placement.processes)?;
     let channels = most.placement.processes;
     (channels > FEW_CHANNELS).then(|| {
-        let by = if most.mpi.connections.stated {
+        let by = if most.connected.stated {
             "as the scenario says".to_owned()
         } else {
             format!("by machine.{FROM} of `{}`", most.machine.name)

@@ -11,7 +11,8 @@ use protocols::rendezvous::coop_load::{Held, Load, Raised, Unit};
 use protocols::rendezvous::{Cooperation, Protocol, Rule, Scheme};
 use runtime::timed::Kernel;
 use units::{Bytes, TimeDelta};
-use workloads::mpi_form::{Library, MpiForm, SingleCopy};
+use workloads::job::MpiOptions;
+use workloads::mpi_form::{Library, MpiForm};
 use workloads::ranks::Placement;
 
 /// One whole, in millionths.
@@ -19,20 +20,16 @@ const WHOLE: u64 = 1_000_000;
 /// The size at which the two rates of a tuned share are compared.
 const TUNED_ON: Bytes = Bytes::mib(1);
 
-/// The agreement of the processes of a node, and the way in which their kernel copies.
-pub(super) fn read(
+/// Puts the agreement of the processes of a node among the choices, whose kernel copies are known.
+pub(super) fn put(
     diagnostics: &mut Diagnostics,
     tree: &Node,
-    form: &MpiForm,
+    (form, mpi): (&MpiForm, &mut MpiOptions),
     machine: &Machine,
     (placement, threads): (&Placement, u16),
-) -> (Cooperation, Kernel) {
+) {
+    let kernel = mpi.kernel;
     let rules = rules(diagnostics, form);
-    let kernel = match form.single_copy {
-        SingleCopy::Knem => Kernel::Knem,
-        SingleCopy::Xpmem => Kernel::Xpmem,
-        SingleCopy::Cma => Kernel::Cma,
-    };
     let settings = form.cooperation.as_ref();
     let count =
         |key: &str, default| settings.and_then(|settings| settings.small(key)).unwrap_or(default);
@@ -64,7 +61,8 @@ pub(super) fn read(
     }
     let far = form.rendezvous.0 == Protocol::Rtr;
     check_offers(diagnostics, tree, &cooperation, (far, threads));
-    (cooperation, kernel)
+    mpi.counter_lag = counter_lag(diagnostics, tree, form, &cooperation);
+    mpi.cooperation = cooperation;
 }
 
 /// How COOP-load counts copies.
@@ -82,7 +80,7 @@ fn load(settings: Option<&Node>) -> Load {
 }
 
 /// The delay of the counter of large RDMA operations; none where no process reads it.
-pub(super) fn counter_lag(
+fn counter_lag(
     diagnostics: &mut Diagnostics,
     tree: &Node,
     form: &MpiForm,

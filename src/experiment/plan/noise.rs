@@ -1,62 +1,37 @@
 //! Random disturbances: what is asked for, and what the machine has.
 
-use super::values::{Noise, OsNoise};
+use super::super::schema::noise::{Disturbance, NoiseForm, OsNoise};
+use super::values::Noise;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
-use form::json::{Node, Value};
+use form::json::Node;
 use form::machine::Machine;
 use form::shape::path::place;
+use form::typed::Object as _;
 use units::TimeDelta;
-
-/// The request of a scenario for a disturbance.
-enum Asked<'a> {
-    Off,
-    AsTheMachineSays,
-    This(&'a Node),
-}
-
-fn asked<'a>(noise: &'a Node, key: &str) -> Asked<'a> {
-    match noise.get(key) {
-        None => Asked::Off,
-        Some(node) => match &node.value {
-            Value::Bool(false) => Asked::Off,
-            Value::Bool(true) => Asked::AsTheMachineSays,
-            Value::Null
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Object(_)
-            | Value::Word(_)
-            | Value::Invalid => Asked::This(node),
-        },
-    }
-}
 
 /// The disturbances of a checked scenario; reports where its machine has none.
 pub(super) fn read(diagnostics: &mut Diagnostics, tree: &Node, machine: &Machine) -> Noise {
-    let Some(node) = tree.get("noise") else { return Noise::default() };
+    let form = NoiseForm::of(tree.get("noise"));
     let os = &machine.profile.os;
-    let start_skew = match asked(node, "start_skew") {
-        Asked::Off => TimeDelta::ZERO,
-        Asked::This(_) => node.time("start_skew").expect("the value is a time"),
-        Asked::AsTheMachineSays => {
+    let start_skew = match form.start_skew {
+        Disturbance::Off => TimeDelta::ZERO,
+        Disturbance::This(skew) => skew,
+        Disturbance::OfTheMachine => {
             machine_has(diagnostics, tree, machine, "start_skew", "os.start_skew", os.start_skew)
         }
     };
-    let os_noise = match asked(node, "os_noise") {
-        Asked::Off => None,
-        Asked::This(noise) => Some(OsNoise {
-            period: noise.time("period").expect("the key is required"),
-            length: noise.time("length").expect("the key is required"),
-        }),
-        Asked::AsTheMachineSays => {
+    let os_noise = match form.os_noise {
+        Disturbance::Off => None,
+        Disturbance::This(noise) => Some(noise),
+        Disturbance::OfTheMachine => {
             let mut own =
                 |path, value| machine_has(diagnostics, tree, machine, "os_noise", path, value);
             let period = own("os.noise_period", os.noise_period);
             Some(OsNoise { period, length: own("os.noise_length", os.noise_length) })
         }
     };
-    check_noise(diagnostics, tree, os_noise);
+    check_noise(diagnostics, tree, os_noise.as_ref());
     Noise { start_skew, os_noise }
 }
 
@@ -85,8 +60,8 @@ fn machine_has(
     value.unwrap_or_default()
 }
 
-fn check_noise(diagnostics: &mut Diagnostics, tree: &Node, noise: Option<OsNoise>) {
-    let Some(OsNoise { period, length }) = noise else { return };
+fn check_noise(diagnostics: &mut Diagnostics, tree: &Node, noise: Option<&OsNoise>) {
+    let Some(&OsNoise { period, length }) = noise else { return };
     if period == TimeDelta::ZERO || length < period {
         return;
     }

@@ -2,10 +2,11 @@
 
 use super::super::faults;
 use super::super::model_file::Models;
-use super::super::schema::{DEFAULT_EVENTS, DEFAULT_MEMORY, DEFAULT_SEED, SCENARIO};
+use super::super::schema::limits::{DEFAULT_MEMORY, LimitsForm};
+use super::super::schema::{DEFAULT_SEED, SCENARIO};
 use super::addressing::{addressing, check_described, note_adapter, ranks_word, threads};
 use super::traces::Files;
-use super::values::{Limits, MpiOptions, Point};
+use super::values::{Limits, Point};
 use super::{connections, cooperation, noise, one_sided, progress, topology, vcis};
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
@@ -14,19 +15,16 @@ use form::machine::Machine;
 use form::shape::Shape as FieldShape;
 use form::shape::check::check;
 use form::shape::path::place;
+use form::typed::Object as _;
 use hardware::core::Pinning;
 use hardware::topology::Shape;
 use language::collectives::Choices;
-use protocols::library::Vcis;
-use protocols::partitioned::Grouping;
-use protocols::rendezvous::Cooperation;
 use protocols::rma;
 use runtime::faults::FaultPlan;
 use runtime::memory::Payload;
-use runtime::timed::{Kernel, LockOrder};
-use units::{Bytes, PS_PER_S, TimeDelta};
+use units::{Bytes, PS_PER_S};
 use workloads::kind::{LONGEST_RUN, Processes, Reading, Workload};
-use workloads::mpi_form::{self, MpiForm};
+use workloads::mpi_form::MpiForm;
 use workloads::ranks::{Addressing, Placement, PlacementOrder};
 
 /// Models, topologies and traces that earlier points have resolved.
@@ -57,7 +55,7 @@ pub(super) fn read(
     let nodes = tree.small("nodes").unwrap_or(2);
     let rma = one_sided::settings(tree);
     let own = addressing(tree, threads);
-    let form = MpiForm::of(tree);
+    let form = MpiForm::of(tree.get("mpi"));
     let choices = Choices::read(diagnostics, form.collectives.as_ref());
     let mut reading = Reading {
         diagnostics,
@@ -101,13 +99,17 @@ pub(super) fn read(
     workload.check_threads(&mut reading);
     over_units(reading.diagnostics, tree, &*workload, &placement, (nodes, each));
     products(reading.diagnostics, tree, &machine, &*workload, &placement, threads);
-    let mut mpi = mpi(&form, &machine, &placement);
+    let mut mpi = form.options();
+    let model = &machine.profile.mpi;
+    mpi.eager_inter = mpi.eager_inter.or(Some(model.eager_threshold_inter));
+    mpi.eager_intra = mpi.eager_intra.or(Some(model.eager_threshold_intra));
+    let (how, connected) = connections::read(form.connections, &machine, &placement);
+    mpi.connections = how;
     let model = one_sided::model(tree, &machine);
     one_sided::check_mapped_locks(reading.diagnostics, tree, &*workload, &params);
     let mapped_locks = one_sided::mapped_locks(tree, &machine);
-    (mpi.cooperation, mpi.kernel) =
-        cooperation::read(reading.diagnostics, tree, &form, &machine, (&placement, all_threads));
-    mpi.counter_lag = cooperation::counter_lag(reading.diagnostics, tree, &form, &mpi.cooperation);
+    let threads_of_all = (&placement, all_threads);
+    cooperation::put(reading.diagnostics, tree, (&form, &mut mpi), &machine, threads_of_all);
     if workload.needs_bytes() {
         mpi.payload = Payload::Real;
     }
@@ -124,6 +126,7 @@ pub(super) fn read(
         addressing,
         topology,
         mpi,
+        connected,
         workload,
         account: tree.flag("account").unwrap_or(false),
         noise,
@@ -286,40 +289,8 @@ fn products(
     );
 }
 
-fn mpi(form: &MpiForm, machine: &Machine, placement: &Placement) -> MpiOptions {
-    let model = &machine.profile.mpi;
-    MpiOptions {
-        rendezvous: form.rendezvous.0,
-        cooperation: Cooperation::default(),
-        partitioned: match form.partitioned {
-            mpi_form::Partitioned::OneMessage => Grouping::One,
-            mpi_form::Partitioned::EachPartition => Grouping::Each,
-        },
-        vcis: Vcis::default(),
-        kernel: Kernel::default(),
-        counter_lag: TimeDelta::ZERO,
-        eager_threshold: form.eager_threshold.unwrap_or(model.eager_threshold_inter),
-        eager_threshold_intra: form.eager_threshold_intra.unwrap_or(model.eager_threshold_intra),
-        payload: match form.payload {
-            mpi_form::Payload::Real => Payload::Real,
-            mpi_form::Payload::Phantom => Payload::Phantom,
-        },
-        connections: connections::read(form.connections, machine, placement),
-        lock: match form.lock {
-            mpi_form::Lock::Unfair => LockOrder::Unfair,
-            mpi_form::Lock::Fair => LockOrder::Fair,
-        },
-        rma: rma::Settings::default(),
-    }
-}
-
 fn limits(tree: &Node) -> Limits {
-    let node = tree.get("limits");
-    let memory = node.and_then(|node| node.bytes("memory"));
-    Limits {
-        events: node.and_then(|node| node.count("events")).unwrap_or(DEFAULT_EVENTS),
-        time: node.and_then(|node| node.time("time")).unwrap_or(LONGEST_RUN),
-        memory: memory.unwrap_or(Bytes::new(DEFAULT_MEMORY)),
-        memory_given: memory.is_some(),
-    }
+    let LimitsForm { events, time, memory, .. } = LimitsForm::of(tree.get("limits"));
+    let memory_given = memory.is_some();
+    Limits { events, time, memory: memory.unwrap_or(Bytes::new(DEFAULT_MEMORY)), memory_given }
 }

@@ -7,19 +7,15 @@ use std::sync::Arc;
 
 use super::super::claim::Claim;
 use super::super::claim::figures::Figure;
+use super::super::schema::noise::OsNoise;
 use super::super::shipped::Shipped;
 use super::super::sweep::Sweep;
 use super::sources::Sourced;
 use form::machine::Machine;
 use hardware::topology::Shape;
-use protocols::library::Vcis;
-use protocols::partitioned::Grouping;
-use protocols::rendezvous::{Cooperation, Protocol};
-use protocols::rma;
 use runtime::faults::FaultPlan;
-use runtime::memory::Payload;
-use runtime::timed::{Connections, Kernel, LockOrder};
 use units::{Bytes, TimeDelta};
+use workloads::job::MpiOptions;
 use workloads::kind::Workload;
 use workloads::ranks::{Addressing, Placement, Ranks};
 
@@ -81,6 +77,8 @@ pub struct Point {
     pub topology: Shape,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
+    /// Who chose how its processes are connected.
+    pub connected: Connected,
     /// The programs of the processes.
     pub workload: Arc<dyn Workload>,
     /// Whether the metrics include an account of the time of a message.
@@ -115,40 +113,9 @@ impl Point {
     }
 }
 
-/// The choices of the MPI library.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct MpiOptions {
-    /// How a large message moves between nodes.
-    pub rendezvous: Protocol,
-    /// How large messages move inside a node.
-    pub cooperation: Cooperation,
-    /// Into how many messages a partitioned send goes.
-    pub partitioned: Grouping,
-    /// How communicators and windows are spread over the NIC contexts of a process.
-    pub vcis: Vcis,
-    /// How processes of a node copy from each other's memory.
-    pub kernel: Kernel,
-    /// How late the counter of a node's large RDMA operations is read.
-    pub counter_lag: TimeDelta,
-    /// Largest message sent eagerly between nodes.
-    pub eager_threshold: Bytes,
-    /// Largest message sent eagerly inside a node.
-    pub eager_threshold_intra: Bytes,
-    /// Whether the bytes of messages exist.
-    pub payload: Payload,
-    /// How processes are connected.
-    pub connections: Connected,
-    /// The order of threads at the library lock.
-    pub lock: LockOrder,
-    /// How windows work.
-    pub rma: rma::Settings,
-}
-
-/// How the processes of a point are connected, and whether the scenario or its machine chooses.
+/// Whether the scenario or its machine chooses how the processes of a point are connected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Connected {
-    /// How.
-    pub how: Connections,
     /// Whether the scenario chooses it; else its machine does.
     pub stated: bool,
     /// Processes of other nodes that a process has.
@@ -156,21 +123,12 @@ pub struct Connected {
 }
 
 /// Random disturbances; none by default.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Each process starts after a uniform time up to this.
     pub start_skew: TimeDelta,
     /// Interruptions of each core.
     pub os_noise: Option<OsNoise>,
-}
-
-/// Interruptions of a core.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct OsNoise {
-    /// Mean time between two.
-    pub period: TimeDelta,
-    /// How long one takes.
-    pub length: TimeDelta,
 }
 
 /// Where a run stops.

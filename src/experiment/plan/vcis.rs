@@ -2,13 +2,13 @@
 
 use std::num::NonZero;
 
-use super::values::MpiOptions;
 use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 use form::shape::path::place;
 use protocols::library::Vcis;
 use protocols::rendezvous::Protocol;
+use workloads::job::MpiOptions;
 use workloads::mpi_form::MpiForm;
 use workloads::ranks::Addressing;
 

@@ -2,7 +2,7 @@
 
 use super::end;
 use crate::host;
-use crate::plan::{Addressing, MpiOptions, PlacementOrder, Point};
+use crate::plan::{Addressing, PlacementOrder, Point};
 use ::xios_ep::library::{Counts, EpLibrary, EpThread};
 use engine::{JournalMode, Keep, LimitReached, Limits, Options};
 use hardware::core::Scheme;
@@ -20,21 +20,7 @@ use workloads::xios_ep::{self, Rules};
 
 /// The job of a point, without the progress threads that it may have.
 pub fn build(point: &Point) -> Job {
-    let MpiOptions {
-        rendezvous,
-        cooperation,
-        partitioned,
-        vcis,
-        kernel,
-        counter_lag,
-        eager_threshold,
-        eager_threshold_intra,
-        payload,
-        connections,
-        lock,
-        rma,
-    } = point.mpi.clone();
-    let noise = point.noise.os_noise.map(|noise| (noise.period, noise.length));
+    let noise = point.noise.os_noise.as_ref().map(|noise| (noise.period, noise.length));
     Job {
         profile: point.machine.profile.clone(),
         shape: point.topology,
@@ -55,19 +41,8 @@ pub fn build(point: &Point) -> Job {
             PlacementOrder::Block => Scheme::Fill(point.placement.per_node),
             PlacementOrder::RoundRobin => Scheme::Cyclic,
         },
-        rma,
-        rendezvous,
-        cooperation,
-        partitioned,
-        vcis,
-        kernel,
+        mpi: point.mpi.clone(),
         pace: Pace::NONE,
-        counter_lag,
-        eager_inter: Some(eager_threshold),
-        eager_intra: Some(eager_threshold_intra),
-        payload,
-        connections: connections.how,
-        lock,
         disturbance: Disturbance {
             start_skew: point.noise.start_skew,
             os_noise: noise,
@@ -117,7 +92,7 @@ pub fn run(point: &Point, keep: Keep) -> Result<(Outcome, Noted), JobError> {
     if point.progress_thread {
         return Ok(noted(point, without_agents(job.run_assisted()?)));
     }
-    let contents = end::contents(point, job.payload);
+    let contents = end::contents(point, job.mpi.payload);
     Ok(noted(point, job.run_from(&contents)?))
 }
 

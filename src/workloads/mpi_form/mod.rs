@@ -3,15 +3,20 @@
 mod cooperation;
 mod one_sided;
 
+use super::job::MpiOptions;
 use form::fields::SIZE;
 use form::json::Node;
 use form::shape::Shape;
-use form::typed::{Object as _, Value, default, optional};
+use form::typed::{Value, default, optional};
 use language::statements;
+use protocols::partitioned::Grouping;
 use protocols::rendezvous::Protocol;
+use runtime::memory;
+use runtime::timed::{Kernel, LockOrder};
 use units::Bytes;
 
-/// The most VCIs of a process: the default of `--with-ch4-max-vcis`.
+/// The most VCIs of a process.
+/// Limit: the default of `--with-ch4-max-vcis` of MPICH.
 const MOST_VCIS: u64 = 64;
 
 form::object! {
@@ -56,10 +61,31 @@ form::object! {
 }
 
 impl MpiForm {
-    /// The choices of a checked scenario.
-    pub fn of(tree: &Node) -> Self {
-        let nothing = || Self::read(&Node::written_object(&[]));
-        tree.get("mpi").map_or_else(nothing, Self::read)
+    /// The choices that neither the machine nor other keys have a say in; the others as by default.
+    pub fn options(&self) -> MpiOptions {
+        MpiOptions {
+            rendezvous: self.rendezvous.0,
+            eager_inter: self.eager_threshold,
+            eager_intra: self.eager_threshold_intra,
+            payload: match self.payload {
+                Payload::Phantom => memory::Payload::Phantom,
+                Payload::Real => memory::Payload::Real,
+            },
+            partitioned: match self.partitioned {
+                Partitioned::EachPartition => Grouping::Each,
+                Partitioned::OneMessage => Grouping::One,
+            },
+            kernel: match self.single_copy {
+                SingleCopy::Cma => Kernel::Cma,
+                SingleCopy::Knem => Kernel::Knem,
+                SingleCopy::Xpmem => Kernel::Xpmem,
+            },
+            lock: match self.lock {
+                Lock::Fair => LockOrder::Fair,
+                Lock::Unfair => LockOrder::Unfair,
+            },
+            ..MpiOptions::default()
+        }
     }
 }
 
