@@ -53,7 +53,7 @@ pub struct Unfit {
 /// A trace that was read.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// What its ranks do.
+    /// The actions of its ranks.
     pub trace: Arc<dyn Trace>,
     /// Hash of its text: 32 hexadecimal digits.
     pub digest: String,
@@ -90,9 +90,9 @@ pub struct ReadError {
     pub bytes: (usize, usize),
     /// The line.
     pub text: String,
-    /// What was found.
+    /// The text that was found.
     pub found: String,
-    /// What is allowed.
+    /// The allowed ones, in words.
     pub allowed: String,
     /// The words that are allowed there.
     pub words: &'static [&'static str],

@@ -77,7 +77,7 @@ pub struct Point {
     pub topology: Shape,
     /// The choices of the MPI library.
     pub mpi: MpiOptions,
-    /// Who chose how its processes are connected.
+    /// The origin of how its processes are connected.
     pub connected: Connected,
     /// The programs of the processes.
     pub workload: Arc<dyn Workload>,

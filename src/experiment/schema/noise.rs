@@ -28,7 +28,7 @@ form::object! {
     }
 }
 
-/// What a scenario says of a disturbance.
+/// A disturbance as a scenario states it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Disturbance<T> {
     /// There is none.

@@ -128,7 +128,7 @@ impl Trace for Replayable {
 /// A schedule that a machine replays.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What the ranks do.
+    /// The operations of all ranks.
     pub schedule: Arc<Schedule>,
     /// Hash of its text: 32 hexadecimal digits.
     pub digest: String,

@@ -5,7 +5,7 @@ use ::collectives::Collective;
 use protocols::call::Call;
 use units::TimeDelta;
 
-/// What the ranks of a trace do.
+/// The actions of all ranks of a trace.
 #[derive(Debug)]
 pub(super) struct Actions {
     pub(super) ranks: Vec<Vec<Action>>,
