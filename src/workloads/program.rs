@@ -64,7 +64,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What each rank does, statement by statement.
+/// The statements of each rank.
 #[derive(Clone, Debug)]
 pub struct WrittenProgram {
     /// One list for each rank.

@@ -160,7 +160,7 @@ enum Of {
     PerhapsNone,
 }
 
-/// What an operation asks of a name.
+/// Use that an operation makes of a name.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Ask {
     /// It is over afterwards.

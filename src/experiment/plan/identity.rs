@@ -55,7 +55,7 @@ impl fmt::Write for Hasher {
     }
 }
 
-/// What points of one sweep have in common that are one simulation.
+/// Inputs that points of one simulation share.
 #[derive(Eq, Ord, PartialEq, PartialOrd)]
 enum Alike<'a> {
     Identity(Identity),

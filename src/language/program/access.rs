@@ -40,7 +40,7 @@ pub(crate) enum Memory {
 /// those that it has asked for, by rank.
 pub(super) type Parts = BTreeMap<(Win, Option<u32>), Region>;
 
-/// What a program does with a number in its memory.
+/// Access of a program to a number in its memory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Touch {
     /// It writes this one.

@@ -22,7 +22,7 @@ use protocols::rma::call::{At, Operation, RmaCall};
 pub(crate) struct Computed {
     /// The key, as scenarios spell it.
     pub(crate) key: &'static str,
-    /// What it is of the call.
+    /// The part of the call that it is.
     pub(crate) part: Part,
     /// Its value.
     pub(crate) value: Expression,
@@ -61,7 +61,7 @@ impl Range {
         Self { least: 0, most: u32::MAX as i64, words: &[PROC_NULL, MPI_ROOT] };
 }
 
-/// What a computed key is of its call.
+/// Part of a call that a computed key is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
     /// The field of this name; see [`calls::rows::Fields::named`].

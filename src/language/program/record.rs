@@ -7,14 +7,14 @@ use protocols::call::{Outcome, Status};
 use protocols::contract::Region;
 use runtime::monitors::Violation;
 
-/// What one call returned.
+/// The result of one call.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Record {
     /// Number of the operation in its rank's list, from 0.
     pub op: u32,
     /// Its line in the file.
     pub line: u32,
-    /// What it returned.
+    /// Its result.
     pub returned: Returned,
 }
 
@@ -129,7 +129,7 @@ impl Returned {
         }
     }
 
-    /// What the call returned of the `of`-th operation that ended in it, alone.
+    /// The result of the `of`-th operation that ended in the call, alone.
     pub(super) fn one(&self, of: usize) -> Option<Self> {
         if let Self::Some(ended) = self {
             return Some(Self::Any(Some(*ended.as_ref()?.get(of)?)));

@@ -48,7 +48,7 @@ pub struct ProgramStream {
     buffers: Arc<[u64]>,
     /// The number that a load has read.
     loaded: Option<u64>,
-    /// What open operations have of buffers with a name, and the lines that have begun them.
+    /// Named buffers in use by open operations, and the lines that started those.
     loans: Loans<u32>,
     /// Parts of shared windows that it has asked for.
     parts: Parts,
@@ -92,13 +92,13 @@ pub struct ProgramStream {
 struct Begun {
     /// Its buffer; 0 of a collective, whose outcome tells of none.
     buffer: u32,
-    /// What it is.
+    /// Its kind.
     of: Of,
     /// The step that has begun it.
     step: u32,
 }
 
-/// What an operation with a request is.
+/// Kind of an operation with a request.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Of {
     /// A send.
@@ -209,7 +209,7 @@ impl ProgramStream {
         self.bounded = false;
     }
 
-    /// What the calls have returned so far, in order.
+    /// Results of the calls so far, in order.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -694,7 +694,7 @@ impl ProgramStream {
         Ok(with)
     }
 
-    /// What the program sees of a reply, with the books kept on what is open.
+    /// Result of a call for its program; open operations are updated.
     fn returned(&mut self, call: &Call, reply: Reply) -> Option<Returned> {
         match (call, reply) {
             (Call::Typed(typed), reply) => self.returned(&typed.call, reply),
@@ -895,7 +895,7 @@ impl ProgramStream {
     }
 }
 
-/// What a call begins.
+/// Operation that a call starts.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the calls that begin a message, of many")]
 fn of(call: &Call) -> Of {
     match call {
@@ -920,7 +920,7 @@ fn is_ready(call: &Call) -> bool {
     *mode == SendMode::Ready
 }
 
-/// What a call returns that finds nothing open; `None` where it returns nothing anyway.
+/// Result of a call that finds nothing open; `None` where it never has one.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the calls about requests and messages, of many"

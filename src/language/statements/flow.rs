@@ -24,7 +24,7 @@ use form::diagnostic::{Diagnostic, Span};
 use form::expression::{Expression, Type, text_of};
 use form::json::{Node, Value};
 
-/// What is open at a place of the program, requests and messages apart.
+/// Open names at a place of the program, requests and messages apart.
 struct Names {
     attached: Option<(Span, bool)>,
     communicators: Opened,
@@ -219,12 +219,12 @@ impl Reader<'_> {
         }
     }
 
-    /// What is open here.
+    /// Names that are open here.
     fn names(&self) -> Names {
         Names { attached: self.attached, communicators: self.communicators.opened() }
     }
 
-    /// What is open after one of two ways, the other of which leaves `other`.
+    /// Keeps the names that are open after this way and after one that leaves `other`.
     fn merge(&mut self, other: &Names) {
         self.communicators.merge(&other.communicators);
         self.attached = match (self.attached, other.attached) {

@@ -14,7 +14,7 @@ use form::codes;
 use form::diagnostic::{Diagnostic, Diagnostics};
 use form::json::Node;
 
-/// What made a communicator.
+/// Origin of a communicator.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Birth {
     /// With the job, by its number.
@@ -217,7 +217,7 @@ fn is_computed(node: &Node) -> bool {
     leaders.into_iter().any(|leader| leader.text().is_some())
 }
 
-/// What a statement makes, if it is followed; `calls` counts those of all ranks of a communicator.
+/// The communicator that a statement makes, if it is followed; `calls` counts those of all ranks of a communicator.
 fn birth(op: &str, node: &Node, parent: usize, calls: &mut BTreeMap<usize, u32>) -> Option<Birth> {
     if op == "comm_create_group" {
         let ranks = node.get("ranks").and_then(Node::elements).unwrap_or(&[]);

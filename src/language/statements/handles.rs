@@ -28,7 +28,7 @@ pub(super) type Entry = (Handle, Open, Span);
 #[derive(Debug, Default)]
 pub(super) struct Handles {
     known: BTreeMap<String, Entry>,
-    /// What was known before of each name that was changed, from the outermost loop or condition on.
+    /// Earlier entries of changed names, from the outermost loop or condition on.
     log: Vec<(String, Option<Entry>)>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Handles {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(usize);
 
-/// What is known of some names on another way; `None` of a name that is not known there.
+/// Entries of some names on another way; `None` for a name that is not known there.
 pub(super) type Way = BTreeMap<String, Option<Entry>>;
 
 impl Handles {
@@ -70,7 +70,7 @@ impl Handles {
         Mark(self.log.len())
     }
 
-    /// What was known where a way began, of the names that it has changed.
+    /// Entries, where a way began, of the names that it has changed.
     pub(super) fn before(&self, mark: Mark) -> Way {
         let mut before = Way::new();
         for (name, entry) in &self.log[mark.0..] {

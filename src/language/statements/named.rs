@@ -39,7 +39,7 @@ impl Types {
         types
     }
 
-    /// What `node`, a name or a tree, stands for; `None` with a report where that is nothing.
+    /// The datatype that `node`, a name or a tree, stands for; `None` with a report where there is none.
     pub(super) fn datatype(
         &self,
         diagnostics: &mut Diagnostics,

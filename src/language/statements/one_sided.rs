@@ -308,7 +308,7 @@ impl Item<'_, '_, '_> {
         (bytes, Operation::Update { update, origin, result })
     }
 
-    /// What becomes of each element of the target.
+    /// Effect on each element of the target.
     fn effect(&mut self, datatype: Datatype) -> Effect {
         let operator = match self.node.word("operator") {
             Some("replace") => return Effect::Replace(datatype),
@@ -479,7 +479,7 @@ impl Item<'_, '_, '_> {
     }
 }
 
-/// What stands for the call of a statement that is refused.
+/// Placeholder for the call of a statement that is refused.
 const PLACEHOLDER: RmaCall = RmaCall::Sync { win: protocols::rma::call::Win(0) };
 
 /// The pieces of elements, where they are of one length and each begins at one distance behind the one

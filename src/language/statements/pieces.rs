@@ -19,7 +19,7 @@ use units::Bytes;
 #[derive(Default)]
 pub(super) struct Place {
     pub(super) buffer: Buffer,
-    /// What it holds, where that is not simply bytes.
+    /// Its elements, where those are not simply bytes.
     pub(super) elements: Option<Arc<Elements>>,
 }
 

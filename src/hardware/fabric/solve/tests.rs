@@ -23,7 +23,7 @@ struct Basin {
     rounding: u64,
 }
 
-/// What is known of a flow without its class.
+/// State of a flow without its class.
 #[derive(Clone, Debug)]
 struct Plain {
     conn: u32,

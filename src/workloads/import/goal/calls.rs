@@ -62,7 +62,7 @@ pub fn unfit(schedule: &Schedule, longest_message: u64) -> Option<(u32, Unfit)> 
     (0..).zip(schedule.ops()).find_map(|(number, op)| Some((number, wrong(op)?)))
 }
 
-/// What the thread is doing.
+/// Present activity of the thread.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 enum Doing {
     /// Nothing yet.
@@ -298,7 +298,7 @@ impl Player {
         self.release(&mut free);
     }
 
-    /// What became executable goes into its queue, sends first.
+    /// Puts operations that became executable into their queue, sends first.
     fn release(&mut self, free: &mut [u32]) {
         free.sort_by_key(|op| self.op(*op).kind);
         for op in free {

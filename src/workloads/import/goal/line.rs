@@ -7,7 +7,7 @@ pub(super) struct Token<'a> {
     pub(super) what: What<'a>,
 }
 
-/// What it is.
+/// Its kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum What<'a> {
     /// Letters, digits and `_`, a letter first.

@@ -40,7 +40,7 @@ pub fn read(mut text: impl BufRead) -> Result<Schedule, Vec<ReadError>> {
     reader.finish(number)
 }
 
-/// What is read so far.
+/// The part that is read so far.
 #[derive(Default)]
 struct Reader {
     builder: Builder,

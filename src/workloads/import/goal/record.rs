@@ -24,15 +24,15 @@ const OF_COLLECTIVE: u32 = 1 << 31;
 /// Limit: a program without an end is no schedule.
 const MOST_STEPS: u32 = 10_000_000;
 
-/// What cannot be written.
+/// An operation that cannot be written.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("rank {rank}{}: {what}", line.map_or_else(String::new, |line| format!(", line {line}")))]
 pub struct NotInGoal {
-    /// Whose program.
+    /// The rank of the program.
     pub rank: u32,
     /// The line of its call, where there is one.
     pub line: Option<u32>,
-    /// What it does.
+    /// The operation, in words.
     pub what: String,
 }
 
@@ -101,7 +101,7 @@ struct Writer {
     edges: Vec<Edge>,
     /// Operations of open requests; none for messages to and from nobody.
     open: BTreeMap<Handle, Option<u32>>,
-    /// What was waited for since the last operation began.
+    /// Operations waited for since the last one began.
     waited: Vec<u32>,
 }
 
@@ -145,7 +145,7 @@ impl Writer {
         Err(NotInGoal { rank: self.rank, line: None, what })
     }
 
-    /// What the library would answer.
+    /// The answer that the library would give.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "GOAL has messages and computation, of many calls"
