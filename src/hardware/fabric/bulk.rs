@@ -30,7 +30,7 @@ impl Bulk {
         now: Time,
         conn: u32,
         (flow, share): (Option<u32>, Share),
-        path: &Datapath,
+        path: &mut Datapath,
         out: &mut impl Schedule,
     ) {
         if share == Share::ONE {
@@ -39,9 +39,9 @@ impl Bulk {
             self.shares.insert(conn, share.0);
         }
         if let Some(flow) = flow
-            && self.flows[flow].share != share.0
+            && self.flows.share(flow) != share.0
         {
-            self.flows[flow].share = share.0;
+            self.flows.set_share(flow, share.0, path);
             self.ask_after_change(now, flow, path, out);
         }
     }
@@ -62,17 +62,17 @@ impl Bulk {
     ) -> bool {
         let share = self.shares.get(&path.flights[id].conn).copied();
         self.flows.begin(now, flow, id, share.unwrap_or(Share::ONE.0), path);
-        if self.flows[flow].hops.is_empty() {
+        if self.flows.hops(flow).is_empty() {
             return false;
         }
         self.flows.join(flow, &mut path.resources);
         let is_late = |resource: u32| due(now.as_ps(), resource, &path.resources) > now.as_ps();
-        let late = self.flows[flow].hops.iter().position(|hop| is_late(hop.resource));
+        let late = self.flows.hops(flow).iter().position(|hop| is_late(hop.resource));
         if late.is_some() {
             self.flows.start_on_leftovers(flow, path, out);
         }
         // Where the wait is longest, for there the flow must not come sooner than a round allows.
-        let hop = self.flows[flow].hops[late.unwrap_or(0)];
+        let hop = self.flows.hops(flow)[late.unwrap_or(0)];
         self.solver.ask(now, hop.resource, &path.resources, out);
         true
     }
@@ -112,7 +112,7 @@ impl Bulk {
 
     /// Every resource of a flow that left, or whose share is another, may share in another way.
     fn ask_after_change(&mut self, now: Time, flow: u32, path: &Datapath, out: &mut impl Schedule) {
-        for hop in &self.flows[flow].hops {
+        for hop in self.flows.hops(flow) {
             self.solver.ask(now, hop.resource, &path.resources, out);
         }
     }
@@ -171,7 +171,7 @@ impl Bulk {
     ) -> u32 {
         let state = &self.flows[flow];
         let id = state.flight;
-        state.count(&mut path.resources);
+        self.flows.count(flow, &mut path.resources);
         let arrival = now + state.latency_and_fill(path);
         path.see_flowed(id);
         let resource = ResourceId(path.first_resource(id));
@@ -255,7 +255,7 @@ impl Bulk {
 
     #[cfg(test)]
     fn obeys_stale_ends(&self, flow: u32, path: &Datapath) -> bool {
-        let first = self.flows[flow].hops[0].resource;
+        let first = self.flows.hops(flow)[0].resource;
         let fault = path.resources.shared(first).fault;
         fault == Some(super::tests::Fault::StaleEndObeyed)
     }

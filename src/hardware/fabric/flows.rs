@@ -1,39 +1,27 @@
 //! Fluid flows: how fast each moves, what it has moved, and when it ends.
 
 use super::arena::NONE;
+use super::classes::{ClassHop, Classes, Likeness};
 use super::datapath::Datapath;
-use super::hops::HopState;
 use super::resource::Resources;
 use super::shared::Fluid;
-use super::spec::{EventKind, FabricEvent, ResourceId, Schedule, Share};
+use super::spec::{EventKind, FabricEvent, ResourceId, Schedule};
 use super::streams::Passer;
 use units::{Time, TimeDelta};
-
-/// A hop of a flow; hops over the same resource are joined.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FlowHop {
-    pub(super) resource: u32,
-    /// The resource before it on the path.
-    previous: u32,
-    /// Raw bytes per payload byte, in 2^-32.
-    pub(super) weight: u64,
-    /// Place among the resource's members.
-    place: u32,
-    raw: u64,
-    packets: u64,
-}
 
 /// A transfer that flows.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) flight: u32,
-    pub(super) hops: Vec<FlowHop>,
+    /// The flows like it, with their hops, and its place among them.
+    class: u32,
+    place: u32,
+    /// For each hop, its place among the members of the resource.
+    places: Vec<u32>,
     /// Payload still to move, in 2^-40 byte.
     remaining: u128,
     /// Payload per picosecond, in 2^-40 byte.
     pub(super) rate: u64,
-    /// Most that it may have of a full resource, in 2^-16 of the usual share.
-    pub(super) share: u32,
     /// Its rate for one usual share: at a full resource that limits it, that of all. Nothing before
     /// its first solve.
     pub(super) level: u64,
@@ -46,19 +34,16 @@ pub(super) struct Flow {
     /// Stolen time that was booked ahead of its passing.
     debt: u64,
     /// When its pending event fires.
-    end_at: u64,
+    pub(super) end_at: u64,
     generation: u32,
-    /// The last solve that visited it.
-    pub(super) visited: u64,
-    /// Its rate is final in the present solve.
-    pub(super) frozen: bool,
 }
 
-/// All flows; slots and their tables of hops are used again.
+/// All flows and their classes; slots are used again.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     slots: Vec<Flow>,
     free: Vec<u32>,
+    pub(super) classes: Classes,
 }
 
 impl std::ops::Index<u32> for Flows {
@@ -89,9 +74,17 @@ impl Flow {
     }
 
     /// When the last byte will have moved, as far as is known now.
-    fn expected_end(&self) -> u64 {
+    pub(super) fn expected_end(&self) -> u64 {
         let time = self.remaining.div_ceil(u128::from(self.rate));
         self.since + self.debt + u64::try_from(time).expect("a flow ends within 213 days")
+    }
+
+    /// Whether the last byte will have moved before the pending event fires. Without a division, for
+    /// most that get another rate get a lower one.
+    fn ends_sooner(&self) -> bool {
+        let most = self.end_at.saturating_sub(self.since + self.debt);
+        let before = |most: u64| self.remaining <= u128::from(self.rate) * u128::from(most - 1);
+        self.end_at == u64::MAX || most > 0 && before(most)
     }
 
     /// The events of its end that are under way are stale.
@@ -99,35 +92,14 @@ impl Flow {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// The shared hops of a transfer, with what it weighs on each.
-    fn fill_hops(&mut self, crossed: &[HopState], bytes: u64, path: &Datapath) {
-        let hops = &mut self.hops;
-        hops.clear();
-        for hop in crossed.iter().filter(|hop| path.resources.is_shared(hop.resource)) {
-            let raw = path.hops.raw(hop, bytes);
-            let packets = path.hops.packets(hop, bytes);
-            if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
-                same.raw += raw;
-                same.packets += packets;
-            } else {
-                let (resource, previous) = (hop.resource, hop.previous);
-                hops.push(FlowHop { resource, previous, weight: 0, place: 0, raw, packets });
-            }
-        }
-        for hop in hops {
-            let weight = (u128::from(hop.raw) << 32).div_ceil(u128::from(bytes));
-            hop.weight = u64::try_from(weight).expect("a byte weighs less than 4 GiB");
-        }
-    }
-
-    /// Raw bytes of its `total` that moved over its hop `hop` until `now`.
-    fn moved_until(&self, now: u64, hop: u32, stolen: i64, total: u64) -> u128 {
+    /// Those of `raw` bytes, the whole of a transfer of `total`, that moved until `now`.
+    fn moved_until(&self, now: u64, stolen: i64, (raw, total): (u64, u64)) -> u128 {
         let gained = self.gained(now, stolen).max(0).unsigned_abs();
         let moved = u128::from(self.rate) * u128::from(gained);
         let left = self.remaining.saturating_sub(moved);
         // In 2^-20 byte, so that the product fits.
         let moved = (u128::from(total) << 20) - (left >> 20);
-        u128::from(self.hops[hop as usize].raw) * moved / (u128::from(total) << 20)
+        u128::from(raw) * moved / (u128::from(total) << 20)
     }
 
     fn settle(&mut self, now: u64, stolen: i64) {
@@ -137,16 +109,6 @@ impl Flow {
         self.debt = gained.min(0).unsigned_abs();
         let moved = u128::from(self.rate) * u128::from(gained.max(0).unsigned_abs());
         self.remaining = self.remaining.saturating_sub(moved);
-    }
-
-    /// Counts the transfer at the resources that it crossed.
-    pub(super) fn count(&self, resources: &mut Resources) {
-        for hop in &self.hops {
-            let counts = &mut resources.shared_mut(hop.resource).counts;
-            counts.raw += u128::from(hop.raw);
-            counts.packets += hop.packets;
-            counts.transfers += 1;
-        }
     }
 
     /// From the last byte over its limit to the end of its path: latencies, and what the stages hold.
@@ -168,10 +130,11 @@ impl Flows {
         let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 flows");
         self.slots.push(Flow {
             flight: NONE,
-            hops: Vec::new(),
+            class: NONE,
+            place: NONE,
+            places: Vec::new(),
             remaining: 0,
             rate: 0,
-            share: Share::ONE.0,
             level: 0,
             since: 0,
             limit: NONE,
@@ -179,8 +142,6 @@ impl Flows {
             debt: 0,
             end_at: u64::MAX,
             generation: 0,
-            visited: 0,
-            frozen: false,
         });
         id
     }
@@ -188,13 +149,14 @@ impl Flows {
     /// Gives a transfer its flow, which nothing limits yet.
     pub(super) fn begin(&mut self, now: Time, flow: u32, id: u32, share: u32, path: &mut Datapath) {
         let flight = &path.flights[id];
+        let class =
+            self.classes.of(Likeness { path: flight.path, bytes: flight.bytes, share }, path);
         let state = &mut self[flow];
-        state.fill_hops(path.hops.of(flight.first_hop, flight.end_hop), flight.bytes, path);
+        state.class = class;
         state.flight = id;
         state.remaining = u128::from(flight.bytes) << 40;
         state.rate = 0;
         state.level = 0;
-        state.share = share;
         state.since = now.as_ps();
         state.limit = NONE;
         state.debt = 0;
@@ -227,26 +189,74 @@ impl Flows {
         self.free.push(flow);
     }
 
+    /// The shared hops of a flow, with what it weighs on each.
+    pub(super) fn hops(&self, flow: u32) -> &[ClassHop] {
+        &self.classes[self[flow].class].hops
+    }
+
+    /// Most that a flow may have of a full resource, in 2^-16 of the usual share.
+    pub(super) fn share(&self, flow: u32) -> u32 {
+        self.classes[self[flow].class].likeness.share
+    }
+
+    /// Gives a flow that is under way another share.
+    pub(super) fn set_share(&mut self, flow: u32, share: u32, path: &mut Datapath) {
+        let likeness = self.classes[self[flow].class].likeness;
+        self.leave_class(flow, &mut path.resources);
+        self[flow].class = self.classes.of(Likeness { share, ..likeness }, path);
+        self.enter_class(flow, &mut path.resources);
+    }
+
     /// Makes the flow a member of its resources.
     pub(super) fn join(&mut self, flow: u32, resources: &mut Resources) {
-        for (at, hop) in (0..).zip(&mut self[flow].hops) {
+        self.enter_class(flow, resources);
+        let state = &mut self.slots[flow as usize];
+        state.places.clear();
+        for (at, hop) in (0..).zip(&self.classes[state.class].hops) {
             let members = &mut resources.shared_mut(hop.resource).fluid.members;
-            hop.place = u32::try_from(members.len()).expect("fewer than 2^32 flows");
+            state.places.push(u32::try_from(members.len()).expect("fewer than 2^32 flows"));
             members.push((flow, at));
         }
     }
 
     /// Gives the flow's rate back, and takes it out of the members of its resources.
     pub(super) fn leave(&mut self, flow: u32, resources: &mut Resources) {
-        for at in 0..self[flow].hops.len() {
-            let FlowHop { resource, place, weight, .. } = self[flow].hops[at];
+        let Flow { class, rate, .. } = self[flow];
+        for at in 0..self.classes[class].hops.len() {
+            let ClassHop { resource, weight, .. } = self.classes[class].hops[at];
+            let place = self[flow].places[at];
             let fluid = &mut resources.shared_mut(resource).fluid;
-            fluid.left += load(self[flow].rate, weight);
+            fluid.left += load(rate, weight);
             let members = &mut fluid.members;
             members.swap_remove(place as usize);
             if let Some(&(moved, hop)) = members.get(place as usize) {
-                self[moved].hops[hop as usize].place = place;
+                self[moved].places[hop as usize] = place;
             }
+        }
+        if !self.classes[class].hops.is_empty() {
+            self.leave_class(flow, resources);
+        }
+    }
+
+    fn enter_class(&mut self, flow: u32, resources: &mut Resources) {
+        let class = self[flow].class;
+        self[flow].place = self.classes.enter(class, flow, resources);
+    }
+
+    fn leave_class(&mut self, flow: u32, resources: &mut Resources) {
+        let Flow { class, place, .. } = self[flow];
+        if let Some(moved) = self.classes.leave(class, place, resources) {
+            self[moved].place = place;
+        }
+    }
+
+    /// Counts the transfer of a flow at the resources that it crossed.
+    pub(super) fn count(&self, flow: u32, resources: &mut Resources) {
+        for hop in self.hops(flow) {
+            let counts = &mut resources.shared_mut(hop.resource).counts;
+            counts.raw += u128::from(hop.raw);
+            counts.packets += hop.packets;
+            counts.transfers += 1;
         }
     }
 
@@ -257,15 +267,15 @@ impl Flows {
         path: &mut Datapath,
         out: &mut impl Schedule,
     ) {
-        let offer = |hop: &FlowHop| {
+        let offer = |hop: &ClassHop| {
             let fluid = &path.resources.shared(hop.resource).fluid;
             let left = (u128::from(fluid.left) << 32) / u128::from(hop.weight);
             (fluid.level.min(u64::try_from(left).unwrap_or(u64::MAX)), hop.resource)
         };
-        let least = self[flow].hops.iter().map(offer).min_by_key(|offer| offer.0);
+        let least = self.hops(flow).iter().map(offer).min_by_key(|offer| offer.0);
         let (rate, limit) = least.expect("the flow has hops");
         if rate > 0 {
-            for hop in &self[flow].hops {
+            for hop in self.hops(flow) {
                 let fluid = &mut path.resources.shared_mut(hop.resource).fluid;
                 fluid.left = fluid.left.saturating_sub(load(rate, hop.weight) + 1);
             }
@@ -279,7 +289,8 @@ impl Flows {
         let moved = |&(flow, hop): &(u32, u32)| {
             let state = &self[flow];
             let stolen = path.resources.stolen_at(state.limit);
-            state.moved_until(now, hop, stolen, path.flights[state.flight].bytes)
+            let raw = self.hops(flow)[hop as usize].raw;
+            state.moved_until(now, stolen, (raw, path.flights[state.flight].bytes))
         };
         members.map(moved).sum()
     }
@@ -305,12 +316,47 @@ impl Flows {
         state.rate = rate;
         state.limit = limit;
         state.stolen_seen = stolen;
-        let (id, end) = (state.flight, state.expected_end());
-        if end < state.end_at {
-            state.void_end();
-            self.schedule_end(flow, end, out);
+        let id = state.flight;
+        if state.ends_sooner() {
+            self.move_end(flow, out);
         }
         path.see_limit(id, limit);
+    }
+
+    /// Gives the flows of a class the rate that was solved for it; `sooner` are those whose events
+    /// must move, with their connections.
+    pub(super) fn set_rates(
+        &mut self,
+        now: Time,
+        class: u32,
+        path: &mut Datapath,
+        sooner: &mut Vec<(u32, u32)>,
+    ) {
+        let class = &self.classes[class];
+        assert!(class.rate > 0, "a flow always gets a share");
+        let stolen = path.resources.stolen_at(class.limit);
+        for &flow in &class.flows {
+            let state = &mut self.slots[flow as usize];
+            let is_kept = state.limit == class.limit;
+            let before = if is_kept { stolen } else { path.resources.stolen_at(state.limit) };
+            state.settle(now.as_ps(), before);
+            state.rate = class.rate;
+            state.level = class.level;
+            state.limit = class.limit;
+            state.stolen_seen = stolen;
+            if state.ends_sooner() {
+                sooner.push((path.flights[state.flight].conn, flow));
+            }
+            path.see_limit(state.flight, class.limit);
+        }
+    }
+
+    /// The event of a flow's end comes when that is expected now.
+    pub(super) fn move_end(&mut self, flow: u32, out: &mut impl Schedule) {
+        let state = &mut self[flow];
+        state.void_end();
+        let end = state.expected_end();
+        self.schedule_end(flow, end, out);
     }
 
     /// Gives a flow what it would have moved in `time` ps more.
@@ -329,10 +375,11 @@ impl Flows {
     }
 
     fn schedule_end(&mut self, flow: u32, end: u64, out: &mut impl Schedule) {
-        let state = &mut self[flow];
+        let state = &mut self.slots[flow as usize];
         state.end_at = end;
         let event = FabricEvent::new(EventKind::FlowEnd, flow, state.generation);
-        out.at(Time::from_ps(end), ResourceId(state.hops[0].resource), event);
+        let first = self.classes[state.class].hops[0].resource;
+        out.at(Time::from_ps(end), ResourceId(first), event);
     }
 
     /// Whether a flow whose end is due has moved its last byte; packets or others may have slowed it
@@ -364,8 +411,8 @@ impl Flows {
         let shared = resources.shared_mut(resource);
         let Fluid { members, streams, .. } = &mut shared.fluid;
         let passers = members.iter().filter_map(|&(flow, hop)| {
-            let Flow { rate, limit, level, ref hops, .. } = self[flow];
-            let FlowHop { previous, weight, .. } = hops[hop as usize];
+            let Flow { rate, limit, level, class, .. } = self[flow];
+            let ClassHop { previous, weight, .. } = self.classes[class].hops[hop as usize];
             // One that joined after the solve does not count yet.
             let passes = level > 0 && limit != resource;
             passes.then(|| Passer { previous, limit, rate, load: load(rate, weight) })
@@ -376,8 +423,8 @@ impl Flows {
     /// No hop of the flow but the one that limits it is full, so that it can catch up without taking
     /// from others.
     pub(super) fn may_hurry(&self, flow: u32, resources: &Resources) -> bool {
-        let state = &self[flow];
-        state.hops.iter().filter(|hop| hop.resource != state.limit).all(|hop| {
+        let limit = self[flow].limit;
+        self.hops(flow).iter().filter(|hop| hop.resource != limit).all(|hop| {
             let shared = resources.shared(hop.resource);
             shared.fluid.left >= shared.rate >> 5
         })

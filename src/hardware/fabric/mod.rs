@@ -12,7 +12,7 @@
 //!            (first hop      │
 //!             in order)      ├─ Servers: first come, first served        servers.rs
 //!                            ├─ Shared, packet: round robin              packets.rs, ring.rs, shared.rs
-//!                            └─ Shared, bulk: flow                       bulk.rs, flows.rs, solve.rs, reserve.rs
+//!                            └─ Shared, bulk: flow                       bulk.rs, flows.rs, classes.rs, solve.rs, reserve.rs
 //! ```
 //!
 //! A packet needs events only where it meets others, and at the end: its service at hops that will
@@ -24,6 +24,7 @@
 
 mod arena;
 mod bulk;
+mod classes;
 mod connections;
 mod datapath;
 mod flows;
@@ -151,7 +152,7 @@ impl Fabric {
         self.path.clock = now;
         self.conns.open(conn.0);
         let flow = self.conns[conn.0].flow();
-        self.bulk.set_share(now, conn.0, (flow, share), &self.path, out);
+        self.bulk.set_share(now, conn.0, (flow, share), &mut self.path, out);
     }
 
     /// Reads the state of a path's resources and of a connection, and answers anything made of it: in

@@ -90,6 +90,8 @@ impl Counts {
 pub(super) struct Fluid {
     /// Flows that cross the resource: (flow, which of its hops).
     pub(super) members: Vec<(u32, u32)>,
+    /// Their classes: (class, which of its hops).
+    pub(super) classes: Vec<(u32, u32)>,
     /// Flows that this resource limits: each has segments waiting here.
     pub(super) backlogged: u32,
     /// How long a stand-in's segment takes.

@@ -1,8 +1,9 @@
-//! Max-min fair rates: water filling over the flows that share resources with what changed.
+//! Max-min fair rates: water filling over the classes of flows that share resources with what
+//! changed.
 
-use super::arena::Flights;
+use super::classes::{Class, Classes};
 use super::datapath::Datapath;
-use super::flows::{Flow, Flows, load};
+use super::flows::{Flows, load};
 use super::resource::Resources;
 use super::spec::{EventKind, FabricEvent, ResourceId, SHARE_BITS, Schedule};
 use units::Time;
@@ -22,9 +23,9 @@ pub(super) struct Solver {
     next_due: Option<u64>,
     visit: u64,
     resources: Vec<Level>,
-    flows: Vec<u32>,
-    /// Connection and flow in one word, to be sorted.
-    order: Vec<u64>,
+    classes: Vec<u32>,
+    /// Connections and flows whose ends come sooner.
+    sooner: Vec<(u32, u32)>,
     /// Last visit of each resource, and its place in `resources`.
     places: Vec<(u64, u32)>,
     solves: u64,
@@ -94,17 +95,13 @@ impl Solver {
             return;
         }
         self.reached.extend(self.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
-        self.collect(flows, &path.resources);
-        self.order_flows(flows, &path.flights);
+        self.collect(&mut flows.classes, &path.resources);
         let Self { dirty, places, visit, .. } = self;
         dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
-        for &flow in &self.flows {
-            flows.settle(now.as_ps(), flow, &path.resources);
-        }
-        self.fill(flows, &path.resources);
-        self.publish(now, flows, path, out);
+        self.fill(&mut flows.classes, &path.resources);
+        self.set_rates(now, flows, path, out);
+        self.publish(now, &flows.classes, path, out);
         self.solves += 1;
-        self.flows_solved += self.flows.len() as u64;
         self.next_due = self.dirty.iter().map(|entry| entry.0).min();
         if let Some(&(due, resource)) = self.dirty.iter().min() {
             let event = FabricEvent::new(EventKind::Solve, 0, 0);
@@ -113,12 +110,12 @@ impl Solver {
     }
 
     /// Gathers everything that is connected with what changed.
-    fn collect(&mut self, flows: &mut Flows, all: &Resources) {
+    fn collect(&mut self, classes: &mut Classes, all: &Resources) {
         self.visit += 1;
         let visit = self.visit;
         self.places.resize(all.specs().len(), (0, 0));
         self.resources.clear();
-        self.flows.clear();
+        self.classes.clear();
         let Self { reached, places, .. } = self;
         // Each is visited once: `fresh` is true for the first to ask.
         let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
@@ -132,12 +129,12 @@ impl Solver {
             let level =
                 Level { resource, left, weights: 0, share, changed: true, highest, rounding };
             self.resources.push(level);
-            for &(flow, _) in &shared.fluid.members {
-                let state = &mut flows[flow];
+            for &(class, _) in &shared.fluid.classes {
+                let state = &mut classes[class];
                 if state.visited != visit {
                     state.visited = visit;
                     state.frozen = false;
-                    self.flows.push(flow);
+                    self.classes.push(class);
                     let Self { reached, places, .. } = &mut *self;
                     let hops = state.hops.iter().map(|hop| hop.resource);
                     reached.extend(hops.filter(|&resource| fresh(places, resource)));
@@ -150,48 +147,39 @@ impl Solver {
         }
     }
 
-    /// Events of one instant are asked for in the order of connections.
-    fn order_flows(&mut self, all: &Flows, flights: &Flights) {
-        let Self { flows, order, .. } = self;
-        let conn = |flow: u32| u64::from(flights[all[flow].flight].conn);
-        order.clear();
-        order.extend(flows.iter().map(|&flow| conn(flow) << 32 | u64::from(flow)));
-        order.sort_unstable();
-        flows.clear();
-        flows.extend(order.iter().map(|&word| flow_of(word)));
-    }
-
     /// Raises all rates together; a flow that meets a full resource keeps the level reached.
-    fn fill(&mut self, all: &mut Flows, shared: &Resources) {
-        let Self { resources, places, flows, .. } = self;
-        for &flow in flows.iter() {
-            let state = &all[flow];
+    fn fill(&mut self, all: &mut Classes, shared: &Resources) {
+        let Self { resources, places, classes, .. } = self;
+        for &class in classes.iter() {
+            let state = &all[class];
             for hop in &state.hops {
-                resources[places[hop.resource as usize].1 as usize].weights +=
-                    u128::from(hop.weight) * u128::from(state.share);
+                let level = &mut resources[places[hop.resource as usize].1 as usize];
+                level.weights += hop.pull * u128::from(state.count());
             }
         }
         loop {
-            // A division each: once a round, however many flows became final.
+            // A division each: once a round, however many classes became final.
             resources.iter_mut().filter(|level| level.changed).for_each(Level::update);
             let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.share)
             else {
                 return;
             };
             let (resource, level_of_all) = (full.resource, full.share);
-            for &(flow, _) in &shared.shared(resource).fluid.members {
-                let state = &mut all[flow];
+            for &(class, _) in &shared.shared(resource).fluid.classes {
+                let state = &mut all[class];
                 if state.frozen {
                     continue;
                 }
                 state.frozen = true;
                 state.level = level_of_all;
-                state.rate = rate_of(level_of_all, state.share);
+                state.rate = rate_of(level_of_all, state.likeness.share);
+                let count = state.count();
                 for hop in &state.hops {
                     let level = &mut resources[places[hop.resource as usize].1 as usize];
-                    level.weights -= u128::from(hop.weight) * u128::from(state.share);
-                    level.left = level.left.saturating_sub(load(state.rate, hop.weight) + 1);
-                    level.rounding += 1;
+                    level.weights -= hop.pull * u128::from(count);
+                    let taken = (load(state.rate, hop.weight) + 1).saturating_mul(count);
+                    level.left = level.left.saturating_sub(taken);
+                    level.rounding += count;
                     level.highest = level.highest.max(level_of_all);
                     level.changed = true;
                 }
@@ -199,17 +187,40 @@ impl Solver {
         }
     }
 
-    /// Gives the flows their rates, and the resources what their packets need to know.
-    fn publish(&self, now: Time, flows: &mut Flows, path: &mut Datapath, out: &mut impl Schedule) {
-        for &flow in &self.flows {
-            let limit = self.limit_of(&flows[flow], &path.resources);
-            let rate = flows[flow].rate;
-            flows.set_rate(flow, rate, limit, path, out);
+    /// Gives the flows their rates. Events of one instant are asked for in the order of connections.
+    fn set_rates(
+        &mut self,
+        now: Time,
+        flows: &mut Flows,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let mut sooner = std::mem::take(&mut self.sooner);
+        for &class in &self.classes {
+            flows.classes[class].limit = self.limit_of(&flows.classes[class], &path.resources);
+            flows.set_rates(now, class, path, &mut sooner);
         }
-        let component = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
+        sooner.sort_unstable();
+        for (_, flow) in sooner.drain(..) {
+            flows.move_end(flow, out);
+        }
+        self.sooner = sooner;
+    }
+
+    /// Gives the resources what their packets need to know.
+    fn publish(
+        &mut self,
+        now: Time,
+        classes: &Classes,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let component: u64 = self.classes.iter().map(|&class| classes[class].count()).sum();
+        self.flows_solved += component;
+        let component = u32::try_from(component).expect("fewer than 2^32 flows");
         for level in &self.resources {
             path.promises_meet_flows(now, level.resource, out);
-            publish_resource(now, level.resource, flows, path);
+            publish_resource(now, level.resource, classes, path);
             let shared = path.resources.shared_mut(level.resource);
             let full = shared.fluid.backlogged > 0;
             shared.fluid.left = level.left;
@@ -219,22 +230,22 @@ impl Solver {
         }
     }
 
-    /// The first full hop where no flow is faster: there the flow's segments wait.
+    /// The first full hop where no flow is faster: there the segments of a class wait.
     ///
     /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
     /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
     /// no faster than the one that is really full.
-    fn limit_of(&self, flow: &Flow, resources: &Resources) -> u32 {
+    fn limit_of(&self, class: &Class, resources: &Resources) -> u32 {
         let shared = |resource: u32| resources.shared(resource);
         let fullness = |resource: u32, margin: u32| {
             let place = self.places[resource as usize].1 as usize;
             let Level { left, highest, rounding, .. } = self.resources[place];
             let slack = (highest >> margin) + rounding;
-            left <= shared(resource).rate >> margin && flow.level + slack >= highest
+            left <= shared(resource).rate >> margin && class.level + slack >= highest
         };
-        let full = flow.hops.iter().find(|hop| fullness(hop.resource, 20));
+        let full = class.hops.iter().find(|hop| fullness(hop.resource, 20));
         let full = full.expect("a max-min flow has a full hop where no flow is faster").resource;
-        let before = flow.hops.iter().take_while(|hop| hop.resource != full);
+        let before = class.hops.iter().take_while(|hop| hop.resource != full);
         let first = before.map(|hop| hop.resource).find(|&resource| {
             shared(resource).fluid.reserve.is_kept()
                 && shared(resource).rate <= shared(full).rate
@@ -253,21 +264,23 @@ pub(super) fn due(now: u64, resource: u32, resources: &Resources) -> u64 {
     now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
 }
 
-fn publish_resource(now: Time, resource: u32, flows: &Flows, path: &mut Datapath) {
+fn publish_resource(now: Time, resource: u32, classes: &Classes, path: &mut Datapath) {
     let mtu = path.mtu;
     let shared = path.resources.shared_mut(resource);
-    let (mut backlogged, mut limited, mut passing, mut weights) = (0_u32, 0_u64, 0_u64, 0_u128);
-    for &(flow, hop) in &shared.fluid.members {
-        let state = &flows[flow];
-        let weight = state.hops[hop as usize].weight;
+    let (mut backlogged, mut limited, mut passing, mut weights) = (0_u64, 0_u64, 0_u64, 0_u128);
+    for &(class, hop) in &shared.fluid.classes {
+        let state = &classes[class];
+        let (count, weight) = (state.count(), state.hops[hop as usize].weight);
+        let load = load(state.rate, weight) * count;
         if state.limit == resource {
-            backlogged += 1;
-            weights += u128::from(weight);
-            limited += load(state.rate, weight);
+            backlogged += count;
+            weights += u128::from(weight) * u128::from(count);
+            limited += load;
         } else {
-            passing += load(state.rate, weight);
+            passing += load;
         }
     }
+    let backlogged = u32::try_from(backlogged).expect("fewer than 2^32 flows");
     let (rate, packet_ends) = (shared.rate, shared.free_at);
     let fluid = &mut shared.fluid;
     let kept = fluid.reserve.kept(rate);
@@ -294,14 +307,12 @@ fn rate_of(level: u64, share: u32) -> u64 {
     u64::try_from(rate.max(1)).expect("rates are below 2^63")
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the low half of the word is the flow")]
-const fn flow_of(word: u64) -> u32 {
-    word as u32
-}
-
 /// How long one MTU of a backlogged flow lasts, on average.
 fn turn_of(mtu: u64, weights: u128, flows: u32, rate: u64) -> u64 {
     let raw = (u128::from(mtu) * weights / u128::from(flows)) << 8;
     let turn = (raw + u128::from(rate) / 2) / u128::from(rate);
     u64::try_from(turn.max(1)).expect("an MTU lasts less than 213 days")
 }
+
+#[cfg(test)]
+mod tests;
