@@ -51,18 +51,13 @@ pub(super) struct ClassHop {
 pub(super) struct Class {
     pub(super) likeness: Likeness,
     pub(super) hops: Vec<ClassHop>,
-    pub(super) flows: Vec<u32>,
+    /// Connections and flows, by connection.
+    pub(super) flows: Vec<(u32, u32)>,
     /// Whether it is found by its likeness; if not, it is used again once its last flow has left.
     is_recent: bool,
-    /// The last solve that visited it.
+    /// The last component that it was part of, and its place there.
     pub(super) visited: u64,
-    /// Its rate is final in the present solve.
-    pub(super) frozen: bool,
-    /// The rate of each of its flows by the last solve, that for one usual share, and the resource
-    /// that limits them.
-    pub(super) rate: u64,
-    pub(super) level: u64,
-    pub(super) limit: u32,
+    pub(super) part: u32,
 }
 
 impl Class {
@@ -103,11 +98,12 @@ pub(super) struct Classes {
     free: Vec<u32>,
     /// By a hash of the likeness.
     recent: [u32; RECENT],
+    changes: u64,
 }
 
 impl Default for Classes {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), recent: [NONE; RECENT] }
+        Self { slots: Vec::new(), free: Vec::new(), recent: [NONE; RECENT], changes: 0 }
     }
 }
 
@@ -160,36 +156,41 @@ impl Classes {
             flows: Vec::new(),
             is_recent: false,
             visited: 0,
-            frozen: false,
-            rate: 0,
-            level: 0,
-            limit: NONE,
+            part: NONE,
         });
         id
     }
 
-    /// Takes a flow in; answers its place.
-    pub(super) fn enter(&mut self, id: u32, flow: u32, resources: &mut Resources) -> u32 {
-        let class = &mut self[id];
+    /// How often a class got its first flow or lost its last one: until then classes share resources
+    /// as before.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Takes in the flow of a connection.
+    pub(super) fn enter(&mut self, id: u32, flow: (u32, u32), resources: &mut Resources) {
+        let class = &mut self.slots[id as usize];
         if class.flows.is_empty() {
+            self.changes += 1;
             for (at, hop) in (0..).zip(&mut class.hops) {
                 let classes = &mut resources.shared_mut(hop.resource).fluid.classes;
                 hop.place = u32::try_from(classes.len()).expect("fewer classes than flows");
                 classes.push((id, at));
             }
         }
-        class.flows.push(flow);
-        u32::try_from(class.flows.len() - 1).expect("fewer than 2^32 flows")
+        let place = class.flows.partition_point(|other| *other < flow);
+        class.flows.insert(place, flow);
     }
 
-    /// Lets the flow at `place` out; answers the flow that has its place now. The class keeps its
-    /// hops until another is asked for.
-    pub(super) fn leave(&mut self, id: u32, place: u32, resources: &mut Resources) -> Option<u32> {
+    /// Lets the flow of a connection out. The class keeps its hops until another is asked for.
+    pub(super) fn leave(&mut self, id: u32, flow: (u32, u32), resources: &mut Resources) {
         let class = &mut self[id];
-        class.flows.swap_remove(place as usize);
+        let place = class.flows.binary_search(&flow).expect("it is one of the flows");
+        class.flows.remove(place);
         if !class.flows.is_empty() {
-            return class.flows.get(place as usize).copied();
+            return;
         }
+        self.changes += 1;
         for at in 0..self[id].hops.len() {
             let ClassHop { resource, place, .. } = self[id].hops[at];
             let classes = &mut resources.shared_mut(resource).fluid.classes;
@@ -201,6 +202,5 @@ impl Classes {
         if !self[id].is_recent {
             self.free.push(id);
         }
-        None
     }
 }
