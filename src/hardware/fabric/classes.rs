@@ -39,7 +39,12 @@ pub(super) struct ClassHop {
     /// Raw bytes per payload byte, in 2^-32.
     pub(super) weight: u64,
     /// The weight times the share: part of a flow in what the resource gives to all of one level.
-    pub(super) pull: u128,
+    pull: u128,
+    /// The pull of all flows that were counted last, and their load by the rate solved for them.
+    pub(super) drawn: u128,
+    pub(super) load: u64,
+    /// Place among the resources that were solved together last.
+    pub(super) level: u32,
     /// Place among the resource's classes.
     place: u32,
     pub(super) raw: u64,
@@ -55,9 +60,14 @@ pub(super) struct Class {
     pub(super) flows: Vec<(u32, u32)>,
     /// Whether it is found by its likeness; if not, it is used again once its last flow has left.
     is_recent: bool,
-    /// The last component that it was part of, and its place there.
+    /// Its flows at the last solve.
+    counted: u64,
+    /// The last component that it was part of.
     pub(super) visited: u64,
-    pub(super) part: u32,
+    /// Its rate is final in the present solve: that of a flow, and that for one usual share.
+    pub(super) is_final: bool,
+    pub(super) rate: u64,
+    pub(super) level: u64,
 }
 
 impl Class {
@@ -66,10 +76,22 @@ impl Class {
         self.flows.len() as u64
     }
 
+    /// A solve begins.
+    pub(super) fn begin(&mut self) {
+        self.is_final = false;
+        let count = self.count();
+        if std::mem::replace(&mut self.counted, count) != count {
+            for hop in &mut self.hops {
+                hop.drawn = hop.pull * u128::from(count);
+            }
+        }
+    }
+
     /// The shared hops of a transfer, with what it weighs on each.
     fn fill_hops(&mut self, crossed: &[HopState], path: &Datapath) {
         let Self { hops, likeness: Likeness { bytes, share, .. }, .. } = self;
         hops.clear();
+        self.counted = 0;
         for hop in crossed.iter().filter(|hop| path.resources.is_shared(hop.resource)) {
             let raw = path.hops.raw(hop, *bytes);
             let packets = path.hops.packets(hop, *bytes);
@@ -78,8 +100,18 @@ impl Class {
                 same.packets += packets;
             } else {
                 let HopState { resource, previous, .. } = *hop;
-                let (weight, pull, place) = (0, 0, NONE);
-                hops.push(ClassHop { resource, previous, weight, pull, place, raw, packets });
+                hops.push(ClassHop {
+                    resource,
+                    previous,
+                    weight: 0,
+                    pull: 0,
+                    drawn: 0,
+                    load: 0,
+                    level: NONE,
+                    place: NONE,
+                    raw,
+                    packets,
+                });
             }
         }
         for hop in hops {
@@ -155,8 +187,11 @@ impl Classes {
             hops: Vec::new(),
             flows: Vec::new(),
             is_recent: false,
+            counted: 0,
             visited: 0,
-            part: NONE,
+            is_final: false,
+            rate: 0,
+            level: 0,
         });
         id
     }

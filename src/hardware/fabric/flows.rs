@@ -1,7 +1,7 @@
 //! Fluid flows: how fast each moves, what it has moved, and when it ends.
 
 use super::arena::NONE;
-use super::classes::{ClassHop, Classes, Likeness};
+use super::classes::{Class, ClassHop, Classes, Likeness};
 use super::datapath::Datapath;
 use super::resource::Resources;
 use super::shared::Fluid;
@@ -330,19 +330,20 @@ impl Flows {
         path.see_limit(id, limit);
     }
 
-    /// Gives the flows of a class the rate that was solved for it; `sooner` are those whose events
+    /// Gives the flows of a class the rate that was solved for it, and its limit; `sooner` are those whose events
     /// must move, with their connections.
     pub(super) fn set_rates(
         &mut self,
         now: Time,
         class: u32,
-        (rate, level, limit): (u64, u64, u32),
+        limit: u32,
         path: &mut Datapath,
         sooner: &mut Vec<(u32, u32)>,
     ) {
+        let Class { rate, level, ref flows, .. } = self.classes[class];
         assert!(rate > 0, "a flow always gets a share");
         let stolen = path.resources.stolen_at(limit);
-        for &(conn, flow) in &self.classes[class].flows {
+        for &(conn, flow) in flows {
             let state = &mut self.slots[flow as usize];
             let is_kept = state.limit == limit;
             let before = if is_kept { stolen } else { path.resources.stolen_at(state.limit) };

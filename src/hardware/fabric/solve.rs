@@ -1,7 +1,7 @@
 //! Max-min fair rates: water filling over the classes of flows that share resources with what
 //! changed.
 
-use super::classes::{ClassHop, Classes};
+use super::classes::{Class, ClassHop, Classes};
 use super::datapath::Datapath;
 use super::flows::{Flows, load};
 use super::resource::Resources;
@@ -35,9 +35,7 @@ struct Component {
     visit: u64,
     /// By resource.
     levels: Vec<Level>,
-    parts: Vec<Part>,
-    /// Of all parts, one after the other.
-    hops: Vec<PartHop>,
+    classes: Vec<u32>,
     /// Last visit of each resource, and its place in `levels`.
     places: Vec<(u64, u32)>,
     /// Whether each of its resources leads to all others.
@@ -76,33 +74,6 @@ struct Given {
     passing: u64,
 }
 
-/// A class of flows during a solve.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    class: u32,
-    share: u32,
-    count: u64,
-    /// Its places among the hops.
-    hops: (u32, u32),
-    /// Its rate is final.
-    is_final: bool,
-    rate: u64,
-    level: u64,
-}
-
-/// A hop of the flows of a class.
-#[derive(Clone, Copy, Debug)]
-struct PartHop {
-    /// Among the levels.
-    place: u32,
-    weight: u64,
-    /// Pull of one flow, and of all.
-    pull: u128,
-    drawn: u128,
-    /// Load of all flows by their new rate.
-    load: u64,
-}
-
 impl Level {
     /// As it is before any rate is final.
     fn new(resource: u32, all: &Resources) -> Self {
@@ -131,13 +102,21 @@ impl Level {
         u64::try_from(left / weights).unwrap_or(u64::MAX)
     }
 
-    /// Whether that is below `other`.
+    /// Whether that is below `other`, without a division.
     fn is_below(&self, other: u64) -> bool {
         let (left, weights) = self.share();
-        if let Ok(weights) = u64::try_from(weights) {
-            return left < u128::from(weights) * u128::from(other);
+        match u64::try_from(weights) {
+            Ok(weights) => left < u128::from(weights) * u128::from(other),
+            Err(_) => weights.checked_mul(u128::from(other)).is_none_or(|most| left < most),
         }
-        weights.checked_mul(u128::from(other)).is_none_or(|most| left < most)
+    }
+
+    /// The rate of a class is final: `highest` for one usual share.
+    fn take(&mut self, hop: &ClassHop, count: u64, highest: u64) {
+        self.weights -= hop.drawn;
+        self.left = self.left.saturating_sub(hop.load.saturating_add(count));
+        self.rounding += count;
+        self.highest = self.highest.max(highest);
     }
 }
 
@@ -181,9 +160,9 @@ impl Solver {
         self.component.gather(&mut self.reached, &mut flows.classes, &path.resources);
         let Self { dirty, component, .. } = self;
         dirty.retain(|&(_, resource)| !component.holds(resource));
-        component.fill(&flows.classes, &path.resources);
+        component.fill(&mut flows.classes, &path.resources);
         self.set_rates(now, flows, path, out);
-        self.publish(now, path, out);
+        self.publish(now, &flows.classes, path, out);
         self.solves += 1;
         self.next_due = self.dirty.iter().map(|entry| entry.0).min();
         if let Some(&(due, resource)) = self.dirty.iter().min() {
@@ -201,10 +180,10 @@ impl Solver {
         out: &mut impl Schedule,
     ) {
         let Self { component, sooner, .. } = self;
-        for at in 0..component.parts.len() {
-            let part = component.parts[at];
-            let limit = component.give(&part);
-            flows.set_rates(now, part.class, (part.rate, part.level, limit), path, sooner);
+        for at in 0..component.classes.len() {
+            let class = component.classes[at];
+            let limit = component.give(&flows.classes[class]);
+            flows.set_rates(now, class, limit, path, sooner);
         }
         sooner.sort_unstable();
         for (_, flow) in sooner.drain(..) {
@@ -213,12 +192,17 @@ impl Solver {
     }
 
     /// Gives the resources what their packets need to know.
-    fn publish(&mut self, now: Time, path: &mut Datapath, out: &mut impl Schedule) {
-        let Component { levels, parts, .. } = &self.component;
-        let flows: u64 = parts.iter().map(|part| part.count).sum();
+    fn publish(
+        &mut self,
+        now: Time,
+        classes: &Classes,
+        path: &mut Datapath,
+        out: &mut impl Schedule,
+    ) {
+        let flows: u64 = self.component.classes.iter().map(|&class| classes[class].count()).sum();
         self.flows_solved += flows;
         let component = u32::try_from(flows).expect("fewer than 2^32 flows");
-        for level in levels {
+        for level in &self.component.levels {
             path.promises_meet_flows(now, level.resource, out);
             publish_resource(now, level, path);
             let shared = path.resources.shared_mut(level.resource);
@@ -242,14 +226,8 @@ impl Component {
         } else {
             self.gather_anew(reached, classes, all);
         }
-        for part in &mut self.parts {
-            part.is_final = false;
-            let count = classes[part.class].count();
-            if std::mem::replace(&mut part.count, count) != count {
-                for hop in &mut self.hops[part.hops.0 as usize..part.hops.1 as usize] {
-                    hop.drawn = hop.pull * u128::from(count);
-                }
-            }
+        for &class in &self.classes {
+            classes[class].begin();
         }
     }
 
@@ -259,38 +237,34 @@ impl Component {
     }
 
     fn gather_anew(&mut self, reached: &mut Vec<u32>, classes: &mut Classes, all: &Resources) {
-        let Self { visit, levels, parts, hops, places, is_whole, changes } = self;
+        let Self { visit, levels, classes: found, places, is_whole, changes } = self;
         *visit += 1;
         *changes = classes.changes();
         places.resize(all.specs().len(), (0, 0));
-        levels.clear();
-        parts.clear();
-        hops.clear();
+        found.clear();
         // Each is visited once: `fresh` is true for the first to ask.
         let visit = *visit;
         let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
             std::mem::replace(&mut places[resource as usize].0, visit) != visit
         };
-        let mut roots = 0;
-        while let Some(root) = reached.pop() {
+        // The resources that are asked for, then all that are found.
+        let (mut roots, mut seen) = (0, 0);
+        let asked = reached.len();
+        for at in 0..asked {
+            let root = reached[at];
             if !fresh(places, root) {
                 continue;
             }
             roots += 1;
-            let others = reached.len();
             reached.push(root);
-            while reached.len() > others {
-                let resource = reached.pop().expect("there are more than the others");
-                levels.push(Level::new(resource, all));
+            seen = seen.max(asked);
+            while let Some(&resource) = reached.get(seen) {
+                seen += 1;
                 for &(class, _) in &all.shared(resource).fluid.classes {
                     let state = &mut classes[class];
                     if state.visited != visit {
                         state.visited = visit;
-                        state.part = index(parts.len());
-                        let hops = (0, 0);
-                        let (share, rate, level) = (state.likeness.share, 0, 0);
-                        let (count, is_final) = (0, false);
-                        parts.push(Part { class, share, count, hops, is_final, rate, level });
+                        found.push(class);
                         let crossed = state.hops.iter().map(|hop| hop.resource);
                         reached.extend(crossed.filter(|&resource| fresh(places, resource)));
                     }
@@ -298,69 +272,62 @@ impl Component {
             }
         }
         *is_whole = roots == 1;
-        levels.sort_unstable_by_key(|level| level.resource);
-        for (place, level) in (0..).zip(&*levels) {
-            places[level.resource as usize].1 = place;
+        let resources = &mut reached[asked..];
+        resources.sort_unstable();
+        levels.clear();
+        levels.extend(resources.iter().map(|&resource| Level::new(resource, all)));
+        for (place, &resource) in (0..).zip(&*resources) {
+            places[resource as usize].1 = place;
         }
-        for part in parts {
-            let first = index(hops.len());
-            hops.extend(classes[part.class].hops.iter().map(|hop| {
-                let ClassHop { resource, weight, pull, .. } = *hop;
-                let place = places[resource as usize].1;
-                PartHop { place, weight, pull, drawn: 0, load: 0 }
-            }));
-            part.hops = (first, index(hops.len()));
+        reached.clear();
+        for &class in &*found {
+            for hop in &mut classes[class].hops {
+                hop.level = places[hop.resource as usize].1;
+            }
         }
-    }
-
-    fn hops(&self, part: &Part) -> &[PartHop] {
-        &self.hops[part.hops.0 as usize..part.hops.1 as usize]
     }
 
     /// Raises all rates together; a class that meets a full resource keeps the level reached.
-    fn fill(&mut self, classes: &Classes, shared: &Resources) {
-        let Self { levels, parts, hops, .. } = self;
-        for part in &*parts {
-            for hop in &hops[part.hops.0 as usize..part.hops.1 as usize] {
-                levels[hop.place as usize].weights += hop.drawn;
+    fn fill(&mut self, all: &mut Classes, shared: &Resources) {
+        let Self { levels, classes, .. } = self;
+        for &class in &*classes {
+            for hop in &all[class].hops {
+                levels[hop.level as usize].weights += hop.drawn;
             }
         }
-        let mut rising = parts.len();
+        let mut rising = classes.len();
         while rising > 0 {
             let (resource, level_of_all) = fullest(levels).expect("each flow crosses a resource");
             for &(class, _) in &shared.shared(resource).fluid.classes {
-                let part = &mut parts[classes[class].part as usize];
-                if part.is_final {
+                let class = &mut all[class];
+                if class.is_final {
                     continue;
                 }
-                part.is_final = true;
+                class.is_final = true;
                 rising -= 1;
-                part.level = level_of_all;
-                part.rate = rate_of(level_of_all, part.share);
-                for hop in &mut hops[part.hops.0 as usize..part.hops.1 as usize] {
-                    hop.load = load(part.rate, hop.weight).saturating_mul(part.count);
-                    let level = &mut levels[hop.place as usize];
-                    level.weights -= hop.drawn;
-                    level.left = level.left.saturating_sub(hop.load.saturating_add(part.count));
-                    level.rounding += part.count;
-                    level.highest = level.highest.max(level_of_all);
+                class.level = level_of_all;
+                class.rate = rate_of(level_of_all, class.likeness.share);
+                let (rate, count) = (class.rate, class.count());
+                for hop in &mut class.hops {
+                    hop.load = load(rate, hop.weight).saturating_mul(count);
+                    levels[hop.level as usize].take(hop, count, level_of_all);
                 }
             }
         }
     }
 
     /// Counts a class at the resources that it crosses; answers the one that limits it.
-    fn give(&mut self, part: &Part) -> u32 {
-        let limit = self.limit_of(part);
-        let Self { levels, hops, .. } = self;
-        for hop in &hops[part.hops.0 as usize..part.hops.1 as usize] {
-            let level = &mut levels[hop.place as usize];
-            if level.resource == limit {
-                level.given.backlogged += part.count;
-                level.given.weights += u128::from(hop.weight) * u128::from(part.count);
-                level.given.limited += hop.load;
+    fn give(&mut self, class: &Class) -> u32 {
+        let limit = self.limit_of(class);
+        let count = class.count();
+        for hop in &class.hops {
+            let given = &mut self.levels[hop.level as usize].given;
+            if hop.resource == limit {
+                given.backlogged += count;
+                given.weights += u128::from(hop.weight) * u128::from(count);
+                given.limited += hop.load;
             } else {
-                level.given.passing += hop.load;
+                given.passing += hop.load;
             }
         }
         limit
@@ -371,13 +338,13 @@ impl Component {
     /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
     /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
     /// no faster than the one that is really full.
-    fn limit_of(&self, part: &Part) -> u32 {
+    fn limit_of(&self, class: &Class) -> u32 {
         let is_full = |level: &Level, margin: u32| {
             let slack = (level.highest >> margin) + level.rounding;
-            level.left <= level.rate >> margin && part.level + slack >= level.highest
+            level.left <= level.rate >> margin && class.level + slack >= level.highest
         };
-        let hops = self.hops(part);
-        let level = |hop: &PartHop| &self.levels[hop.place as usize];
+        let hops = &class.hops;
+        let level = |hop: &ClassHop| &self.levels[hop.level as usize];
         let at = hops.iter().position(|hop| is_full(level(hop), 20));
         let at = at.expect("a max-min flow has a full hop where no flow is faster");
         let full = level(&hops[at]);
@@ -387,8 +354,7 @@ impl Component {
     }
 }
 
-/// The resource that the flows which are not final fill first, and their level then. A product
-/// tells which of two is lower: few need a division.
+/// The resource that the flows which are not final fill first, and their level then.
 fn fullest(levels: &[Level]) -> Option<(u32, u64)> {
     let mut rising = levels.iter().filter(|level| level.weights > 0);
     let first = rising.next()?;
@@ -436,10 +402,6 @@ fn publish_resource(now: Time, level: &Level, path: &mut Datapath) {
 fn rate_of(level: u64, share: u32) -> u64 {
     let rate = (u128::from(level) * u128::from(share)) >> SHARE_BITS;
     u64::try_from(rate.max(1)).expect("rates are below 2^63")
-}
-
-fn index(len: usize) -> u32 {
-    u32::try_from(len).expect("fewer hops than 2^32")
 }
 
 /// How long one MTU of a backlogged flow lasts, on average.

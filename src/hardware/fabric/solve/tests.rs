@@ -337,7 +337,7 @@ impl World {
         for (&resource, basin) in &basins {
             self.compare_resource(resource, basin, &solved);
         }
-        self.seen[usize::from(self.solver.component.parts.len() < solved.len())] += 1;
+        self.seen[usize::from(self.solver.component.classes.len() < solved.len())] += 1;
         self.plain.append(&mut solved);
     }
 
@@ -401,7 +401,7 @@ fn classes_of_flows_get_the_rates_that_each_flow_would_get() {
         let mut world = World::new(seed);
         for _ in 0..400 {
             world.step();
-            largest = largest.max(world.solver.component.parts.len());
+            largest = largest.max(world.solver.component.classes.len());
         }
         seen = [seen[0] + world.seen[0], seen[1] + world.seen[1]];
         gathered += world.solver.component.visit;
