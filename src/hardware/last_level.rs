@@ -20,16 +20,34 @@ const BLOCK: u64 = 1 << 10;
 /// Bytes whose blocks come and go together in the record: as many blocks as a word has bits.
 const PART: u64 = BLOCK * u64::BITS as u64;
 
+/// No other part.
+/// Encoding: parts are counted from 0.
+const NONE: u32 = u32::MAX;
+
 /// One cache; buffers have names of type `K`.
 #[derive(Debug)]
 pub struct LastLevel<K> {
     capacity: u64,
     used: u64,
-    /// When each part was used last, and its blocks that are here, a bit each.
-    parts: BTreeMap<(K, u64), (u64, u64)>,
-    /// The same by time: the first is the oldest.
-    ages: BTreeMap<u64, (K, u64)>,
-    clock: u64,
+    /// Where each part that is here has its record.
+    places: BTreeMap<(K, u64), u32>,
+    /// Those of parts that were evicted are used again.
+    parts: Vec<Part<K>>,
+    free: Vec<u32>,
+    /// The parts that were used longest ago, and last.
+    oldest: u32,
+    newest: u32,
+}
+
+/// Blocks that come and go together in the record.
+#[derive(Clone, Copy, Debug)]
+struct Part<K> {
+    key: (K, u64),
+    /// The blocks that are here, a bit each.
+    here: u64,
+    /// The parts that were used before it, and after it.
+    older: u32,
+    newer: u32,
 }
 
 impl<K: Copy + Ord> LastLevel<K> {
@@ -38,9 +56,11 @@ impl<K: Copy + Ord> LastLevel<K> {
         Self {
             capacity: capacity.as_u64(),
             used: 0,
-            parts: BTreeMap::new(),
-            ages: BTreeMap::new(),
-            clock: 0,
+            places: BTreeMap::new(),
+            parts: Vec::new(),
+            free: Vec::new(),
+            oldest: NONE,
+            newest: NONE,
         }
     }
 
@@ -58,25 +78,64 @@ impl<K: Copy + Ord> LastLevel<K> {
     }
 
     fn use_part(&mut self, key: (K, u64), bytes: Range<u64>) -> u64 {
-        let known = self.parts.remove(&key);
-        let here = known.map_or(0, |(age, here)| {
-            self.ages.remove(&age);
-            here
-        });
-        let missing = blocks(&bytes) & !here;
+        let place = if let Some(&place) = self.places.get(&key) {
+            self.unlink(place);
+            place
+        } else {
+            let place = self.place_for(key);
+            self.places.insert(key, place);
+            place
+        };
+        self.make_newest(place);
+        let part = &mut self.parts[place as usize];
+        let missing = blocks(&bytes) & !part.here;
+        part.here |= missing;
         self.used += size(missing);
-        self.clock += 1;
-        self.parts.insert(key, (self.clock, here | missing));
-        self.ages.insert(self.clock, key);
         self.evict();
         bytes_in(missing, &bytes)
+    }
+
+    /// The record of a part of which nothing is here.
+    fn place_for(&mut self, key: (K, u64)) -> u32 {
+        let part = Part { key, here: 0, older: NONE, newer: NONE };
+        if let Some(place) = self.free.pop() {
+            self.parts[place as usize] = part;
+            return place;
+        }
+        self.parts.push(part);
+        u32::try_from(self.parts.len() - 1).expect("fewer than 2^32 parts fit a cache")
+    }
+
+    fn make_newest(&mut self, place: u32) {
+        let older = std::mem::replace(&mut self.newest, place);
+        let part = &mut self.parts[place as usize];
+        (part.older, part.newer) = (older, NONE);
+        match self.parts.get_mut(older as usize) {
+            Some(part) => part.newer = place,
+            None => self.oldest = place,
+        }
+    }
+
+    fn unlink(&mut self, place: u32) {
+        let Part { older, newer, .. } = self.parts[place as usize];
+        match self.parts.get_mut(older as usize) {
+            Some(part) => part.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.parts.get_mut(newer as usize) {
+            Some(part) => part.older = older,
+            None => self.newest = older,
+        }
     }
 
     /// Evicts the least recently used parts until the others fit.
     fn evict(&mut self) {
         while self.used > self.capacity {
-            let (_, oldest) = self.ages.pop_first().expect("what is used has an age");
-            let (_, here) = self.parts.remove(&oldest).expect("what has an age is held");
+            let oldest = self.oldest;
+            let Part { key, here, .. } = self.parts[oldest as usize];
+            self.unlink(oldest);
+            self.places.remove(&key);
+            self.free.push(oldest);
             self.used -= size(here);
         }
     }
@@ -152,6 +211,51 @@ mod tests {
         cache.use_bytes(2, 0..MIB);
         assert_eq!(cache.use_bytes(0, 0..MIB), 0);
         assert_eq!(cache.use_bytes(1, 0..MIB), MIB);
+    }
+
+    /// A list by age of single blocks, of which those of a part leave together.
+    #[derive(Default)]
+    struct Plain(Vec<((u8, u64), u64)>);
+
+    impl Plain {
+        fn use_bytes(&mut self, capacity: u64, buffer: u8, bytes: Range<u64>) -> u64 {
+            let mut missed = 0;
+            for part in bytes.start / PART..bytes.end.div_ceil(PART) {
+                let (first, end) = (bytes.start.max(part * PART), bytes.end.min((part + 1) * PART));
+                let is_part = |entry: &((u8, u64), u64)| entry.0 == (buffer, part);
+                let (mut used, others) = self.0.drain(..).partition::<Vec<_>, _>(is_part);
+                for block in first / BLOCK..end.div_ceil(BLOCK) {
+                    if !used.iter().any(|entry| entry.1 == block) {
+                        used.push(((buffer, part), block));
+                        missed += end.min((block + 1) * BLOCK) - first.max(block * BLOCK);
+                    }
+                }
+                self.0 = others;
+                self.0.append(&mut used);
+                while self.0.len() as u64 * BLOCK > capacity {
+                    let oldest = self.0[0].0;
+                    self.0.retain(|entry| entry.0 != oldest);
+                }
+            }
+            missed
+        }
+    }
+
+    #[test]
+    fn parts_leave_by_age_whatever_is_used() {
+        let mut dice = engine::Streams::new(1).stream("cache", 0);
+        let capacity = 40 * PART / 8;
+        let (mut cache, mut plain) = (LastLevel::new(Bytes::new(capacity)), Plain::default());
+        let mut missed = 0;
+        for _ in 0..5_000 {
+            let buffer = u8::try_from(dice.below(40)).unwrap();
+            let start = dice.below(4 * PART);
+            let bytes = start..start + 1 + dice.below(PART / 4);
+            let found = cache.use_bytes(buffer, bytes.clone());
+            assert_eq!(found, plain.use_bytes(capacity, buffer, bytes), "after {missed}");
+            missed += found;
+        }
+        assert!(cache.parts.len() < 100, "records are used again: {}", cache.parts.len());
     }
 
     #[test]

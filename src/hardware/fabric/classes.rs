@@ -39,7 +39,12 @@ pub(super) struct ClassHop {
     /// Raw bytes per payload byte, in 2^-32.
     pub(super) weight: u64,
     /// The weight times the share: part of a flow in what the resource gives to all of one level.
-    pub(super) pull: u128,
+    pull: u128,
+    /// The pull of all flows that were counted last, and their load by the rate solved for them.
+    pub(super) drawn: u128,
+    pub(super) load: u64,
+    /// Place among the resources that were solved together last.
+    pub(super) level: u32,
     /// Place among the resource's classes.
     place: u32,
     pub(super) raw: u64,
@@ -51,18 +56,18 @@ pub(super) struct ClassHop {
 pub(super) struct Class {
     pub(super) likeness: Likeness,
     pub(super) hops: Vec<ClassHop>,
-    pub(super) flows: Vec<u32>,
+    /// Connections and flows, by connection.
+    pub(super) flows: Vec<(u32, u32)>,
     /// Whether it is found by its likeness; if not, it is used again once its last flow has left.
     is_recent: bool,
-    /// The last solve that visited it.
+    /// Its flows at the last solve.
+    counted: u64,
+    /// The last component that it was part of.
     pub(super) visited: u64,
-    /// Its rate is final in the present solve.
-    pub(super) frozen: bool,
-    /// The rate of each of its flows by the last solve, that for one usual share, and the resource
-    /// that limits them.
+    /// Its rate is final in the present solve: that of a flow, and that for one usual share.
+    pub(super) is_final: bool,
     pub(super) rate: u64,
     pub(super) level: u64,
-    pub(super) limit: u32,
 }
 
 impl Class {
@@ -71,10 +76,22 @@ impl Class {
         self.flows.len() as u64
     }
 
+    /// A solve begins.
+    pub(super) fn begin(&mut self) {
+        self.is_final = false;
+        let count = self.count();
+        if std::mem::replace(&mut self.counted, count) != count {
+            for hop in &mut self.hops {
+                hop.drawn = hop.pull * u128::from(count);
+            }
+        }
+    }
+
     /// The shared hops of a transfer, with what it weighs on each.
     fn fill_hops(&mut self, crossed: &[HopState], path: &Datapath) {
         let Self { hops, likeness: Likeness { bytes, share, .. }, .. } = self;
         hops.clear();
+        self.counted = 0;
         for hop in crossed.iter().filter(|hop| path.resources.is_shared(hop.resource)) {
             let raw = path.hops.raw(hop, *bytes);
             let packets = path.hops.packets(hop, *bytes);
@@ -83,8 +100,18 @@ impl Class {
                 same.packets += packets;
             } else {
                 let HopState { resource, previous, .. } = *hop;
-                let (weight, pull, place) = (0, 0, NONE);
-                hops.push(ClassHop { resource, previous, weight, pull, place, raw, packets });
+                hops.push(ClassHop {
+                    resource,
+                    previous,
+                    weight: 0,
+                    pull: 0,
+                    drawn: 0,
+                    load: 0,
+                    level: NONE,
+                    place: NONE,
+                    raw,
+                    packets,
+                });
             }
         }
         for hop in hops {
@@ -103,11 +130,12 @@ pub(super) struct Classes {
     free: Vec<u32>,
     /// By a hash of the likeness.
     recent: [u32; RECENT],
+    changes: u64,
 }
 
 impl Default for Classes {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), recent: [NONE; RECENT] }
+        Self { slots: Vec::new(), free: Vec::new(), recent: [NONE; RECENT], changes: 0 }
     }
 }
 
@@ -159,37 +187,45 @@ impl Classes {
             hops: Vec::new(),
             flows: Vec::new(),
             is_recent: false,
+            counted: 0,
             visited: 0,
-            frozen: false,
+            is_final: false,
             rate: 0,
             level: 0,
-            limit: NONE,
         });
         id
     }
 
-    /// Takes a flow in; answers its place.
-    pub(super) fn enter(&mut self, id: u32, flow: u32, resources: &mut Resources) -> u32 {
-        let class = &mut self[id];
+    /// How often a class got its first flow or lost its last one: until then classes share resources
+    /// as before.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Takes in the flow of a connection.
+    pub(super) fn enter(&mut self, id: u32, flow: (u32, u32), resources: &mut Resources) {
+        let class = &mut self.slots[id as usize];
         if class.flows.is_empty() {
+            self.changes += 1;
             for (at, hop) in (0..).zip(&mut class.hops) {
                 let classes = &mut resources.shared_mut(hop.resource).fluid.classes;
                 hop.place = u32::try_from(classes.len()).expect("fewer classes than flows");
                 classes.push((id, at));
             }
         }
-        class.flows.push(flow);
-        u32::try_from(class.flows.len() - 1).expect("fewer than 2^32 flows")
+        let place = class.flows.partition_point(|other| *other < flow);
+        class.flows.insert(place, flow);
     }
 
-    /// Lets the flow at `place` out; answers the flow that has its place now. The class keeps its
-    /// hops until another is asked for.
-    pub(super) fn leave(&mut self, id: u32, place: u32, resources: &mut Resources) -> Option<u32> {
+    /// Lets the flow of a connection out. The class keeps its hops until another is asked for.
+    pub(super) fn leave(&mut self, id: u32, flow: (u32, u32), resources: &mut Resources) {
         let class = &mut self[id];
-        class.flows.swap_remove(place as usize);
+        let place = class.flows.binary_search(&flow).expect("it is one of the flows");
+        class.flows.remove(place);
         if !class.flows.is_empty() {
-            return class.flows.get(place as usize).copied();
+            return;
         }
+        self.changes += 1;
         for at in 0..self[id].hops.len() {
             let ClassHop { resource, place, .. } = self[id].hops[at];
             let classes = &mut resources.shared_mut(resource).fluid.classes;
@@ -201,6 +237,5 @@ impl Classes {
         if !self[id].is_recent {
             self.free.push(id);
         }
-        None
     }
 }

@@ -1,7 +1,7 @@
 //! Fluid flows: how fast each moves, what it has moved, and when it ends.
 
 use super::arena::NONE;
-use super::classes::{ClassHop, Classes, Likeness};
+use super::classes::{Class, ClassHop, Classes, Likeness};
 use super::datapath::Datapath;
 use super::resource::Resources;
 use super::shared::Fluid;
@@ -13,9 +13,9 @@ use units::{Time, TimeDelta};
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) flight: u32,
-    /// The flows like it, with their hops, and its place among them.
+    conn: u32,
+    /// The flows like it, with their hops.
     class: u32,
-    place: u32,
     /// For each hop, its place among the members of the resource.
     places: Vec<u32>,
     /// Payload still to move, in 2^-40 byte.
@@ -68,6 +68,7 @@ impl Flow {
     }
 
     /// Moves what it would have moved in `time` ps.
+    #[inline]
     fn gain(&mut self, time: u64) {
         let moved = u128::from(self.rate) * u128::from(time);
         self.remaining = self.remaining.saturating_sub(moved);
@@ -81,6 +82,7 @@ impl Flow {
 
     /// Whether the last byte will have moved before the pending event fires. Without a division, for
     /// most that get another rate get a lower one.
+    #[inline]
     fn ends_sooner(&self) -> bool {
         let most = self.end_at.saturating_sub(self.since + self.debt);
         let before = |most: u64| self.remaining <= u128::from(self.rate) * u128::from(most - 1);
@@ -102,13 +104,19 @@ impl Flow {
         u128::from(raw) * moved / (u128::from(total) << 20)
     }
 
+    #[inline]
     fn settle(&mut self, now: u64, stolen: i64) {
-        let gained = self.gained(now, stolen);
+        let time = if self.debt == 0 && stolen == self.stolen_seen {
+            // Packets took nothing, as most often.
+            now - self.since
+        } else {
+            let gained = self.gained(now, stolen);
+            self.debt = gained.min(0).unsigned_abs();
+            gained.max(0).unsigned_abs()
+        };
         self.since = now;
         self.stolen_seen = stolen;
-        self.debt = gained.min(0).unsigned_abs();
-        let moved = u128::from(self.rate) * u128::from(gained.max(0).unsigned_abs());
-        self.remaining = self.remaining.saturating_sub(moved);
+        self.gain(time);
     }
 
     /// From the last byte over its limit to the end of its path: latencies, and what the stages hold.
@@ -130,8 +138,8 @@ impl Flows {
         let id = u32::try_from(self.slots.len()).expect("fewer than 2^32 flows");
         self.slots.push(Flow {
             flight: NONE,
+            conn: NONE,
             class: NONE,
-            place: NONE,
             places: Vec::new(),
             remaining: 0,
             rate: 0,
@@ -152,6 +160,7 @@ impl Flows {
         let class =
             self.classes.of(Likeness { path: flight.path, bytes: flight.bytes, share }, path);
         let state = &mut self[flow];
+        state.conn = flight.conn;
         state.class = class;
         state.flight = id;
         state.remaining = u128::from(flight.bytes) << 40;
@@ -239,15 +248,13 @@ impl Flows {
     }
 
     fn enter_class(&mut self, flow: u32, resources: &mut Resources) {
-        let class = self[flow].class;
-        self[flow].place = self.classes.enter(class, flow, resources);
+        let Flow { class, conn, .. } = self[flow];
+        self.classes.enter(class, (conn, flow), resources);
     }
 
     fn leave_class(&mut self, flow: u32, resources: &mut Resources) {
-        let Flow { class, place, .. } = self[flow];
-        if let Some(moved) = self.classes.leave(class, place, resources) {
-            self[moved].place = place;
-        }
+        let Flow { class, conn, .. } = self[flow];
+        self.classes.leave(class, (conn, flow), resources);
     }
 
     /// Counts the transfer of a flow at the resources that it crossed.
@@ -323,31 +330,32 @@ impl Flows {
         path.see_limit(id, limit);
     }
 
-    /// Gives the flows of a class the rate that was solved for it; `sooner` are those whose events
+    /// Gives the flows of a class the rate that was solved for it, and its limit; `sooner` are those whose events
     /// must move, with their connections.
     pub(super) fn set_rates(
         &mut self,
         now: Time,
         class: u32,
+        limit: u32,
         path: &mut Datapath,
         sooner: &mut Vec<(u32, u32)>,
     ) {
-        let class = &self.classes[class];
-        assert!(class.rate > 0, "a flow always gets a share");
-        let stolen = path.resources.stolen_at(class.limit);
-        for &flow in &class.flows {
+        let Class { rate, level, ref flows, .. } = self.classes[class];
+        assert!(rate > 0, "a flow always gets a share");
+        let stolen = path.resources.stolen_at(limit);
+        for &(conn, flow) in flows {
             let state = &mut self.slots[flow as usize];
-            let is_kept = state.limit == class.limit;
+            let is_kept = state.limit == limit;
             let before = if is_kept { stolen } else { path.resources.stolen_at(state.limit) };
             state.settle(now.as_ps(), before);
-            state.rate = class.rate;
-            state.level = class.level;
-            state.limit = class.limit;
+            state.rate = rate;
+            state.level = level;
+            state.limit = limit;
             state.stolen_seen = stolen;
             if state.ends_sooner() {
-                sooner.push((path.flights[state.flight].conn, flow));
+                sooner.push((conn, flow));
             }
-            path.see_limit(state.flight, class.limit);
+            path.see_limit(state.flight, limit);
         }
     }
 

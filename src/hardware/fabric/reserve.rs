@@ -96,6 +96,9 @@ impl Reserve {
 
     /// The part of `rate` that is kept for packets.
     pub(super) fn kept(&self, rate: u64) -> u64 {
+        if self.kept == 0 {
+            return 0;
+        }
         let kept = (u128::from(rate) * u128::from(self.kept)) >> 32;
         u64::try_from(kept).expect("less than all is kept")
     }

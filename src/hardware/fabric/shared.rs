@@ -98,6 +98,8 @@ pub(super) struct Fluid {
     pub(super) segment: u64,
     /// How long its turn lasts, with the segments of others that pass by in it.
     pub(super) turn: u64,
+    /// A capacity, and the turn of a flow that has all of it.
+    alone: (u64, u64),
     /// Time taken from a backlogged flow per time of a packet's service, in 2^-32.
     pub(super) stolen_scale: u64,
     /// Time taken by packets from the backlogged flows so far, less what was given back.
@@ -126,6 +128,15 @@ impl Fluid {
     /// count yet, so that the order within an instant does not matter.
     pub(super) const fn flows(&self) -> bool {
         self.backlogged > 0 || self.passing > 0
+    }
+
+    /// The turn of a flow that has all of the capacity `rate`, worked out by `turn` where that is
+    /// another one than last.
+    pub(super) fn turn_alone(&mut self, rate: u64, turn: impl FnOnce() -> u64) -> u64 {
+        if self.alone.0 != rate {
+            self.alone = (rate, turn());
+        }
+        self.alone.1
     }
 
     /// A packet that is served from `now` on moves the next segment to its `end`.

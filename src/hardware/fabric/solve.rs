@@ -1,7 +1,7 @@
 //! Max-min fair rates: water filling over the classes of flows that share resources with what
 //! changed.
 
-use super::classes::{Class, Classes};
+use super::classes::{Class, ClassHop, Classes};
 use super::datapath::Datapath;
 use super::flows::{Flows, load};
 use super::resource::Resources;
@@ -21,40 +21,102 @@ pub(super) struct Solver {
     reached: Vec<u32>,
     /// The earliest `Solve` event under way.
     next_due: Option<u64>,
-    visit: u64,
-    resources: Vec<Level>,
-    classes: Vec<u32>,
+    component: Component,
     /// Connections and flows whose ends come sooner.
     sooner: Vec<(u32, u32)>,
-    /// Last visit of each resource, and its place in `resources`.
-    places: Vec<(u64, u32)>,
     solves: u64,
     flows_solved: u64,
+}
+
+/// Resources and classes of flows that hang together, or that were solved together.
+#[derive(Debug, Default)]
+struct Component {
+    /// Counts the components so far.
+    visit: u64,
+    /// By resource.
+    levels: Vec<Level>,
+    classes: Vec<u32>,
+    /// Last visit of each resource, and its place in `levels`.
+    places: Vec<(u64, u32)>,
+    /// Whether each of its resources leads to all others.
+    is_whole: bool,
+    /// Changes of classes until it was gathered.
+    changes: u64,
 }
 
 /// A resource during a solve.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     resource: u32,
-    /// Capacity that no final flow uses.
+    /// All of its capacity, and what of it no final flow uses.
+    rate: u64,
     left: u64,
+    /// Whether a part is kept for packets.
+    is_kept: bool,
     /// Sum of weight times share of the flows whose rates are not final.
     weights: u128,
-    /// The rate that those flows would get here for one usual share; stale where `changed`.
-    share: u64,
-    changed: bool,
     /// The highest rate of its flows for one usual share.
     highest: u64,
     /// Loads are rounded up when they are taken off: a flow that is left when many were taken may be
     /// this much slower than they are, and is still no slower than the rest of the capacity allows.
     rounding: u64,
+    given: Given,
+}
+
+/// Flows at a resource, by their new rates.
+#[derive(Clone, Copy, Debug, Default)]
+struct Given {
+    /// Those that it limits: how many, the sum of their weights, and their load.
+    backlogged: u64,
+    weights: u128,
+    limited: u64,
+    /// Load of the others.
+    passing: u64,
 }
 
 impl Level {
-    fn update(&mut self) {
-        let level = (u128::from(self.left) << (32 + SHARE_BITS)).checked_div(self.weights);
-        self.share = level.and_then(|level| u64::try_from(level).ok()).unwrap_or(u64::MAX);
-        self.changed = false;
+    /// As it is before any rate is final.
+    fn new(resource: u32, all: &Resources) -> Self {
+        let shared = all.shared(resource);
+        let (rate, reserve) = (shared.rate, &shared.fluid.reserve);
+        Self {
+            resource,
+            rate,
+            left: rate - reserve.kept(rate),
+            is_kept: reserve.is_kept(),
+            weights: 0,
+            highest: 0,
+            rounding: 0,
+            given: Given::default(),
+        }
+    }
+
+    /// What is left for each unit of weight, before it is rounded down.
+    const fn share(&self) -> (u128, u128) {
+        ((self.left as u128) << (32 + SHARE_BITS), self.weights)
+    }
+
+    /// The rate that flows that are not final would get here for one usual share.
+    fn level(&self) -> u64 {
+        let (left, weights) = self.share();
+        u64::try_from(left / weights).unwrap_or(u64::MAX)
+    }
+
+    /// Whether that is below `other`, without a division.
+    fn is_below(&self, other: u64) -> bool {
+        let (left, weights) = self.share();
+        match u64::try_from(weights) {
+            Ok(weights) => left < u128::from(weights) * u128::from(other),
+            Err(_) => weights.checked_mul(u128::from(other)).is_none_or(|most| left < most),
+        }
+    }
+
+    /// The rate of a class is final: `highest` for one usual share.
+    fn take(&mut self, hop: &ClassHop, count: u64, highest: u64) {
+        self.weights -= hop.drawn;
+        self.left = self.left.saturating_sub(hop.load.saturating_add(count));
+        self.rounding += count;
+        self.highest = self.highest.max(highest);
     }
 }
 
@@ -95,10 +157,10 @@ impl Solver {
             return;
         }
         self.reached.extend(self.dirty.iter().filter(|entry| due(entry)).map(|entry| entry.1));
-        self.collect(&mut flows.classes, &path.resources);
-        let Self { dirty, places, visit, .. } = self;
-        dirty.retain(|&(_, resource)| places[resource as usize].0 != *visit);
-        self.fill(&mut flows.classes, &path.resources);
+        self.component.gather(&mut self.reached, &mut flows.classes, &path.resources);
+        let Self { dirty, component, .. } = self;
+        dirty.retain(|&(_, resource)| !component.holds(resource));
+        component.fill(&mut flows.classes, &path.resources);
         self.set_rates(now, flows, path, out);
         self.publish(now, &flows.classes, path, out);
         self.solves += 1;
@@ -106,84 +168,6 @@ impl Solver {
         if let Some(&(due, resource)) = self.dirty.iter().min() {
             let event = FabricEvent::new(EventKind::Solve, 0, 0);
             out.at(Time::from_ps(due), ResourceId(resource), event);
-        }
-    }
-
-    /// Gathers everything that is connected with what changed.
-    fn collect(&mut self, classes: &mut Classes, all: &Resources) {
-        self.visit += 1;
-        let visit = self.visit;
-        self.places.resize(all.specs().len(), (0, 0));
-        self.resources.clear();
-        self.classes.clear();
-        let Self { reached, places, .. } = self;
-        // Each is visited once: `fresh` is true for the first to ask.
-        let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
-            std::mem::replace(&mut places[resource as usize].0, visit) != visit
-        };
-        reached.retain(|&resource| fresh(places, resource));
-        while let Some(resource) = self.reached.pop() {
-            let shared = all.shared(resource);
-            let left = shared.rate - shared.fluid.reserve.kept(shared.rate);
-            let (share, highest, rounding) = (0, 0, 0);
-            let level =
-                Level { resource, left, weights: 0, share, changed: true, highest, rounding };
-            self.resources.push(level);
-            for &(class, _) in &shared.fluid.classes {
-                let state = &mut classes[class];
-                if state.visited != visit {
-                    state.visited = visit;
-                    state.frozen = false;
-                    self.classes.push(class);
-                    let Self { reached, places, .. } = &mut *self;
-                    let hops = state.hops.iter().map(|hop| hop.resource);
-                    reached.extend(hops.filter(|&resource| fresh(places, resource)));
-                }
-            }
-        }
-        self.resources.sort_unstable_by_key(|level| level.resource);
-        for (place, level) in (0..).zip(&self.resources) {
-            self.places[level.resource as usize].1 = place;
-        }
-    }
-
-    /// Raises all rates together; a flow that meets a full resource keeps the level reached.
-    fn fill(&mut self, all: &mut Classes, shared: &Resources) {
-        let Self { resources, places, classes, .. } = self;
-        for &class in classes.iter() {
-            let state = &all[class];
-            for hop in &state.hops {
-                let level = &mut resources[places[hop.resource as usize].1 as usize];
-                level.weights += hop.pull * u128::from(state.count());
-            }
-        }
-        loop {
-            // A division each: once a round, however many classes became final.
-            resources.iter_mut().filter(|level| level.changed).for_each(Level::update);
-            let Some(full) = resources.iter().filter(|l| l.weights > 0).min_by_key(|l| l.share)
-            else {
-                return;
-            };
-            let (resource, level_of_all) = (full.resource, full.share);
-            for &(class, _) in &shared.shared(resource).fluid.classes {
-                let state = &mut all[class];
-                if state.frozen {
-                    continue;
-                }
-                state.frozen = true;
-                state.level = level_of_all;
-                state.rate = rate_of(level_of_all, state.likeness.share);
-                let count = state.count();
-                for hop in &state.hops {
-                    let level = &mut resources[places[hop.resource as usize].1 as usize];
-                    level.weights -= hop.pull * u128::from(count);
-                    let taken = (load(state.rate, hop.weight) + 1).saturating_mul(count);
-                    level.left = level.left.saturating_sub(taken);
-                    level.rounding += count;
-                    level.highest = level.highest.max(level_of_all);
-                    level.changed = true;
-                }
-            }
         }
     }
 
@@ -195,16 +179,16 @@ impl Solver {
         path: &mut Datapath,
         out: &mut impl Schedule,
     ) {
-        let mut sooner = std::mem::take(&mut self.sooner);
-        for &class in &self.classes {
-            flows.classes[class].limit = self.limit_of(&flows.classes[class], &path.resources);
-            flows.set_rates(now, class, path, &mut sooner);
+        let Self { component, sooner, .. } = self;
+        for at in 0..component.classes.len() {
+            let class = component.classes[at];
+            let limit = component.give(&flows.classes[class]);
+            flows.set_rates(now, class, limit, path, sooner);
         }
         sooner.sort_unstable();
         for (_, flow) in sooner.drain(..) {
             flows.move_end(flow, out);
         }
-        self.sooner = sooner;
     }
 
     /// Gives the resources what their packets need to know.
@@ -215,12 +199,12 @@ impl Solver {
         path: &mut Datapath,
         out: &mut impl Schedule,
     ) {
-        let component: u64 = self.classes.iter().map(|&class| classes[class].count()).sum();
-        self.flows_solved += component;
-        let component = u32::try_from(component).expect("fewer than 2^32 flows");
-        for level in &self.resources {
+        let flows: u64 = self.component.classes.iter().map(|&class| classes[class].count()).sum();
+        self.flows_solved += flows;
+        let component = u32::try_from(flows).expect("fewer than 2^32 flows");
+        for level in &self.component.levels {
             path.promises_meet_flows(now, level.resource, out);
-            publish_resource(now, level.resource, classes, path);
+            publish_resource(now, level, path);
             let shared = path.resources.shared_mut(level.resource);
             let full = shared.fluid.backlogged > 0;
             shared.fluid.left = level.left;
@@ -229,30 +213,154 @@ impl Solver {
             shared.fluid.solved_at = now.as_ps();
         }
     }
+}
+
+impl Component {
+    /// Gathers everything that is connected with the resources of `reached`. Flows come and go more
+    /// often than classes: what was gathered last is most often what is asked for.
+    fn gather(&mut self, reached: &mut Vec<u32>, classes: &mut Classes, all: &Resources) {
+        let is_known = self.is_whole && self.changes == classes.changes();
+        if is_known && reached.iter().all(|&resource| self.holds(resource)) {
+            reached.clear();
+            self.levels.iter_mut().for_each(|level| *level = Level::new(level.resource, all));
+        } else {
+            self.gather_anew(reached, classes, all);
+        }
+        for &class in &self.classes {
+            classes[class].begin();
+        }
+    }
+
+    /// Whether the resource is among those that were gathered last.
+    fn holds(&self, resource: u32) -> bool {
+        self.places.get(resource as usize).is_some_and(|place| place.0 == self.visit)
+    }
+
+    fn gather_anew(&mut self, reached: &mut Vec<u32>, classes: &mut Classes, all: &Resources) {
+        let Self { visit, levels, classes: found, places, is_whole, changes } = self;
+        *visit += 1;
+        *changes = classes.changes();
+        places.resize(all.specs().len(), (0, 0));
+        found.clear();
+        // Each is visited once: `fresh` is true for the first to ask.
+        let visit = *visit;
+        let fresh = |places: &mut Vec<(u64, u32)>, resource: u32| {
+            std::mem::replace(&mut places[resource as usize].0, visit) != visit
+        };
+        // The resources that are asked for, then all that are found.
+        let (mut roots, mut seen) = (0, 0);
+        let asked = reached.len();
+        for at in 0..asked {
+            let root = reached[at];
+            if !fresh(places, root) {
+                continue;
+            }
+            roots += 1;
+            reached.push(root);
+            seen = seen.max(asked);
+            while let Some(&resource) = reached.get(seen) {
+                seen += 1;
+                for &(class, _) in &all.shared(resource).fluid.classes {
+                    let state = &mut classes[class];
+                    if state.visited != visit {
+                        state.visited = visit;
+                        found.push(class);
+                        let crossed = state.hops.iter().map(|hop| hop.resource);
+                        reached.extend(crossed.filter(|&resource| fresh(places, resource)));
+                    }
+                }
+            }
+        }
+        *is_whole = roots == 1;
+        let resources = &mut reached[asked..];
+        resources.sort_unstable();
+        levels.clear();
+        levels.extend(resources.iter().map(|&resource| Level::new(resource, all)));
+        for (place, &resource) in (0..).zip(&*resources) {
+            places[resource as usize].1 = place;
+        }
+        reached.clear();
+        for &class in &*found {
+            for hop in &mut classes[class].hops {
+                hop.level = places[hop.resource as usize].1;
+            }
+        }
+    }
+
+    /// Raises all rates together; a class that meets a full resource keeps the level reached.
+    fn fill(&mut self, all: &mut Classes, shared: &Resources) {
+        let Self { levels, classes, .. } = self;
+        for &class in &*classes {
+            for hop in &all[class].hops {
+                levels[hop.level as usize].weights += hop.drawn;
+            }
+        }
+        let mut rising = classes.len();
+        while rising > 0 {
+            let (resource, level_of_all) = fullest(levels).expect("each flow crosses a resource");
+            for &(class, _) in &shared.shared(resource).fluid.classes {
+                let class = &mut all[class];
+                if class.is_final {
+                    continue;
+                }
+                class.is_final = true;
+                rising -= 1;
+                class.level = level_of_all;
+                class.rate = rate_of(level_of_all, class.likeness.share);
+                let (rate, count) = (class.rate, class.count());
+                for hop in &mut class.hops {
+                    hop.load = load(rate, hop.weight).saturating_mul(count);
+                    levels[hop.level as usize].take(hop, count, level_of_all);
+                }
+            }
+        }
+    }
+
+    /// Counts a class at the resources that it crosses; answers the one that limits it.
+    fn give(&mut self, class: &Class) -> u32 {
+        let limit = self.limit_of(class);
+        let count = class.count();
+        for hop in &class.hops {
+            let given = &mut self.levels[hop.level as usize].given;
+            if hop.resource == limit {
+                given.backlogged += count;
+                given.weights += u128::from(hop.weight) * u128::from(count);
+                given.limited += hop.load;
+            } else {
+                given.passing += hop.load;
+            }
+        }
+        limit
+    }
 
     /// The first full hop where no flow is faster: there the segments of a class wait.
     ///
     /// Reserves are estimates, so one of two equal stages looks narrower by chance. Segments queue
     /// at the first of them: an earlier hop counts as full within 1/16 if it has a reserve and is
     /// no faster than the one that is really full.
-    fn limit_of(&self, class: &Class, resources: &Resources) -> u32 {
-        let shared = |resource: u32| resources.shared(resource);
-        let fullness = |resource: u32, margin: u32| {
-            let place = self.places[resource as usize].1 as usize;
-            let Level { left, highest, rounding, .. } = self.resources[place];
-            let slack = (highest >> margin) + rounding;
-            left <= shared(resource).rate >> margin && class.level + slack >= highest
+    fn limit_of(&self, class: &Class) -> u32 {
+        let is_full = |level: &Level, margin: u32| {
+            let slack = (level.highest >> margin) + level.rounding;
+            level.left <= level.rate >> margin && class.level + slack >= level.highest
         };
-        let full = class.hops.iter().find(|hop| fullness(hop.resource, 20));
-        let full = full.expect("a max-min flow has a full hop where no flow is faster").resource;
-        let before = class.hops.iter().take_while(|hop| hop.resource != full);
-        let first = before.map(|hop| hop.resource).find(|&resource| {
-            shared(resource).fluid.reserve.is_kept()
-                && shared(resource).rate <= shared(full).rate
-                && fullness(resource, 4)
-        });
-        first.unwrap_or(full)
+        let hops = &class.hops;
+        let level = |hop: &ClassHop| &self.levels[hop.level as usize];
+        let at = hops.iter().position(|hop| is_full(level(hop), 20));
+        let at = at.expect("a max-min flow has a full hop where no flow is faster");
+        let full = level(&hops[at]);
+        let is_first =
+            |level: &&Level| level.is_kept && level.rate <= full.rate && is_full(level, 4);
+        hops[..at].iter().map(level).find(is_first).unwrap_or(full).resource
     }
+}
+
+/// The resource that the flows which are not final fill first, and their level then.
+fn fullest(levels: &[Level]) -> Option<(u32, u64)> {
+    let mut rising = levels.iter().filter(|level| level.weights > 0);
+    let first = rising.next()?;
+    Some(rising.fold((first.resource, first.level()), |lowest, level| {
+        if level.is_below(lowest.1) { (level.resource, level.level()) } else { lowest }
+    }))
 }
 
 /// When the rates of `resource` may change next.
@@ -264,22 +372,10 @@ pub(super) fn due(now: u64, resource: u32, resources: &Resources) -> u64 {
     now.max(fluid.solved_at + fluid.turn * fluid.members.len() as u64)
 }
 
-fn publish_resource(now: Time, resource: u32, classes: &Classes, path: &mut Datapath) {
+fn publish_resource(now: Time, level: &Level, path: &mut Datapath) {
     let mtu = path.mtu;
-    let shared = path.resources.shared_mut(resource);
-    let (mut backlogged, mut limited, mut passing, mut weights) = (0_u64, 0_u64, 0_u64, 0_u128);
-    for &(class, hop) in &shared.fluid.classes {
-        let state = &classes[class];
-        let (count, weight) = (state.count(), state.hops[hop as usize].weight);
-        let load = load(state.rate, weight) * count;
-        if state.limit == resource {
-            backlogged += count;
-            weights += u128::from(weight) * u128::from(count);
-            limited += load;
-        } else {
-            passing += load;
-        }
-    }
+    let shared = path.resources.shared_mut(level.resource);
+    let Given { backlogged, weights, limited, passing } = level.given;
     let backlogged = u32::try_from(backlogged).expect("fewer than 2^32 flows");
     let (rate, packet_ends) = (shared.rate, shared.free_at);
     let fluid = &mut shared.fluid;
@@ -291,9 +387,10 @@ fn publish_resource(now: Time, resource: u32, classes: &Classes, path: &mut Data
     fluid.backlogged = backlogged;
     fluid.passing = passing;
     fluid.streams.change(now.as_ps());
-    fluid.segment = turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate);
-    fluid.turn = fluid.segment;
-    if backlogged > 0 {
+    if backlogged == 0 {
+        fluid.segment = fluid.turn_alone(rate, || turn_of(mtu, u128::from(u32::MAX) + 1, 1, rate));
+        fluid.turn = fluid.segment;
+    } else {
         fluid.segment = turn_of(mtu, weights, backlogged, rate);
         fluid.turn = turn_of(mtu, weights, backlogged, rate - passing);
         let scale = (u128::from(rate) << 32) / u128::from(limited.max(1));

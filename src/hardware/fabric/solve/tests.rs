@@ -23,7 +23,7 @@ struct Basin {
     rounding: u64,
 }
 
-/// State of a flow without its class.
+/// A flow as it is known without its class.
 #[derive(Clone, Debug)]
 struct Plain {
     conn: u32,
@@ -293,20 +293,17 @@ impl World {
 
     /// Resources that the last solve visited.
     fn visited(&self) -> Vec<u32> {
-        let is_new = |resource: &u32| {
-            self.solver.places.get(*resource as usize).is_some_and(|p| p.0 == self.solver.visit)
-        };
-        (0..RESOURCES).filter(is_new).collect()
+        (0..RESOURCES).filter(|&resource| self.solver.component.holds(resource)).collect()
     }
 
     /// Solves, and compares all flows and resources that are visited.
     fn solve(&mut self) {
         let stolen: Vec<i64> =
             (0..RESOURCES).map(|resource| self.path.resources.stolen_at(resource)).collect();
-        let before = self.solver.visit;
+        let before = self.solver.solves;
         let first_event = self.agenda.0.len();
         self.solver.solve(self.now, &mut self.flows, &mut self.path, &mut self.agenda);
-        if self.solver.visit == before {
+        if self.solver.solves == before {
             return;
         }
         let visited = self.visited();
@@ -340,7 +337,7 @@ impl World {
         for (&resource, basin) in &basins {
             self.compare_resource(resource, basin, &solved);
         }
-        self.seen[usize::from(self.solver.classes.len() < solved.len())] += 1;
+        self.seen[usize::from(self.solver.component.classes.len() < solved.len())] += 1;
         self.plain.append(&mut solved);
     }
 
@@ -399,15 +396,18 @@ impl World {
 
 #[test]
 fn classes_of_flows_get_the_rates_that_each_flow_would_get() {
-    let (mut seen, mut largest) = ([0; 2], 0);
+    let (mut seen, mut largest, mut gathered) = ([0; 2], 0, 0);
     for seed in 0..40 {
         let mut world = World::new(seed);
         for _ in 0..400 {
             world.step();
-            largest = largest.max(world.solver.classes.len());
+            largest = largest.max(world.solver.component.classes.len());
         }
         seen = [seen[0] + world.seen[0], seen[1] + world.seen[1]];
+        gathered += world.solver.component.visit;
     }
     assert!(seen[0] > 1000 && seen[1] > 3000, "solves without and with equal flows: {seen:?}");
     assert!(largest > 10, "classes that hang together: {largest}");
+    let solves = u64::from(seen[0] + seen[1]);
+    assert!(gathered + 1000 < solves, "{solves} solves, {gathered} with other classes than before");
 }
