@@ -91,7 +91,7 @@ impl Level {
         }
     }
 
-    /// What is left for each unit of weight, before it is rounded down.
+    /// Capacity left for each unit of weight, before it is rounded down.
     const fn share(&self) -> (u128, u128) {
         ((self.left as u128) << (32 + SHARE_BITS), self.weights)
     }

@@ -7,7 +7,7 @@
 //!
 //! The threads of a process call one library, so that their requests, messages, communicators and
 //! buffers need different numbers there. Number `n` of thread `t` of `T` is `n * T + t`; buffers,
-//! whose numbers have gaps, lie [`BUFFERS`] apart.
+//! whose numbers have gaps, lie `BUFFERS` apart.
 
 use calls::rows::{FieldMut, Fields as _};
 use mpi::communicator::Communicators;

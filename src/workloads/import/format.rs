@@ -17,7 +17,7 @@ pub struct Format {
     pub ending: Option<&'static str>,
     /// Whether a file begins as its texts do.
     pub begins: fn(&Beginning<'_>) -> bool,
-    /// Reads a text; mistakes come in the order of lines, up to [`lines::MOST_ERRORS`].
+    /// Reads a text; mistakes come in the order of lines, up to [`MOST_ERRORS`](super::lines::MOST_ERRORS).
     pub read: fn(&mut dyn Source) -> Read,
     /// Whether its traces are schedules, which need no machine.
     pub schedules: bool,
