@@ -2,6 +2,7 @@
 
 use crate::binary::Scratch;
 use crate::both::{both, ends_well, fails};
+use serde_json::{Value, json};
 
 /// A scenario of one body on `ideal`.
 fn scenario(processes: u32, body: &str) -> String {
@@ -462,3 +463,217 @@ fn matched_messages_stand_in_arrays() {
 { "op": "waitall", "reqs": [ "a", "b" ] }"#;
     ends_well("messages", &scenario(1, body));
 }
+
+/// Time of a program of two ranks.
+fn time_of(scratch: &Scratch, ranks: &[Vec<Value>; 2]) -> String {
+    let scenario = json!({
+        "schema": 1, "title": "T", "machine": "ideal", "nodes": 2,
+        "workload": { "kind": "program", "ranks": ranks },
+    });
+    scratch.write("t.json", &scenario.to_string());
+    let out = scratch.run(&["run", "t.json", "--out", "here"]).check(0, &[]).out;
+    std::fs::remove_dir_all(scratch.path("here")).expect("the results were kept there");
+    let time = out.lines().skip_while(|line| !line.starts_with("time")).nth(1);
+    time.unwrap_or_else(|| panic!("{scenario} has no time: {out}")).to_owned()
+}
+
+/// A statement of rank 0 with the statements around it, and those of rank 1.
+struct Case {
+    before: Value,
+    statement: Value,
+    after: Value,
+    other: Value,
+}
+
+fn in_a_window(statement: &Value) -> Case {
+    let opens = json!([{ "op": "win_allocate", "size": "64 B", "new": "w" }, { "op": "win_fence", "win": "w" }]);
+    let closes = json!([{ "op": "win_fence", "win": "w" }, { "op": "win_free", "win": "w" }]);
+    let other = [list(&opens), list(&closes)].concat();
+    Case { before: opens, statement: statement.clone(), after: closes, other: other.into() }
+}
+
+fn list(statements: &Value) -> Vec<Value> {
+    statements.as_array().expect("a list").clone()
+}
+
+/// Statements whose keys take expressions.
+fn cases() -> Vec<Case> {
+    let case = |before, statement, after, other| Case { before, statement, after, other };
+    let wait = json!([{ "op": "wait", "req": "a" }]);
+    let starts = json!([{ "op": "start", "req": "a" }, { "op": "wait", "req": "a" }, { "op": "request_free", "req": "a" }]);
+    let recv = json!([{ "op": "recv", "src": 0, "tag": 3, "max": "8 B" }]);
+    let send = json!([{ "op": "send", "to": 0, "tag": 3, "size": "8 B" }]);
+    let taken = json!([{ "op": "recv", "src": 1, "tag": 3, "max": "8 B" }]);
+    let back = json!([{ "op": "sendrecv", "to": 0, "src": 0, "send_tag": 4, "recv_tag": 3, "size": "8 B", "max": "8 B" }]);
+    let attach = json!([{ "op": "buffer_attach", "size": "1 MiB" }]);
+    let psend = json!({ "op": "psend_init", "to": 1, "tag": 3, "size": "8 B", "partitions": 2, "req": "a" });
+    let precv = json!([{ "op": "precv_init", "src": 0, "tag": 3, "size": "8 B", "partitions": 2, "req": "b" },
+        { "op": "start", "req": "b" }, { "op": "wait", "req": "b" }, { "op": "request_free", "req": "b" }]);
+    let parted = json!([psend, { "op": "start", "req": "a" }]);
+    let ends = json!([{ "op": "wait", "req": "a" }, { "op": "request_free", "req": "a" }]);
+    let alike =
+        |statement: Value| case(json!([]), statement.clone(), json!([]), json!([statement]));
+    let mut all = vec![
+        case(
+            json!([]),
+            json!({ "op": "isend", "to": 1, "tag": 3, "size": "8 B", "req": "a" }),
+            wait.clone(),
+            recv.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "ssend", "to": 1, "tag": 3, "size": "8 B" }),
+            json!([]),
+            recv.clone(),
+        ),
+        case(
+            attach,
+            json!({ "op": "bsend", "to": 1, "tag": 3, "size": "8 B" }),
+            json!([{ "op": "buffer_detach" }]),
+            recv.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "send_init", "to": 1, "tag": 3, "size": "8 B", "req": "a" }),
+            starts.clone(),
+            recv,
+        ),
+        case(
+            json!([]),
+            json!({ "op": "recv", "src": 1, "tag": 3, "max": "8 B" }),
+            json!([]),
+            send.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "irecv", "src": 1, "tag": 3, "max": "8 B", "req": "a" }),
+            wait.clone(),
+            send.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "recv_init", "src": 1, "tag": 3, "max": "8 B", "req": "a" }),
+            starts,
+            send.clone(),
+        ),
+        case(json!([]), json!({ "op": "probe", "src": 1, "tag": 3 }), taken.clone(), send.clone()),
+        case(json!([]), json!({ "op": "iprobe", "src": 1, "tag": 3 }), taken, send.clone()),
+        case(
+            json!([]),
+            json!({ "op": "mprobe", "src": 1, "tag": 3, "handle": "m" }),
+            json!([{ "op": "mrecv", "handle": "m", "max": "8 B" }]),
+            send.clone(),
+        ),
+        case(
+            json!([{ "op": "mprobe", "src": 1, "tag": 3, "handle": "m" }]),
+            json!({ "op": "imrecv", "handle": "m", "max": "8 B", "req": "a" }),
+            wait.clone(),
+            send,
+        ),
+        case(
+            json!([]),
+            json!({ "op": "sendrecv", "to": 1, "src": 1, "send_tag": 3, "recv_tag": 4, "size": "8 B", "max": "8 B" }),
+            json!([]),
+            back.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "isendrecv", "to": 1, "src": 1, "send_tag": 3, "recv_tag": 4, "size": "8 B", "max": "8 B", "req": "a" }),
+            wait.clone(),
+            back.clone(),
+        ),
+        case(
+            json!([]),
+            json!({ "op": "isendrecv_replace", "to": 1, "src": 1, "send_tag": 3, "recv_tag": 4, "size": "8 B", "req": "a" }),
+            wait,
+            back,
+        ),
+        case(
+            parted.clone(),
+            json!({ "op": "pready_range", "req": "a", "first": 0, "last": 1 }),
+            ends.clone(),
+            precv.clone(),
+        ),
+        case(
+            [list(&parted), list(&json!([{ "op": "pready", "req": "a", "partition": 0 }]))]
+                .concat()
+                .into(),
+            json!({ "op": "pready", "req": "a", "partition": 1 }),
+            ends,
+            precv,
+        ),
+        case(
+            json!([]),
+            json!({ "op": "comm_split", "color": 0, "key": 0, "new": "c" }),
+            json!([]),
+            json!([{ "op": "comm_split", "color": 0, "key": 1, "new": "c" }]),
+        ),
+    ];
+    all.extend(
+        [
+            json!({ "op": "put", "win": "w", "target": 1, "size": "8 B", "disp": 8 }),
+            json!({ "op": "get", "win": "w", "target": 1, "size": "8 B", "disp": 8 }),
+            json!({ "op": "accumulate", "win": "w", "target": 1, "count": 2, "disp": 8, "operator": "sum", "type": "int64" }),
+            json!({ "op": "get_accumulate", "win": "w", "target": 1, "count": 2, "disp": 8, "operator": "sum", "type": "int64" }),
+            json!({ "op": "fetch_and_op", "win": "w", "target": 1, "disp": 8, "operator": "sum", "type": "int64" }),
+            json!({ "op": "compare_and_swap", "win": "w", "target": 1, "disp": 8, "type": "int64" }),
+        ]
+        .iter()
+        .map(in_a_window),
+    );
+    all.extend(
+        [
+            json!({ "op": "bcast", "root": 0, "size": "8 B" }),
+            json!({ "op": "reduce", "root": 0, "count": 2, "type": "int64" }),
+            json!({ "op": "allreduce", "count": 2, "type": "int64" }),
+            json!({ "op": "scatter", "root": 0, "size": "8 B" }),
+            json!({ "op": "alltoall", "size": "8 B" }),
+        ]
+        .map(alike),
+    );
+    all
+}
+
+/// An expression finds the field of its call by name: a name that no field has would end the program.
+#[test]
+fn a_computed_key_does_what_its_literal_does() {
+    let scratch = Scratch::new("literals");
+    let mut compared = 0;
+    for Case { before, statement, after, other } in cases() {
+        let time = |statement: Value| {
+            let own = [list(&before), vec![statement], list(&after)].concat();
+            time_of(&scratch, &[own, list(&other)])
+        };
+        let literal = time(statement.clone());
+        for key in COMPUTED {
+            let Some(value) = statement.get(key) else { continue };
+            let mut computed = statement.clone();
+            computed[key] =
+                format!("= {}", value.as_str().map_or(value.to_string(), str::to_owned)).into();
+            assert_eq!(time(computed), literal, "`{key}` of {statement}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 70, "{compared} keys were computed");
+}
+
+/// Keys that take numbers, sizes and ranks.
+const COMPUTED: [&str; 17] = [
+    "to",
+    "src",
+    "tag",
+    "send_tag",
+    "recv_tag",
+    "size",
+    "max",
+    "first",
+    "last",
+    "partition",
+    "color",
+    "key",
+    "target",
+    "disp",
+    "count",
+    "root",
+    "thread",
+];
