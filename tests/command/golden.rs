@@ -202,6 +202,11 @@ fn points_of_modern_are_those_of_their_baselines() {
 }
 
 #[test]
+fn points_of_published_are_those_of_their_baselines() {
+    check_folder("published");
+}
+
+#[test]
 fn points_of_ref_node_are_those_of_their_baselines() {
     check_folder("ref-node");
 }

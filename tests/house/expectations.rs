@@ -4,7 +4,8 @@
 //! a tolerance, a range, or a relation. What a scenario must expect is derived from the first two
 //! (`by_rule`); for relations it stands in `data/expectations.json`, beside the words that it
 //! translates, so that neither can change alone. A claim `ref-...` is a row of a table in
-//! `traces/measured`. Claims `ext-...` are the project's own, and no document speaks of them.
+//! `traces/measured`, a claim `pub-...` one of `traces/published` (`published.rs`). Claims `ext-...` are
+//! the project's own, and no document speaks of them.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use mpisim::engine::digest::Digest;
 use serde_json::{Value as Json, json};
 
 use super::claims::{COOP, COPY, GPU_PACK, RMA, XIOS_EP, files, of_documents, of_scenarios, text};
+use super::published;
 
 const TABLE: &str = include_str!("../data/expectations.json");
 /// How far a measured row may be off; the two rates and times of one machine vary that much from day
@@ -260,6 +262,9 @@ fn guarded() -> (Vec<(String, Json, Vec<Form>)>, usize) {
         for (file, checked) in instances {
             let forms = if id.starts_with("ref-") {
                 vec![measured(&id)]
+            } else if published::is_row(&id) {
+                let (metric, expect) = published::stated(&id);
+                vec![Form { metrics: json!([metric]), ..Form::of_kind("value", expect) }]
             } else if let Some(stated) = stated.iter().find(|stated| stated["id"] == id.as_str()) {
                 forms(stated, table.get(&id).map_or(&[], Vec::as_slice))
             } else {

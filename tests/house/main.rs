@@ -13,6 +13,7 @@ mod guide;
 mod links;
 mod notebooks;
 mod prose;
+mod published;
 mod rows;
 mod sources;
 mod verdicts;

@@ -13,8 +13,9 @@ use mpisim::shipped::{self, SHIPPED};
 use serde_json::Value;
 
 use crate::claims::{files, of_scenarios};
+use crate::published::is_row;
 
-/// Predictions of all shipped scenarios.
+/// Predictions of shipped scenarios.
 struct Predictions {
     all: usize,
     hold: usize,
@@ -65,14 +66,19 @@ fn error(claim: &Value, verdict: &Value, metrics: &Value) -> Option<f64> {
     Some((measured - expected).abs() / expected.abs())
 }
 
-fn predictions() -> Predictions {
+/// Those whose ids are counted.
+fn predictions(is_counted: fn(&str) -> bool) -> Predictions {
     let scenarios = of_scenarios();
     let mut found = Predictions { all: 0, hold: 0, errors: Vec::new() };
     for (_, text) in files("traces/baselines/main", ".json") {
         let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
         let scenario = format!("{}.json", baseline["scenario"].as_str().expect("a name"));
         for verdict in baseline["claims"].as_array().into_iter().flatten() {
-            let claims = &scenarios[verdict["id"].as_str().expect("an id")];
+            let id = verdict["id"].as_str().expect("an id");
+            if !is_counted(id) {
+                continue;
+            }
+            let claims = &scenarios[id];
             let claim = claims.iter().find(|(file, _)| file.ends_with(&scenario));
             let (_, claim) = claim.expect("the scenario has the claim");
             if claim["role"] == "prediction" {
@@ -86,8 +92,9 @@ fn predictions() -> Predictions {
     found
 }
 
-/// Predictions that could fail, how many of them hold, and how many a model without an effect meets.
-fn evidence() -> [usize; 3] {
+/// Predictions that could fail, how many of them hold, and how many a null model meets, of those whose
+/// ids are counted.
+fn evidence(is_counted: fn(&str) -> bool) -> [usize; 3] {
     let mut counts = [0; 3];
     for (file, text) in files("traces/baselines/main", ".json") {
         let mut diagnostics = Diagnostics::new();
@@ -104,7 +111,7 @@ fn evidence() -> [usize; 3] {
             baseline.claims.len(),
             "{file}: the points are those of the scenario"
         );
-        for claim in judged.iter().filter(|claim| claim.is_evidence()) {
+        for claim in judged.iter().filter(|claim| claim.is_evidence() && is_counted(&claim.id)) {
             counts[0] += 1;
             counts[1] += usize::from(claim.status == ClaimStatus::Pass);
             let null = claim.null_model.is_some_and(|null| null.status == ClaimStatus::Pass);
@@ -147,11 +154,12 @@ fn sensitivities_are_those_of_the_baselines() {
 /// A scenario that says why a claim could not fail does not say it of one that fails.
 #[test]
 fn no_claim_that_deviates_could_not_fail() {
+    let scenarios = of_scenarios();
     for (_, text) in files("traces/baselines/main", ".json") {
         let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
         for verdict in baseline["claims"].as_array().into_iter().flatten() {
             let id = verdict["id"].as_str().expect("an id");
-            let claims = &of_scenarios()[id];
+            let claims = &scenarios[id];
             let said = claims.iter().any(|(_, claim)| !claim["cannot_fail"].is_null());
             assert!(
                 !said || verdict["status"] == "pass",
@@ -165,14 +173,15 @@ fn no_claim_that_deviates_could_not_fail() {
 #[test]
 #[allow(clippy::print_stdout, reason = "the counts are for a run by hand")]
 fn the_documents_count_the_predictions_that_hold() {
-    let Predictions { all, hold, errors } = predictions();
+    let is_of_a_paper_or_ours = |id: &str| !is_row(id);
+    let Predictions { all, hold, errors } = predictions(is_of_a_paper_or_ours);
     let median = 100.0 * errors[errors.len() / 2];
     println!(
         "{hold} of {all} predictions hold; {} numbers, median error {median:.1} %",
         errors.len()
     );
     let count = format!("Of {all} predictions {hold} hold");
-    let [could_fail, held, null] = evidence();
+    let [could_fail, held, null] = evidence(is_of_a_paper_or_ours);
     let without = format!("a model in which nothing has an effect meets {null} of those");
     let evidence = format!("{held} of the {could_fail} that could fail");
     let median = format!("within {median:.0} % of it");
@@ -185,6 +194,24 @@ fn the_documents_count_the_predictions_that_hold() {
     for (page, texts) in wanted {
         let page_text = fs::read_to_string(root.join(page)).expect("a page");
         for text in texts {
+            assert!(page_text.contains(text.as_str()), "{page} does not say `{text}`");
+        }
+    }
+}
+
+/// Rows of published tables are counted by themselves: many are neighbours on one curve.
+#[test]
+fn the_documents_count_the_rows_of_published_tables() {
+    let Predictions { all, hold, errors } = predictions(is_row);
+    let [could_fail, held, null] = evidence(is_row);
+    assert_eq!((could_fail, held), (all, hold), "each row could fail");
+    let count = format!("Of {all} rows of published tables {hold} hold");
+    let null = format!("the row before meets {null}");
+    let median = format!("half come out within {:.0} %", 100.0 * errors[errors.len() / 2]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for page in ["README.md", "docs/method/claims.md", "docs/method/published.md"] {
+        let page_text = fs::read_to_string(root.join(page)).expect("a page");
+        for text in [&count, &null, &median] {
             assert!(page_text.contains(text.as_str()), "{page} does not say `{text}`");
         }
     }
@@ -219,15 +246,15 @@ fn the_page_of_claims_shows_the_numbers_of_the_baselines() {
 }
 
 /// Each claim that does not hold stands on the page of deviations, with what was measured, its cause
-/// and what it would take; no other claim does.
+/// and what it would take; no other claim does. Rows of published tables have a page of their own.
 #[test]
 fn every_deviation_has_a_cause() {
     let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (_, text) in files("traces/baselines/main", ".json") {
         let baseline: Value = serde_json::from_str(&text).expect("a baseline is JSON");
         for verdict in baseline["claims"].as_array().into_iter().flatten() {
-            if verdict["status"] != "pass" {
-                let id = verdict["id"].as_str().expect("an id").to_owned();
+            let id = verdict["id"].as_str().expect("an id").to_owned();
+            if verdict["status"] != "pass" && !is_row(&id) {
                 let measured = verdict["measured"].as_str().unwrap_or_default().to_owned();
                 wanted.entry(id).or_default().push(measured);
             }
