@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use common::{job, model};
 use mpisim::engine::Keep;
+use mpisim::language::marks::is_halfway;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::timed::{Ending, Outcome};
 use mpisim::units::Bytes;
@@ -75,7 +76,9 @@ impl Point {
         assert_eq!(outcome.ending, Ending::Finished);
         assert_eq!(outcome.violations, []);
         let ranks = 2 * self.streams();
-        assert_eq!(outcome.marks.len() as u64, 2 * ranks, "each rank marks start and end");
+        let halves = (1..self.rounds).filter(|&done| is_halfway(done, self.rounds)).count() as u64;
+        let marks = outcome.marks.len() as u64;
+        assert_eq!(marks, (2 + halves) * ranks, "each rank marks start, middle and end");
         // An eager message is one packet; one by rendezvous is RTS, CTS, the bytes and FIN. Each
         // round of a stream ends with an empty message, and the barrier sends one a rank and level.
         let each = if self.bytes <= self.eager() { 1 } else { 4 };
