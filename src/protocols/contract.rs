@@ -440,13 +440,21 @@ impl<P, R> Action<P, R> {
     }
 }
 
-/// A list that actions are appended to.
+/// Where a machine's actions go: a list, or a runtime that carries them out while they are emitted.
+///
+/// The two differ in nothing that a machine could see: it emits the same actions in the same order.
 pub trait Emit<T> {
-    /// Appends what `make` makes, in its place.
+    /// Adds what `make` makes, in its place.
     ///
     /// An action that is given to [`Vec::push`] is made elsewhere and copied whole, however few of its
     /// bytes are used: it must be dropped if the list cannot grow. Here the list grows before.
     fn emit(&mut self, make: impl FnOnce() -> T);
+
+    /// The list that the actions from here on stand in, all of them.
+    fn list(&mut self) -> &mut Vec<T>;
+
+    /// How many actions stand in that list.
+    fn listed(&self) -> usize;
 }
 
 impl<T> Emit<T> for Vec<T> {
@@ -454,6 +462,16 @@ impl<T> Emit<T> for Vec<T> {
     #[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
     fn emit(&mut self, make: impl FnOnce() -> T) {
         self.extend(std::iter::once_with(make));
+    }
+
+    #[inline]
+    fn list(&mut self) -> &mut Self {
+        self
+    }
+
+    #[inline]
+    fn listed(&self) -> usize {
+        self.len()
     }
 }
 
@@ -584,7 +602,8 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     /// Return value of a call.
     type Reply: Clone + Eq + Hash + Debug;
 
-    /// The lock this entry needs; called before `handle`, changes nothing.
+    /// The lock this entry needs; called before `handle`, changes nothing. The only thread of a process
+    /// needs none.
     fn guard(&self, thread: Thread, entry: &Entry<'_, Self::Call>) -> Option<Guard>;
 
     /// The lanes that `thread` polls while it is inside its call, under one guard; what it finds may need
@@ -606,7 +625,7 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         self.sweeps(thread).map_or_else(|| self.polls(thread), |(all, _)| all)
     }
 
-    /// Takes one input and appends what is to be done.
+    /// Takes one input and emits what is to be done.
     ///
     /// # Errors
     ///
@@ -615,7 +634,7 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         &mut self,
         thread: Thread,
         input: InputOf<Self>,
-        out: &mut Vec<ActionOf<Self>>,
+        out: &mut impl Emit<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
     /// Name of a packet in pictures: a word or two.

@@ -22,7 +22,7 @@ pub(super) fn send(
     thread: Thread,
     header: MessageHeader,
     buffer: Region,
-    out: &mut Vec<LibraryAction>,
+    out: &mut impl Emit<LibraryAction>,
 ) {
     let payload = (buffer.len > 0).then(|| {
         let staging = Region::new(Space::Staging(thread.0), buffer.len);
@@ -40,7 +40,7 @@ pub(super) fn send(
 }
 
 /// The receiver's copy out of `source` into its buffer: as much as fits.
-pub(super) fn copy_out(source: Option<Region>, buffer: Region, out: &mut Vec<LibraryAction>) {
+pub(super) fn copy_out(source: Option<Region>, buffer: Region, out: &mut impl Emit<LibraryAction>) {
     if let Some(source) = source {
         let bytes = source.len.min(buffer.len);
         if bytes > 0 {
@@ -53,7 +53,7 @@ pub(super) fn copy_out(source: Option<Region>, buffer: Region, out: &mut Vec<Lib
 pub(super) fn buffer_unexpected(
     landing: Option<Region>,
     slot: u32,
-    out: &mut Vec<LibraryAction>,
+    out: &mut impl Emit<LibraryAction>,
 ) -> Option<Region> {
     landing.map(|landing| {
         let kept = Region::new(Space::Unexpected(slot), landing.len);
@@ -63,7 +63,7 @@ pub(super) fn buffer_unexpected(
 }
 
 /// Tells a synchronous sender that its message was matched.
-pub(super) fn acknowledge(wire: Wire, header: &MessageHeader, out: &mut Vec<LibraryAction>) {
+pub(super) fn acknowledge(wire: Wire, header: &MessageHeader, out: &mut impl Emit<LibraryAction>) {
     out.emit(|| Action::Work(CodePath::Control));
     let packet = Packet::Matched { sender: header.sender };
     out.emit(|| Action::Send {

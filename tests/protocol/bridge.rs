@@ -21,7 +21,8 @@ use mpisim::protocols::contract::{Handle, Machine, Next, Program, Region, Space}
 use mpisim::protocols::library::{Library, Vcis};
 use mpisim::protocols::partitioned::{Grouping, Side};
 use mpisim::protocols::rendezvous::Protocol;
-use mpisim::runtime::timed::{Ending, LockOrder, Planted};
+use mpisim::runtime::memory::Payload;
+use mpisim::runtime::timed::{Ending, LockOrder, Outcome, Planted};
 use mpisim::units::{Bytes, TimeDelta};
 use mpisim::workloads::job::{Flow, Job, ping_pong, windowed};
 
@@ -434,6 +435,23 @@ fn running_ahead_moves_nothing() {
             (outcome.ending, outcome.end, outcome.accounts, outcome.entries_visited, ran.programs)
         };
         assert_eq!(run(false), run(true), "seed {seed}");
+    }
+}
+
+/// Without bytes, a thread that is alone carries out actions while its library emits them; with bytes its
+/// core works through a list.
+#[test]
+fn carrying_out_at_once_moves_nothing() {
+    for seed in 0..1_000 {
+        let run = |payload| {
+            let mut job = drawn_job(seed, None);
+            (job.mpi.payload, job.record) = (payload, true);
+            let ran = job.run().unwrap();
+            let Outcome { ending, end, digest, accounts, entries_visited, choices, .. } =
+                ran.outcome;
+            (ending, end, digest, accounts, entries_visited, choices, ran.machines, ran.programs)
+        };
+        assert_eq!(run(Payload::Phantom), run(Payload::Real), "seed {seed}");
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) fn push_walk<T>(
     queue: Queue,
     walk: &Search<T>,
     fact: Option<Observation>,
-    out: &mut Vec<LibraryAction>,
+    out: &mut impl Emit<LibraryAction>,
 ) {
     out.emit(|| Action::Walk { queue, entries: walk.visited, length: walk.length, fact });
 }
@@ -20,11 +20,11 @@ pub(super) fn push_walk<T>(
 /// The call of a thread returns.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "what it saves is the call's argument")]
-pub(super) fn push_return(thread: Thread, reply: Reply, out: &mut Vec<LibraryAction>) {
+pub(super) fn push_return(thread: Thread, reply: Reply, out: &mut impl Emit<LibraryAction>) {
     out.emit(|| Action::Return { thread, reply });
 }
 
 /// The monitors learn a fact of communicators.
-pub(super) fn push_fact(fact: GroupFact, out: &mut Vec<LibraryAction>) {
-    out.push(Action::Observe(Observation::Group(fact)));
+pub(super) fn push_fact(fact: GroupFact, out: &mut impl Emit<LibraryAction>) {
+    out.emit(|| Action::Observe(Observation::Group(fact)));
 }

@@ -20,25 +20,41 @@ impl Library {
         from: Route,
         packet: Packet,
         landing: Option<Region>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let wake = match packet {
-            Packet::Eager(header) => {
-                out.emit(|| Action::Work(CodePath::Arrival));
-                let arrived = self.messages.eager_arrives(thread, from, &header, landing, out)?;
-                let Arrived::Taken(wake) = arrived else {
-                    self.answer_probes(&header, out);
-                    return Ok(());
-                };
-                wake
+        let Packet::Eager(header) = packet else {
+            let out = out.list();
+            let wake = self.packet_seldom(thread, from, packet, landing, out)?;
+            return self.wake(wake, out);
+        };
+        out.emit(|| Action::Work(CodePath::Arrival));
+        match self.messages.eager_arrives(thread, from, &header, landing, out)? {
+            Arrived::Taken(wake) => self.wake(wake, out),
+            Arrived::Unexpected => {
+                self.answer_probes(&header, out.list());
+                Ok(())
             }
+        }
+    }
+
+    /// Takes a packet that small messages do without; answers what goes on by it.
+    #[inline(never)]
+    fn packet_seldom(
+        &mut self,
+        thread: Thread,
+        from: Route,
+        packet: Packet,
+        landing: Option<Region>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<Option<Wake>, ProtocolError> {
+        Ok(match packet {
             Packet::Rts { header, scheme, remote } => {
                 out.emit(|| Action::Work(CodePath::Handshake));
                 let arrived =
                     self.messages.rts_arrives(thread, from, &header, scheme, remote, out)?;
                 let Arrived::Taken(wake) = arrived else {
                     self.answer_probes(&header, out);
-                    return Ok(());
+                    return Ok(None);
                 };
                 wake
             }
@@ -55,7 +71,8 @@ impl Library {
                 let packet = (from, &packet);
                 let completed =
                     self.windows.packet(&self.messages, thread, packet, landing, out)?;
-                return self.window_moved(thread, completed, out);
+                self.window_moved(thread, completed, out)?;
+                None
             }
             Packet::Partition(packet) => {
                 out.emit(|| Action::Work(CodePath::Control));
@@ -66,8 +83,8 @@ impl Library {
                 out.emit(|| Action::Work(role::step(landing.is_some())));
                 self.messages.control(thread, from, (to, other), (word, landing), out)?
             }
-        };
-        self.wake(wake, out)
+            Packet::Eager(_) => unreachable!("taken where small messages are"),
+        })
     }
 
     /// Goes on with what waited for the end of a request.
@@ -75,7 +92,7 @@ impl Library {
     pub(super) fn wake(
         &mut self,
         wake: Option<Wake>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         match wake {
             None => {}
@@ -84,8 +101,8 @@ impl Library {
                 let background = self.background.as_mut().expect("its collective was begun");
                 background.part_complete(slot);
             }
-            Some(Wake::Joint(slot)) => return self.part_of_joint(slot, out),
-            Some(Wake::Partition(slot)) => return self.part_of_partitioned(slot, out),
+            Some(Wake::Joint(slot)) => return self.part_of_joint(slot, out.list()),
+            Some(Wake::Partition(slot)) => return self.part_of_partitioned(slot, out.list()),
             Some(Wake::Detach(thread)) => {
                 self.threads.end(thread);
                 push_return(thread, Reply::Done, out);
@@ -126,7 +143,7 @@ impl Library {
         &mut self,
         thread: Thread,
         key: Key,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Self { messages, threads, collectives, .. } = self;
         match threads.get_mut(thread) {
@@ -147,7 +164,7 @@ impl Library {
             }
             Some(Pending::Any { .. }) => {
                 if let Some(Pending::Any { requests, some }) = threads.take(thread) {
-                    self.return_any(thread, &requests, (key, some), out);
+                    self.return_any(thread, &requests, (key, some), out.list());
                 }
                 Ok(())
             }
@@ -163,11 +180,12 @@ impl Library {
                 Ok(())
             }
             Some(Pending::Device(exchanging)) => {
-                exchanging.chunk_over(messages, thread, key, out)?;
-                self.end_device(thread, out);
+                exchanging.chunk_over(messages, thread, key, out.list())?;
+                self.end_device(thread, out.list());
                 Ok(())
             }
             Some(Pending::Agree(agreeing)) => {
+                let out = out.list();
                 messages.close(key);
                 agreeing.receive(messages, key);
                 if agreeing.exchange(messages, (thread, key), out)?
@@ -179,7 +197,7 @@ impl Library {
             }
             None if thread == FREED => {
                 messages.close(key);
-                self.end_finalize(out);
+                self.end_finalize(out.list());
                 Ok(())
             }
             pending @ (Some(

@@ -51,17 +51,24 @@ impl Library {
         &mut self,
         thread: Thread,
         call: Call,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let Self { messages, windows, .. } = self;
         messages.enter(thread, &call, |win| windows.number(win), out)?;
-        // A start is the operation that was prepared.
-        let call = if let Call::Start { operation, .. } = call {
-            Arc::unwrap_or_clone(operation)
-        } else {
-            call
-        };
+        self.begin(thread, call, out)
+    }
+
+    /// Takes a call that has been entered, or the operation that it starts.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the call would pass through memory")]
+    fn begin(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut impl Emit<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
         let inner = Key::Inner(thread);
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the others are matched by name there")]
         match call {
             Call::Isend { request, to, tag, comm, buffer, mode } => {
                 let (key, buffer) = (Key::User(request), region(buffer));
@@ -89,6 +96,20 @@ impl Library {
                 self.wait_one(thread, Key::User(request), out)
             }
             Call::WaitAll { requests, statuses } => self.wait_all(thread, requests, statuses, out),
+            call => self.call_seldom(thread, call, out.list()),
+        }
+    }
+
+    /// Takes a call that most messages do without.
+    #[inline(never)]
+    fn call_seldom(
+        &mut self,
+        thread: Thread,
+        call: Call,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        let inner = Key::Inner(thread);
+        match call {
             Call::WaitAny { requests } => self.wait_any(thread, (requests, false), out),
             Call::Test { request } => {
                 self.begin_test(thread, Pending::Test { request, keeps: false }, out)
@@ -130,9 +151,14 @@ impl Library {
                 push_return(thread, Reply::Done, out);
                 Ok(())
             }
-            Call::Start { request, .. } => {
-                let state = "the operation of a request is none that another request starts";
-                Err(self.messages.site().refuse(state, request))
+            Call::Start { operation, .. } => {
+                // A start is the operation that was prepared.
+                let operation = Arc::unwrap_or_clone(operation);
+                if let Call::Start { request, .. } = operation {
+                    let state = "the operation of a request is none that another request starts";
+                    return Err(self.messages.site().refuse(state, request));
+                }
+                self.begin(thread, operation, out)
             }
             Call::Partitioned(operation) => {
                 let partitioned = self.partitioned.get_or_insert_default();
@@ -223,6 +249,12 @@ impl Library {
             }
             Call::Typed(call) => self.call_typed(thread, &call, out),
             Call::Rma(call) => self.one_sided(thread, call, out),
+            Call::Isend { .. }
+            | Call::Send { .. }
+            | Call::Irecv { .. }
+            | Call::Recv { .. }
+            | Call::Wait { .. }
+            | Call::WaitAll { .. } => unreachable!("taken where messages are"),
         }
     }
 

@@ -153,7 +153,7 @@ impl Collectives {
         messages: &mut Messages,
         thread: Thread,
         mut running: Running,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<Option<Running>, ProtocolError> {
         if self.begin_rounds(messages, thread, &mut running, out)? {
             end(thread, &running, out);
@@ -167,7 +167,7 @@ impl Collectives {
         &mut self,
         messages: &mut Messages,
         running: &mut Running,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
         let found = running.ask(&mut round);
@@ -187,7 +187,7 @@ impl Collectives {
         messages: &mut Messages,
         thread: Thread,
         running: &mut Running,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
         let mut round = std::mem::take(&mut self.round.0);
         let ended = Self::rounds(messages, thread, running, &mut round, out);
@@ -200,7 +200,7 @@ impl Collectives {
         thread: Thread,
         running: &mut Running,
         round: &mut Round,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<bool, ProtocolError> {
         while running.ask(round) {
             #[cfg(feature = "mutants")]
@@ -221,7 +221,7 @@ impl Collectives {
         thread: Thread,
         running: &Running,
         round: &Round,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<u32, ProtocolError> {
         if round.moves.len() > usize::from(u16::MAX) {
             let moves = round.moves.len();
@@ -268,7 +268,7 @@ impl Collectives {
         messages: &mut Messages,
         running: &Running,
         round: &Round,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         for (key, one) in parts(running.place, round) {
             if messages.requests().get(key).is_none() {
@@ -280,16 +280,16 @@ impl Collectives {
             }
         }
         for work in &round.work {
-            out.push(match *work {
+            match *work {
                 // In place it is there already.
-                Work::Copy { from, to } if from == to => continue,
-                Work::Copy { from, to } => Action::Copy { from, to },
+                Work::Copy { from, to } if from == to => {}
+                Work::Copy { from, to } => out.emit(|| Action::Copy { from, to }),
                 Work::Combine { from, into, side } => {
                     let reduction = running.call.reduction;
                     let reduction = reduction.expect("only reductions combine");
-                    Action::Combine { from, into, reduction, side }
+                    out.emit(|| Action::Combine { from, into, reduction, side });
                 }
-            });
+            }
         }
         Ok(())
     }
@@ -593,7 +593,7 @@ fn pack(mut call: Arc<Collective>, place: Place, out: &mut Vec<LibraryAction>) -
 }
 
 /// Blocks that lie in pieces are unpacked.
-pub(super) fn unpack(call: &Collective, out: &mut Vec<LibraryAction>) {
+pub(super) fn unpack(call: &Collective, out: &mut impl Emit<LibraryAction>) {
     let Some(typed) = &call.typed else { return };
     let comes = |place: usize| {
         let neighbours = call.neighbours.as_ref();
@@ -611,7 +611,7 @@ fn parts(place: Place, round: &Round) -> impl Iterator<Item = (Key, &Move)> {
 }
 
 /// The buffers belong to the program again, and the call returns.
-fn end(thread: Thread, running: &Running, out: &mut Vec<LibraryAction>) {
+fn end(thread: Thread, running: &Running, out: &mut impl Emit<LibraryAction>) {
     unpack(&running.call, out);
     push_fact(running.left(0), out);
     for buffer in running.call.buffers().into_iter().flatten() {

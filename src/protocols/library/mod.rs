@@ -57,7 +57,7 @@ use std::num::NonZero;
 
 use super::call::{Call, Outcome, Reply};
 use super::contract::{
-    Action, Awaited, Brought, Entry, Guard, Handle, Input, Keeps, Lanes, Machine, Process,
+    Action, Awaited, Brought, Emit, Entry, Guard, Handle, Input, Keeps, Lanes, Machine, Process,
     ProtocolError, Region, Route, Space, Thread, Token, WaitSet,
 };
 pub use super::job::{Endpoints, Job, Progress, Queues, SharedJob, Threading, Vcis};
@@ -144,6 +144,31 @@ impl Library {
         }
     }
 
+    /// Takes an input that small messages do without.
+    #[inline(never)]
+    fn handle_seldom(
+        &mut self,
+        thread: Thread,
+        input: &Input<Packet, Call>,
+        out: &mut Vec<LibraryAction>,
+    ) -> Result<(), ProtocolError> {
+        match *input {
+            Input::Done(token) if rma::is_ours(token) => self.window_done(thread, token, out),
+            Input::Done(token) if device::is_device(token) => self.device_done(token, out),
+            Input::Done(token) => self.rdma_done(thread, token, out),
+            Input::Polled(token) if work::is_between_chunks(token) => self.next_chunk(thread, out),
+            Input::Polled(_) => self.test_polled(thread, out),
+            Input::Counters { token, values } if rma::is_ours(token) => {
+                self.window_numbers(thread, (token, values), out)
+            }
+            Input::Counters { token, values } => self.counters(thread, (token, values), out),
+            Input::Resume(token) => {
+                Err(self.messages.site().defect("no work outside the lock", token))
+            }
+            Input::Call(_) | Input::Packet { .. } => unreachable!("taken where messages are"),
+        }
+    }
+
     fn diagnosis(&self) -> Diagnosis<'_> {
         let Self { messages, threads, background, partitioned, windows, .. } = self;
         let (background, partitioned) = (background.as_deref(), partitioned.as_deref());
@@ -214,39 +239,30 @@ impl Machine for Library {
         &mut self,
         thread: Thread,
         input: Input<Packet, Call>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        let first = out.len();
+        if self.typed.is_some() {
+            // Its part is to change what the others have listed.
+            out.list();
+        }
+        let first = out.listed();
         self.messages.is_through(thread);
-        match input {
-            Input::Call(call) => self.call(thread, call, out)?,
-            Input::Packet { from, packet, landing } => {
-                self.packet(thread, from, packet, landing, out)?;
-            }
-            Input::Done(token) if rma::is_ours(token) => self.window_done(thread, token, out)?,
-            Input::Done(token) if device::is_device(token) => self.device_done(token, out)?,
-            Input::Done(token) => self.rdma_done(thread, token, out)?,
-            Input::Polled(token) if work::is_between_chunks(token) => {
-                self.next_chunk(thread, out)?;
-            }
-            Input::Polled(_) => self.test_polled(thread, out)?,
-            Input::Counters { token, values } if rma::is_ours(token) => {
-                self.window_numbers(thread, (token, values), out)?;
-            }
-            Input::Counters { token, values } => self.counters(thread, (token, values), out)?,
-            Input::Resume(token) => {
-                return Err(self.messages.site().defect("no work outside the lock", token));
-            }
+        if let Input::Call(call) = input {
+            self.call(thread, call, out)?;
+        } else if let Input::Packet { from, packet, landing } = input {
+            self.packet(thread, from, packet, landing, out)?;
+        } else {
+            self.handle_seldom(thread, &input, out.list())?;
         }
         // Each of these has a part in an input only while it is in use.
         if self.background.is_some() {
-            self.advance_background(thread, out)?;
+            self.advance_background(thread, out.list())?;
         }
         if self.messages.has_work() {
-            self.arrange(thread, out)?;
+            self.arrange(thread, out.list())?;
         }
         if self.typed.is_some() {
-            self.carry_typed(thread, first, out);
+            self.carry_typed(thread, first, out.list());
         }
         Ok(())
     }

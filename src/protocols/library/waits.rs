@@ -16,7 +16,7 @@ impl Library {
         &mut self,
         thread: Thread,
         key: Key,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         if self.messages.must_wait(key, thread)? {
             self.threads.wait(thread, Pending::One(key));
@@ -32,7 +32,7 @@ impl Library {
         thread: Thread,
         requests: Requests,
         statuses: bool,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(CodePath::Query));
         let mut remaining = 0;
@@ -93,9 +93,12 @@ impl Library {
         &mut self,
         thread: Thread,
         key: Key,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.windows.rma().is_none() { Ok(()) } else { self.flush_window(thread, key, out) }
+        if self.windows.rma().is_none() {
+            return Ok(());
+        }
+        self.flush_window(thread, key, out.list())
     }
 
     fn flush_window(
@@ -273,7 +276,7 @@ impl Library {
         thread: Thread,
         requests: &Requests,
         statuses: bool,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) {
         let reply = if statuses {
             Reply::All(self.close_all(requests))

@@ -19,7 +19,7 @@ use super::windows::Answers;
 use super::{messages, pieces, prepared, windows};
 use crate::call::{Call, Reply};
 use crate::contract::{
-    Action, Awaited, Brought, Entry, Guard, Input, Keeps, Lane, Lanes, Machine, Process,
+    Action, Awaited, Brought, Emit, Entry, Guard, Input, Keeps, Lane, Lanes, Machine, Process,
     ProtocolError, Region, Thread, WaitSet,
 };
 use crate::library::{Library, SharedJob};
@@ -142,13 +142,14 @@ impl Machine for Flawed {
         &mut self,
         thread: Thread,
         mut input: LibraryInput,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         if let Input::Resume(_) = input
             && self.library.messages_mut().appends_late(thread)
         {
             return Ok(());
         }
+        let out = out.list();
         let Some(mutant) = self.mutant else { return self.library.handle(thread, input, out) };
         if self.frees_an_orphan(&input) {
             out.push(Action::Return { thread, reply: Reply::Done });

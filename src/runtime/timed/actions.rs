@@ -10,6 +10,7 @@ use super::conductor::Timed;
 use super::cores::actor::After;
 use super::event::{Event, Phase};
 use super::gpus::Request;
+use super::hands::Hands;
 use super::memory::CopyPart;
 use super::network::flight::{Content, FlightKind};
 use crate::account::Part;
@@ -18,11 +19,10 @@ use crate::monitors::buffers::Lends;
 use crate::untimed::Choice;
 use hardware::copies::CoreCopy;
 use hardware::lines::Use;
-use mpi::observation::Observation;
 use mpi::rma::update::Effect;
 use protocols::contract::{
-    Action, ActionOf, COUNTERS, Change, CodePath, Counter, Machine, Process, Program,
-    ProtocolError, Region, Route, Space, Thread, Token, Toward, Via,
+    Action, ActionOf, COUNTERS, Change, Counter, Machine, Process, Program, ProtocolError, Region,
+    Space, Thread, Token, Toward, Via,
 };
 use protocols::device::DeviceWork;
 use units::{Bytes, Time, TimeDelta};
@@ -91,32 +91,18 @@ where
     ) -> Option<Time> {
         debug_assert_eq!(self.cores.of(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
-            Action::Work(step) => Some(self.run_code(thread, *step, cursor)),
+            Action::Work(step) => Some(self.hands(thread).run_code(*step, cursor)),
             Action::Walk { queue, entries, length, fact } => {
-                self.cores.count_entries(thread, *entries);
-                let cost = self.cx.costs.walk(*queue, *entries, *length);
-                let cursor = self.charge(thread, Part::Walk, cursor, cost);
-                if let Some(fact) = fact {
-                    self.observe(thread, process, fact, cursor);
-                }
-                Some(cursor)
+                let walked = (*entries, *length);
+                Some(self.hands(thread).walk(*queue, walked, fact.as_ref(), cursor))
             }
-            Action::Copy { from, to } => self.copy(thread, process, (*from, *to), cursor),
+            Action::Copy { from, to } => self.hands(thread).copy((*from, *to), cursor),
             Action::Send { to, via, header, packet, payload } => {
-                let parcel = payload.map(|region| {
-                    self.cx.observers.reads(process, region);
-                    self.memory.bytes.capture(process, region)
-                });
-                let bytes = header.as_u64() + payload.map_or(0, |region| region.len);
-                let slots = self.network.enter_queue((process, *to), *via, bytes, &self.cx);
-                let content = || Content { packet: packet.clone(), parcel, slots };
-                let content = self.network.keep(content);
-                let via = *via;
-                let kind = || FlightKind::Packet { content, via };
-                Some(self.launch(thread, (process, *to), kind, bytes, via, cursor))
+                let packet = || packet.clone();
+                Some(self.hands(thread).send((*to, *via), *header, *payload, packet, cursor))
             }
             Action::Repost { landing, from } => {
-                Some(self.repost(thread, process, (*landing, *from), cursor))
+                Some(self.hands(thread).repost(*landing, *from, cursor))
             }
             Action::Release => {
                 if self.cores.of(thread).holds.is_some() {
@@ -133,13 +119,10 @@ where
                 Some(cursor)
             }
             Action::Complete { code, buffer, fact } => {
-                let cursor = code.map_or(cursor, |step| self.run_code(thread, step, cursor));
-                let bytes = &mut self.memory.bytes;
-                self.cx.observers.completes(bytes, process, *buffer, fact.as_ref());
-                Some(cursor)
+                Some(self.hands(thread).complete(*code, *buffer, fact.as_ref(), cursor))
             }
             Action::Observe(fact) => {
-                self.observe(thread, process, fact, cursor);
+                self.hands(thread).observe(fact, cursor);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {
@@ -185,10 +168,8 @@ where
                 Some(self.charge_as(thread, (Part::Copy, Spent::Packing), cursor, cost))
             }
             Action::Combine { from, into, reduction, side } => {
-                self.cx.observers.reads(process, *from);
-                self.cx.observers.writes(process, *into);
-                self.memory.bytes.combine(process, (*from, *into), *reduction, *side);
-                self.move_bytes(thread, from.len, cursor)
+                let of = (*reduction, *side);
+                self.hands(thread).combine((*from, *into), of, cursor)
             }
             Action::Update { target, rank, update, operand, old } => {
                 self.update(thread, (*target, *rank, *update), (*operand, *old), cursor)
@@ -229,12 +210,12 @@ where
                 let immediate = immediate.as_deref().map(content);
                 let (source, into, token) = (*from, *into, *token);
                 let kind = || FlightKind::Write { from: source, into, token, immediate };
-                Some(self.launch(thread, (process, *to), kind, from.len, Via::Hca, cursor))
+                Some(self.hands(thread).launch(*to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let (remote, into, token) = (*remote, *into, *token);
                 let kind = || FlightKind::ReadRequest { remote, into, token };
-                Some(self.launch(thread, (process, *from), kind, 0, Via::Hca, cursor))
+                Some(self.hands(thread).launch(*from, kind, 0, Via::Hca, cursor))
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
                 let parcel = operand.map(|operand| {
@@ -245,7 +226,7 @@ where
                 let (target, update, into, token) = (*target, *update, *into, *token);
                 let operand = parcel.unwrap_or_default();
                 let kind = || FlightKind::AtomicRequest { target, update, into, token, operand };
-                Some(self.launch(thread, (process, *at), kind, bytes, Via::Hca, cursor))
+                Some(self.hands(thread).launch(*at, kind, bytes, Via::Hca, cursor))
             }
             Action::Device { stream, work, token } => {
                 let asks = (*stream, Arc::clone(work));
@@ -266,19 +247,12 @@ where
         }
     }
 
-    /// The observers have a fact that the library of `process` states inside a call of `thread`.
+    /// The thread, with what its actions reach.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it only hands on")]
-    pub(super) fn observe(&mut self, thread: u32, process: Process, fact: &Observation, at: Time) {
-        let program = &self.cores.of(thread).program;
-        let known = self.cx.observers.violated();
-        self.cx.observers.observes(process, fact, at, || program.position());
-        if self.cx.observers.violated() > known
-            && let Some(site) = program.call_site()
-        {
-            // A real program has no line of a scenario.
-            self.cx.observers.happened_in(known, process, &site);
-        }
+    pub(super) fn hands(&mut self, thread: u32) -> Hands<'_, M, P> {
+        let Self { cores, memory, network, cx, .. } = self;
+        Hands { worker: cores.worker(thread), memory, network, cx }
     }
 
     #[inline(always)]
@@ -295,58 +269,6 @@ where
         work: TimeDelta,
     ) -> Time {
         self.cores.charge_as(thread, spent, cursor, work, &mut self.cx)
-    }
-
-    /// This core runs a stretch of library code.
-    #[inline]
-    fn run_code(&mut self, thread: u32, step: CodePath, cursor: Time) -> Time {
-        self.charge(thread, Part::Library, cursor, self.cx.costs.step(step))
-    }
-
-    /// Hands something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
-    /// its place.
-    fn launch(
-        &mut self,
-        thread: u32,
-        ends: (Process, Route),
-        kind: impl FnOnce() -> FlightKind,
-        bytes: u64,
-        via: Via,
-        cursor: Time,
-    ) -> Time {
-        let cost = match via {
-            Via::Hca => self.cx.costs.post(),
-            Via::SharedMemory => self.cx.costs.cell_write() + self.cx.costs.cell_lines(bytes),
-        };
-        let cursor = self.post(thread, cursor, cost);
-        self.cores.of_mut(thread).account.packets += 1;
-        let id = self.network.launch(ends, kind, bytes, &self.cx);
-        if self.cx.observers.traces() {
-            self.cx.observers.trace(|path| path.launched(id, thread));
-            self.network.trace_message(id, cursor, &mut self.cx);
-        }
-        self.cx.schedule(cursor, thread, Phase::Post, Event::Depart(id));
-        cursor
-    }
-
-    fn repost(
-        &mut self,
-        thread: u32,
-        process: Process,
-        (landing, from): (Region, Route),
-        cursor: Time,
-    ) -> Time {
-        self.memory.bytes.free_landing(process, landing);
-        if self.cx.layout.node(from.peer) == self.cx.layout.node(process) {
-            return self.post(thread, cursor, self.cx.costs.cell_write());
-        }
-        // Nearly always the buffer of the packet that is handled.
-        let channel = match self.cores.of(thread).taken {
-            Some((taken, channel)) if taken == from => channel,
-            _ => self.network.channel_from(process, from, &self.cx),
-        };
-        self.cores.of_mut(thread).reposts.push(channel);
-        self.post(thread, cursor, self.cx.costs.profile.hca.repost_overhead)
     }
 
     /// The core of `thread` asks its process's GPU for an operation at `cursor`: what the call takes.
@@ -375,33 +297,6 @@ impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// The core copies inside its process.
-    fn copy(
-        &mut self,
-        thread: u32,
-        process: Process,
-        ends: (Region, Region),
-        cursor: Time,
-    ) -> Option<Time> {
-        self.memory.copy(process, ends, &mut self.cx.observers);
-        let cursor = self.fetch_for_copy(thread, ends, (Part::Wait, cursor));
-        self.move_bytes(thread, ends.0.len, cursor)
-    }
-
-    /// A copy needs lines of mapped memory, from `cursor` on: when they are there. That is no work:
-    /// outside the library it is of [`Part::Outside`], inside of [`Part::Wait`].
-    #[inline]
-    pub(super) fn fetch_for_copy(
-        &mut self,
-        thread: u32,
-        ends: (Region, Region),
-        (part, cursor): (Part, Time),
-    ) -> Time {
-        let here = self.cores.place(thread);
-        let wait = self.memory.mapped.fetch_for_copy(here, ends, &self.cx.costs);
-        self.cores.stand_still(thread, part, cursor, wait, &mut self.cx)
-    }
-
     /// The core updates elements of a window: it reads and writes them, and their operands.
     fn update(
         &mut self,
@@ -414,7 +309,7 @@ where
         let observers = &mut self.cx.observers;
         let writes = self.memory.update(process, (target, update), operands, observers);
         let Space::Shared(name) = target.space else {
-            return self.move_bytes(thread, target.len, cursor);
+            return self.hands(thread).move_bytes(target.len, cursor);
         };
         let does = if writes { Use::Writes } else { Use::Reads };
         Some(self.change_mapped(thread, (name, rank), (target, does), cursor))
@@ -443,18 +338,6 @@ where
         let end = self.charge(thread, Part::Copy, there, changing);
         self.memory.mapped.release(mutex, here, end);
         end
-    }
-
-    /// The core reads and writes so many bytes. A reduction costs as much as a copy: it reads two
-    /// streams, one of which it also writes, and the arithmetic hides behind them.
-    pub(super) fn move_bytes(&mut self, thread: u32, bytes: u64, cursor: Time) -> Option<Time> {
-        let bytes = Bytes::new(bytes);
-        if let Some(cost) = self.cx.costs.cached_copy(bytes) {
-            return Some(self.charge(thread, Part::Copy, cursor, cost));
-        }
-        self.cores.of_mut(thread).copying = (bytes, cursor);
-        self.cx.schedule(cursor, thread, Phase::Copy, Event::CopyStart(thread));
-        None
     }
 
     /// The core begins a copy beyond its caches: memory shares it with others.

@@ -191,8 +191,8 @@ where
         // Polls that cost nothing keep no other thread out.
         let locked = cost > TimeDelta::ZERO && self.cx.planted != Some(Planted::NoLock);
         let library = &self.libraries[actor.process.0 as usize];
-        let guard = library.guard(actor.inner, &Entry::Poll);
-        if locked && guard.is_some() && actor.holds.is_none() {
+        let guard = || library.guard(actor.inner, &Entry::Poll);
+        if locked && !actor.is_alone() && guard().is_some() && actor.holds.is_none() {
             return self.enter(thread, Entering::PollSlice, at);
         }
         if self.sweeps.is_some() && !self.cores.of(thread).polls.is_test() {
@@ -565,7 +565,8 @@ where
                 self.cx.observers.completes(bytes, process, *buffer, fact.as_ref());
             }
             Action::Observe(fact) | Action::Walk { fact: Some(fact), .. } => {
-                self.observe(thread, process, fact, self.cx.now());
+                let now = self.cx.now();
+                self.hands(thread).observe(fact, now);
             }
             Action::Pack(_)
             | Action::Combine { .. }

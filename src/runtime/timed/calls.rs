@@ -7,15 +7,18 @@
 //!      └────────────── list_end ◀────────────┴── polls (arrivals.rs) ◀─────────────┘
 //! ```
 
+use super::at_once::{AtOnce, Came};
 use super::conductor::Timed;
 use super::cores::actor::{After, Entering, State};
 use super::event::{Event, Phase};
+use super::hands::Hands;
 use super::livelock::{Found, LONG};
 use super::locks::{Beside, Grant, LockEvent, Search};
 use super::network::flight::{Arrived, Content};
 use super::setup::Planted;
 use crate::account::Part;
 use crate::causes::Spent;
+use crate::memory::Payload;
 use crate::monitors::buffers::Lends;
 use crate::outcome::Mark;
 use crate::rules::Cut;
@@ -41,7 +44,7 @@ where
                 if self.livelock.looks() && self.ends_at_call(thread, at) {
                     return;
                 }
-                return self.enter(thread, Entering::Call(call), at);
+                return self.call(thread, call, at);
             }
             if self.livelock.looks() {
                 let crashed = self.dead().is_some();
@@ -215,8 +218,9 @@ where
         }
         self.cores.occupy(thread);
         self.memory.bytes.copy(process, from, to);
-        let at = self.fetch_for_copy(thread, (from, to), (Part::Outside, at));
-        if let Some(end) = self.move_bytes(thread, from.len, at) {
+        let mut hands = self.hands(thread);
+        let at = hands.fetch_for_copy((from, to), (Part::Outside, at));
+        if let Some(end) = hands.move_bytes(from.len, at) {
             self.cores.end_list(thread, end, &mut self.cx);
         }
     }
@@ -311,10 +315,31 @@ where
         self.ask(thread, what, at);
     }
 
+    /// The program calls the library.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
+    fn call(&mut self, thread: u32, call: M::Call, at: Time) {
+        if !self.acts_at_once(thread) || call.elements().is_some() {
+            return self.enter(thread, Entering::Call(call), at);
+        }
+        let actor = self.cores.of_mut(thread);
+        actor.state = State::Working;
+        let (process, inner) = (actor.process, actor.inner);
+        self.cx.observers.record(|| Choice::Enter { process, thread: inner });
+        // What is emitted touches the buffers at once.
+        let lent = [call.lends(), call.lends_also()];
+        self.cx.observers.called::<M::Packet, M::Reply>(&mut self.memory.bytes, process, lent, &[]);
+        self.handle_at_once(thread, Input::Call(call), at);
+    }
+
     /// Enters the library, where all steps of its locks before `at` are taken.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        if self.cores.of(thread).is_alone() {
+            debug_assert_eq!(self.guard_of(thread, &what), None, "it has nothing to lock out");
+            return self.entered(thread, what, TimeDelta::ZERO, at);
+        }
         let guard = self.guard_of(thread, &what);
         let guard = guard.filter(|_| self.cx.planted != Some(Planted::NoLock));
         let Some(guard) = guard else {
@@ -386,7 +411,6 @@ where
     fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
         let part = self.waits_in(thread, &what);
         self.cores.occupy(thread);
-        self.cores.lend_list(thread);
         let actor = self.cores.of_mut(thread);
         actor.state = State::Working;
         actor.next = 0;
@@ -487,7 +511,11 @@ where
                     cost += self.cx.costs.profile.hca.repost_overhead;
                 }
                 let cursor = self.post(thread, cursor, cost);
-                self.handle(thread, Input::Packet { from, packet, landing });
+                let input = Input::Packet { from, packet, landing };
+                if self.acts_at_once(thread) {
+                    return self.handle_at_once(thread, input, cursor);
+                }
+                self.handle(thread, input);
                 cursor
             }
         };
@@ -501,12 +529,42 @@ where
         self.cores.charge(thread, Part::Post, cursor, work, &mut self.cx)
     }
 
+    /// Whether a thread's core carries out actions while its library emits them: it is alone, its work
+    /// takes what it takes, and its list of actions names no bytes.
+    #[inline]
+    fn acts_at_once(&self, thread: u32) -> bool {
+        self.cores.of(thread).is_plain() && self.memory.bytes.payload() == Payload::Phantom
+    }
+
+    /// Asks the machine, and carries out at once what it emits.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
+    fn handle_at_once(&mut self, thread: u32, input: InputOf<M>, cursor: Time) {
+        let Self { cores, memory, network, cx, libraries, .. } = self;
+        let worker = cores.worker(thread);
+        let (process, inner) = (worker.actor.process, worker.actor.inner);
+        let mut out = AtOnce::new(Hands { worker, memory, network, cx }, cursor);
+        let handled = libraries[process.0 as usize].handle(inner, input, &mut out);
+        let came = out.end();
+        if let Err(error) = handled {
+            let line = self.cores.of(thread).program.position();
+            self.cx.refuse(process, line, error);
+        }
+        self.stored();
+        match came {
+            Came::Through(at) => self.cores.end_list(thread, at, &mut self.cx),
+            Came::ToTheList(at) => self.work_on(thread, at, false),
+            Came::ToMemory => {}
+        }
+    }
+
     /// Asks the machine; answers whether it knew the input.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass the input through memory")]
     fn handle(&mut self, thread: u32, input: InputOf<M>) -> bool {
         let process = self.cores.of(thread).process;
         self.settle(process);
+        self.cores.lend_list(thread);
         let actor = self.cores.of_mut(thread);
         match self.libraries[process.0 as usize].handle(actor.inner, input, &mut actor.list) {
             Ok(()) => true,

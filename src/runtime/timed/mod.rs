@@ -22,6 +22,7 @@
 
 mod actions;
 mod arrivals;
+mod at_once;
 mod calls;
 mod conductor;
 mod context;
@@ -31,6 +32,7 @@ mod diagnosis;
 mod event;
 mod faults;
 mod gpus;
+mod hands;
 mod livelock;
 mod locks;
 mod memory;

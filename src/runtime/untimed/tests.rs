@@ -6,7 +6,7 @@ use crate::explore::{self, Budget, Survey};
 use mpi::envelope::{Context, Envelope, Rank, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::{
-    Action, CodePath, Guard, Input, Next, ProtocolError, Route, Space, Token, Wait, WaitSet,
+    Action, CodePath, Emit, Guard, Input, Next, ProtocolError, Route, Space, Token, Wait, WaitSet,
 };
 use protocols::uses::{Lent, UseAs};
 use units::Bytes;
@@ -251,8 +251,9 @@ impl Machine for Toy {
         &mut self,
         thread: Thread,
         input: Input<Packet, Call>,
-        out: Out<'_>,
+        out: &mut impl Emit<Action<Packet, ()>>,
     ) -> Result<(), ProtocolError> {
+        let out = out.list();
         let region = |id| Region::new(Space::User(id), LEN);
         match input {
             Input::Call(Call::Send { to, buffer }) => self.send(thread, to, region(buffer), out),

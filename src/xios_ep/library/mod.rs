@@ -56,7 +56,7 @@ use mpi::envelope::Rank;
 use mpi::operator::Reduction;
 use protocols::call::{Call, Comm, Reply};
 use protocols::contract::{
-    Action, Awaited, Entry, Guard, Handle, Input, Keeps, Lane, Lanes, Machine, Process,
+    Action, Awaited, Emit, Entry, Guard, Handle, Input, Keeps, Lane, Lanes, Machine, Process,
     ProtocolError, Region, Thread, Wait, WaitSet,
 };
 use protocols::library::{Library, Packet, SharedJob};
@@ -324,8 +324,9 @@ impl Machine for EpLibrary {
         &mut self,
         thread: Thread,
         input: Input<Packet, EpCall>,
-        out: &mut Vec<EpAction>,
+        out: &mut impl Emit<EpAction>,
     ) -> Result<(), ProtocolError> {
+        let out = out.list();
         let input = match input {
             Input::Call(EpCall::Shared(op)) => return self.shared.access(thread, op, out),
             Input::Call(EpCall::Mpi(call)) => {

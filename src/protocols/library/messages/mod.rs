@@ -193,12 +193,12 @@ impl Messages {
         thread: Thread,
         call: &Call,
         window: impl Fn(Win) -> Option<u32>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.calls.0[usize::from(thread.0)] += 1;
         self.communicators.check(&self.site, call)?;
         if self.communicators.acting_mut().is_some() {
-            self.enter_as(thread, call, window, out);
+            self.enter_as(thread, call, window, out.list());
         }
         Ok(())
     }
@@ -310,7 +310,7 @@ impl Messages {
         key: Key,
         message: MessageId,
         buffer: Region,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Option<Wake> {
         let fact = Observation::SendComplete { message };
         self.complete(key, Outcome::Sent, Some(buffer), Some(fact), out)
@@ -324,7 +324,7 @@ impl Messages {
         message: MessageId,
         outcome: Outcome,
         buffer: Region,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Option<Wake> {
         let truncated = matches!(outcome, Outcome::Truncated(_));
         let fact = Observation::Received { receive, message, bytes: buffer.len, truncated };
@@ -340,10 +340,11 @@ impl Messages {
         outcome: Outcome,
         buffer: Option<Region>,
         fact: Option<Observation>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Option<Wake> {
         if let Key::Buffered(_) = key {
-            return self.buffered_over(key, buffer.map_or(0, |buffer| buffer.len), fact, out);
+            let bytes = buffer.map_or(0, |buffer| buffer.len);
+            return self.buffered_over(key, bytes, fact, out.list());
         }
         // A collective, or a partitioned operation, gives its buffers back at its end, not with each message.
         let buffer =

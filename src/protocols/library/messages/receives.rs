@@ -48,7 +48,7 @@ impl Messages {
         tag: Option<i32>,
         comm: Comm,
         buffer: Region,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(CodePath::Receive));
         let Some(selection) = self.select(thread, source, tag, comm)? else {
@@ -57,7 +57,7 @@ impl Messages {
         let blocking = matches!(key, Key::Inner(_));
         self.post(thread, (key, blocking), selection, buffer, out)?;
         if self.site.job.adapters {
-            self.pin_for_adapter(thread, key, comm, out)?;
+            self.pin_for_adapter(thread, key, comm, out.list())?;
         }
         self.send_rtr(thread, key, comm, out)
     }
@@ -70,7 +70,7 @@ impl Messages {
         comm: Comm,
         selection: Selection,
         buffer: Region,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         self.post(thread, (key, blocking), selection, buffer, out)?;
         self.send_rtr(thread, key, comm, out)
@@ -101,7 +101,7 @@ impl Messages {
         (key, blocking): (Key, bool),
         selection: Selection,
         buffer: Region,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let id = self.next_receive();
         self.open(key, Body::Posted { id, selection, buffer, blocking }, thread)?;
@@ -113,7 +113,9 @@ impl Messages {
             queue
         };
         #[cfg(feature = "mutants")]
-        if self.search_only(thread, queue, selection, Posted { key, id }, buffer, out) {
+        if self.site.job.has(Mutant::Unlocks)
+            && self.search_only(thread, queue, selection, Posted { key, id }, buffer, out.list())
+        {
             return Ok(());
         }
         let walk = self.queues.post(queue, selection, Posted { key, id });
@@ -135,7 +137,7 @@ impl Messages {
         id: ReceiveId,
         buffer: Region,
         Unexpected { header, from, body }: Unexpected,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let wake = match body {
             UnexpectedBody::Eager { kept } => {
@@ -155,7 +157,7 @@ impl Messages {
             UnexpectedBody::Rts { scheme, remote } => {
                 let rts = Rts::of(&header, scheme, from, remote);
                 self.carried.receive(key, header.word);
-                self.begin_receiving(thread, key, id, buffer, rts, out)?
+                self.begin_receiving(thread, key, id, buffer, rts, out.list())?
             }
         };
         debug_assert!(!waits(wake), "no thread waits for a request that was opened just now");
@@ -170,7 +172,7 @@ impl Messages {
         from: Route,
         header: &MessageHeader,
         landing: Option<Region>,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<Arrived, ProtocolError> {
         let slot = self.queues.free_buffer();
         let kept = landing.map(|landing| Region::new(Space::Unexpected(slot), landing.len));
@@ -226,7 +228,7 @@ impl Messages {
         header: &MessageHeader,
         from: Route,
         body: UnexpectedBody,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Option<Posted> {
         let message = header.message;
         let queue = self.queue_of(&header.envelope);
@@ -426,9 +428,12 @@ impl Messages {
         thread: Thread,
         key: Key,
         comm: Comm,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
-        if self.rtrs.is_none() { Ok(()) } else { self.send_rtr_of(thread, key, comm, out) }
+        if self.rtrs.is_none() {
+            return Ok(());
+        }
+        self.send_rtr_of(thread, key, comm, out.list())
     }
 
     fn send_rtr_of(

@@ -34,7 +34,7 @@ impl Messages {
         comm: Comm,
         buffer: Region,
         mode: SendMode,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         out.emit(|| Action::Work(CodePath::Send));
         let Peer::Rank(to) = to else {
@@ -55,9 +55,9 @@ impl Messages {
         if buffer.len > self.site.job.eager_by(wire.via) {
             let way = (route, rtr);
             return match mode {
-                SendMode::Buffered => self.send_buffered(thread, way, header, buffer, out),
+                SendMode::Buffered => self.send_buffered(thread, way, header, buffer, out.list()),
                 SendMode::Standard | SendMode::Synchronous | SendMode::Ready => {
-                    self.send_rendezvous(thread, way, header, buffer, out)
+                    self.send_rendezvous(thread, way, header, buffer, out.list())
                 }
             };
         }
@@ -208,7 +208,7 @@ impl Messages {
         thread: Thread,
         (key, blocking): (Key, bool),
         letter: InternalMessage,
-        out: &mut Vec<LibraryAction>,
+        out: &mut impl Emit<LibraryAction>,
     ) -> Result<(), ProtocolError> {
         let InternalMessage { comm, to, tag, region, outer } = letter;
         out.emit(|| Action::Work(CodePath::Control));
@@ -224,7 +224,7 @@ impl Messages {
         observe_send(&header, route.peer, out);
         let wire = self.site.wire(route, thread);
         if bytes > self.site.job.eager_by(wire.via) {
-            return self.send_rendezvous(thread, (route, rtr), header, region, out);
+            return self.send_rendezvous(thread, (route, rtr), header, region, out.list());
         }
         eager::send(wire, thread, header, region, out);
         out.emit(|| Action::Observe(Observation::SendComplete { message }));
@@ -260,7 +260,7 @@ impl Messages {
 }
 
 /// The monitors learn of a message.
-fn observe_send(header: &MessageHeader, to: Process, out: &mut Vec<LibraryAction>) {
+fn observe_send(header: &MessageHeader, to: Process, out: &mut impl Emit<LibraryAction>) {
     out.emit(|| {
         Action::Observe(Observation::Sent {
             message: header.message,

@@ -168,6 +168,18 @@ impl<M: Machine, P> Actor<M, P> {
         self.placement.is_undisturbed()
     }
 
+    /// Whether nothing but its own polls can tell it anything: see [`super::Cores`].
+    #[inline]
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Whether its work takes what it takes, whenever it is done, and no observer notes it.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     pub(crate) const fn placement(&self) -> &Placement {
         &self.placement
     }

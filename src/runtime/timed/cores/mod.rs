@@ -8,6 +8,7 @@
 pub(super) mod actor;
 mod lists;
 pub(super) mod polls;
+mod worker;
 
 use super::context::Context;
 use super::costs::Costs;
@@ -21,6 +22,7 @@ use hardware::core::{IssueSlots, Place};
 use lists::Lists;
 use protocols::contract::{ActionOf, Machine, Process, Program, Thread, Wait, WaitSet};
 use units::{Time, TimeDelta};
+pub(super) use worker::Worker;
 
 /// All threads, and what they share of their cores.
 #[derive(Debug)]
@@ -166,6 +168,15 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         }
     }
 
+    /// A thread that works, and what it shares of its core.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it only hands on")]
+    pub(super) fn worker(&mut self, thread: u32) -> Worker<'_, M, P> {
+        let Self { threads, slots, lists, entries_visited, .. } = self;
+        let actor = &mut threads[thread as usize];
+        Worker { thread, actor, slots, lists, entries_visited }
+    }
+
     /// Work of a core from `cursor` on: stretched by its siblings and by the operating system.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
@@ -177,35 +188,22 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         work: TimeDelta,
         cx: &mut Context,
     ) -> Time {
-        let actor = &mut self.threads[thread as usize];
-        if actor.plain {
-            actor.account.add(part, work);
-            return cursor + work;
-        }
-        self.charge_as(thread, (part, part.into()), cursor, work, cx)
+        self.worker(thread).charge(part, cursor, work, cx)
     }
 
     /// The same, where explanations tell it apart from other work of its part.
-    #[inline(never)]
     pub(super) fn charge_as(
         &mut self,
         thread: u32,
-        (part, spent): (Part, Spent),
+        spent: (Part, Spent),
         cursor: Time,
         work: TimeDelta,
         cx: &mut Context,
     ) -> Time {
-        let actor = &mut self.threads[thread as usize];
-        let work =
-            if actor.alone { work } else { self.slots.stretched(actor.placement.core, work) };
-        let end = actor.work(part, cursor, work);
-        cx.observers.trace(|path| path.spent(thread, spent, cursor, end));
-        end
+        self.worker(thread).charge_as(spent, cursor, work, cx)
     }
 
-    /// A core stands still until a line is there: it takes no issue slots, and threads of its core do
-    /// not make it longer.
-    #[inline]
+    /// A core stands still until a line is there: see [`Worker::stand_still`].
     pub(super) fn stand_still(
         &mut self,
         thread: u32,
@@ -214,25 +212,13 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
         wait: TimeDelta,
         cx: &mut Context,
     ) -> Time {
-        if wait == TimeDelta::ZERO {
-            return cursor;
-        }
-        let end = self.of_mut(thread).work(part, cursor, wait);
-        cx.observers.trace(|path| path.spent(thread, Spent::Line, cursor, end));
-        end
-    }
-
-    /// A core walks past so many entries of a queue.
-    #[inline]
-    pub(super) fn count_entries(&mut self, thread: u32, entries: u32) {
-        self.entries_visited += u64::from(entries);
-        self.of_mut(thread).account.entries += u64::from(entries);
+        self.worker(thread).stand_still(part, cursor, wait, cx)
     }
 
     /// An empty list gets room before its thread works.
     #[inline]
     pub(super) fn lend_list(&mut self, thread: u32) {
-        self.lists.lend(&mut self.threads[thread as usize].list);
+        self.worker(thread).lend_list();
     }
 
     /// A list is worked through.
