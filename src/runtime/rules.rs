@@ -131,7 +131,8 @@ impl Cut {
 
     /// Whether `action`, the next of the list, begins a new step; called for every action of the
     /// list in order. It stays false for the first action of a step that was started for it.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "where an action is emitted its kind is known")]
     pub fn before<P, R>(&mut self, action: &Action<P, R>) -> bool {
         // Most actions belong to the step that is started.
         if never_cuts(action) {
@@ -141,6 +142,8 @@ impl Cut {
         self.before_others(action)
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "where an action is emitted its kind is known")]
     fn before_others<P, R>(&mut self, action: &Action<P, R>) -> bool {
         let stops = match action {
             Action::Release

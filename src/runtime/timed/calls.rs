@@ -18,7 +18,6 @@ use super::network::flight::{Arrived, Content};
 use super::setup::Planted;
 use crate::account::Part;
 use crate::causes::Spent;
-use crate::memory::Payload;
 use crate::monitors::buffers::Lends;
 use crate::outcome::Mark;
 use crate::rules::Cut;
@@ -319,7 +318,7 @@ where
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     fn call(&mut self, thread: u32, call: M::Call, at: Time) {
-        if !self.acts_at_once(thread) || call.elements().is_some() {
+        if !self.cores.of(thread).acts_at_once() || call.elements().is_some() {
             return self.enter(thread, Entering::Call(call), at);
         }
         let actor = self.cores.of_mut(thread);
@@ -512,7 +511,7 @@ where
                 }
                 let cursor = self.post(thread, cursor, cost);
                 let input = Input::Packet { from, packet, landing };
-                if self.acts_at_once(thread) {
+                if self.cores.of(thread).acts_at_once() {
                     return self.handle_at_once(thread, input, cursor);
                 }
                 self.handle(thread, input);
@@ -527,13 +526,6 @@ where
     #[expect(clippy::inline_always, reason = "two additions, where a thread is alone")]
     pub(super) fn post(&mut self, thread: u32, cursor: Time, work: TimeDelta) -> Time {
         self.cores.charge(thread, Part::Post, cursor, work, &mut self.cx)
-    }
-
-    /// Whether a thread's core carries out actions while its library emits them: it is alone, its work
-    /// takes what it takes, and its list of actions names no bytes.
-    #[inline]
-    fn acts_at_once(&self, thread: u32) -> bool {
-        self.cores.of(thread).is_plain() && self.memory.bytes.payload() == Payload::Phantom
     }
 
     /// Asks the machine, and carries out at once what it emits.

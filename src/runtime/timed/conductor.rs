@@ -112,7 +112,8 @@ where
         let observers = Observers::new(processes, setup.record, ready_sends);
         // What a real process prints and finds in its memory is of the moment.
         let runs_ahead = !step_by_step && real.is_none();
-        let cores = Cores::new(&threads, placements, programs, runs_ahead, &costs);
+        let phantom = setup.payload == Payload::Phantom;
+        let cores = Cores::new(&threads, placements, programs, (runs_ahead, phantom), &costs);
         let name_of: fn(&M::Packet) -> String = M::name_of;
         let sweeps = machines.iter().any(|machine| machine.sweeps(Thread(0)).is_some());
         let sweeps = sweeps.then(|| Box::new(Sweeps::new(cores.count())));

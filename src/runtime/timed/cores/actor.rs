@@ -18,6 +18,8 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(super) alone: bool,
     /// Whether its work takes what it takes, and no observer notes it.
     pub(super) plain: bool,
+    /// Whether, beside that, messages have no bytes: its core carries out what its library emits at once.
+    pub(super) at_once: bool,
     pub(super) placement: Placement,
     pub(crate) program: P,
     pub(crate) state: State,
@@ -121,15 +123,17 @@ impl<M: Machine> Entering<M> {
 impl<M: Machine, P> Actor<M, P> {
     pub(crate) fn new(
         (process, inner): (Process, Thread),
-        alone: bool,
+        (alone, phantom): (bool, bool),
         placement: Placement,
         program: P,
     ) -> Self {
+        let plain = alone && placement.is_undisturbed();
         Self {
             process,
             inner,
             alone,
-            plain: alone && placement.is_undisturbed(),
+            plain,
+            at_once: plain && phantom,
             placement,
             program,
             state: State::Program,
@@ -174,10 +178,11 @@ impl<M: Machine, P> Actor<M, P> {
         self.alone
     }
 
-    /// Whether its work takes what it takes, whenever it is done, and no observer notes it.
+    /// Whether its core carries out what its library emits at once: it is alone, its work takes what it
+    /// takes, and its messages have no bytes that a list of actions would name.
     #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.plain
+    pub(crate) const fn acts_at_once(&self) -> bool {
+        self.at_once
     }
 
     pub(crate) const fn placement(&self) -> &Placement {

@@ -38,12 +38,12 @@ pub(super) struct Cores<M: Machine, P> {
 
 impl<M: Machine, P: Program<M>> Cores<M, P> {
     /// The threads of processes in order, with their placements and programs; `runs_ahead`: whether
-    /// threads may run ahead of the clock.
+    /// threads may run ahead of the clock; `phantom`: whether messages have no bytes.
     pub(super) fn new(
         threads: &[u16],
         placements: Vec<Placement>,
         programs: Vec<P>,
-        runs_ahead: bool,
+        (runs_ahead, phantom): (bool, bool),
         costs: &Costs,
     ) -> Self {
         let cores = placements.iter().map(|placement| placement.core + 1).max().unwrap_or(0);
@@ -62,7 +62,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
             .zip(programs)
             .map(|(((name, single), placement), program)| {
                 let alone = runs_ahead && single && sharing[placement.core] == 1;
-                Actor::new(name, alone, placement, program)
+                Actor::new(name, (alone, phantom), placement, program)
             })
             .collect();
         Self { threads, slots, lists: Lists::new(), ahead: Vec::new(), entries_visited: 0 }
@@ -71,7 +71,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     /// Observers note all work from now on.
     pub(super) fn note_all_work(&mut self) {
         for actor in &mut self.threads {
-            actor.plain = false;
+            (actor.plain, actor.at_once) = (false, false);
         }
     }
 

@@ -180,17 +180,30 @@ impl Observers {
     }
 
     /// The library has accepted a call: the buffers that it lends, with the actions that it gave.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most calls lend one buffer or none")]
     pub(super) fn called<P, R>(
         &mut self,
         memories: &mut Memories,
         process: Process,
-        lent: [Option<Lent>; 2],
+        [one, other]: [Option<Lent>; 2],
         list: &[Action<P, R>],
     ) {
-        for lent in lent {
-            self.buffers.called(memories, process, lent, list);
+        self.buffers.called(memories, process, one, list);
+        if other.is_some() {
+            self.called_with(memories, process, other, list);
         }
+    }
+
+    #[inline(never)]
+    fn called_with<P, R>(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        lent: Option<Lent>,
+        list: &[Action<P, R>],
+    ) {
+        self.buffers.called(memories, process, lent, list);
     }
 
     /// A fact that a library states inside a call, at `at`; `place` is where the call stands.
