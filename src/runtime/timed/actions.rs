@@ -515,6 +515,8 @@ fn comes_back<P, R>(action: &Action<P, R>) -> bool {
     matches!(action, Action::Resume(_) | Action::Consult { .. })
 }
 
-fn is_return_of<P, R>(action: &Action<P, R>, inner: Thread) -> bool {
+/// Whether a thread's own call returns by an action.
+#[inline]
+pub(super) fn is_return_of<P, R>(action: &Action<P, R>, inner: Thread) -> bool {
     matches!(action, Action::Return { thread, .. } if *thread == inner)
 }

@@ -9,6 +9,9 @@
 //! library's own steps is the same as after the last one. A thread that is alone, and whose work takes
 //! what it takes, acts so.
 
+use std::mem::ManuallyDrop;
+
+use super::actions::is_return_of;
 use super::cores::actor::Actor;
 use super::hands::Hands;
 use crate::rules::Cut;
@@ -71,6 +74,23 @@ impl<'a, M: Machine, P: Program<M>> AtOnce<'a, M, P> {
         }
     }
 
+    /// The next action begins a step that others can tell apart: the return of the call, which is kept as
+    /// long as nothing follows it, or one that stands in the list.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "where the kind of the action is known, nothing is matched"
+    )]
+    fn stop_at(&mut self, action: ActionOf<M>) {
+        let actor = &mut *self.hands.worker.actor;
+        if !is_return_of(&action, actor.inner) {
+            return self.append(|| action);
+        }
+        let Action::Return { reply, .. } = action else { unreachable!("it was matched") };
+        (actor.reply, actor.returns) = (Some(reply), true);
+        self.is_over = true;
+    }
+
     /// The list begins, and goes on with an event of memory.
     #[cold]
     #[inline(never)]
@@ -99,66 +119,48 @@ impl<M: Machine, P: Program<M>> Emit<ActionOf<M>> for AtOnce<'_, M, P> {
         }
         let action = make();
         let before = self.cut;
-        let is_cut = self.cut.before(&action);
+        if self.cut.before(&action) {
+            self.cut = before;
+            return self.stop_at(action);
+        }
+        // Only a packet is owned, and it is moved: nothing is dropped, where each action would be asked.
+        let action = ManuallyDrop::new(action);
         let (hands, cursor) = (&mut self.hands, self.cursor);
-        self.cursor = match action {
-            Action::Return { thread, reply } if thread == hands.worker.actor.inner => {
-                let actor = &mut *hands.worker.actor;
-                (actor.reply, actor.returns) = (Some(reply), true);
-                (self.cut, self.is_over) = (before, true);
-                return;
-            }
-            action if is_cut => {
-                self.cut = before;
-                return self.append(|| action);
-            }
-            Action::Work(step) => hands.run_code(step, cursor),
+        #[expect(clippy::wildcard_enum_match_arm, reason = "a list takes every action")]
+        let next = match &*action {
+            Action::Work(step) => Some(hands.run_code(*step, cursor)),
             Action::Walk { queue, entries, length, fact } => {
-                hands.walk(queue, (entries, length), fact.as_ref(), cursor)
+                Some(hands.walk(*queue, (*entries, *length), fact.as_ref(), cursor))
             }
-            Action::Copy { from, to } => {
-                let Some(cursor) = hands.copy((from, to), cursor) else {
-                    return self.wait_for_memory();
-                };
-                cursor
-            }
+            Action::Copy { from, to } => hands.copy((*from, *to), cursor),
             Action::Combine { from, into, reduction, side } => {
-                let Some(cursor) = hands.combine((from, into), (reduction, side), cursor) else {
-                    return self.wait_for_memory();
+                hands.combine((*from, *into), (*reduction, *side), cursor)
+            }
+            Action::Send { .. } => {
+                let action = ManuallyDrop::into_inner(action);
+                let Action::Send { to, via, header, packet, payload } = action else {
+                    unreachable!("it was matched")
                 };
-                cursor
+                Some(hands.send((to, via), header, payload, || packet, cursor))
             }
-            Action::Send { to, via, header, packet, payload } => {
-                hands.send((to, via), header, payload, || packet, cursor)
-            }
-            Action::Repost { landing, from } => hands.repost(landing, from, cursor),
+            Action::Repost { landing, from } => Some(hands.repost(*landing, *from, cursor)),
             Action::Complete { code, buffer, fact } => {
-                hands.complete(code, buffer, fact.as_ref(), cursor)
+                Some(hands.complete(*code, *buffer, fact.as_ref(), cursor))
             }
             Action::Observe(fact) => {
-                hands.observe(&fact, cursor);
-                cursor
+                hands.observe(fact, cursor);
+                Some(cursor)
             }
-            action @ (Action::Pack(_)
-            | Action::Update { .. }
-            | Action::PeerCopy { .. }
-            | Action::Expose { .. }
-            | Action::Count { .. }
-            | Action::Consult { .. }
-            | Action::Watch { .. }
-            | Action::Register { .. }
-            | Action::RdmaWrite { .. }
-            | Action::RdmaRead { .. }
-            | Action::RdmaAtomic { .. }
-            | Action::Device { .. }
-            | Action::Release
-            | Action::Poll(_)
-            | Action::Resume(_)
-            | Action::Return { .. }) => {
+            // All others stand in the list.
+            _ => {
                 self.cut = before;
-                return self.append(|| action);
+                return self.append(|| ManuallyDrop::into_inner(action));
             }
         };
+        match next {
+            Some(cursor) => self.cursor = cursor,
+            None => self.wait_for_memory(),
+        }
     }
 
     fn list(&mut self) -> &mut Vec<ActionOf<M>> {

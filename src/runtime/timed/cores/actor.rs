@@ -14,12 +14,7 @@ use units::{Bytes, Time, TimeDelta};
 pub(crate) struct Actor<M: Machine, P> {
     pub(crate) process: Process,
     pub(crate) inner: Thread,
-    /// Whether nothing but its own polls can tell it anything: see [`super::Cores`].
-    pub(super) alone: bool,
-    /// Whether its work takes what it takes, and no observer notes it.
-    pub(super) plain: bool,
-    /// Whether, beside that, messages have no bytes: its core carries out what its library emits at once.
-    pub(super) at_once: bool,
+    pub(super) ties: Ties,
     pub(super) placement: Placement,
     pub(crate) program: P,
     pub(crate) state: State,
@@ -56,6 +51,20 @@ pub(crate) struct Actor<M: Machine, P> {
     /// When it began.
     pub(crate) born: Time,
     pub(crate) account: Account,
+}
+
+/// What a thread has to do with others, from much to little: each kind is those before it, too.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Ties {
+    /// It shares its process or its core, or takes its steps with the clock.
+    Shares,
+    /// Nothing but its own polls can tell it anything: see [`super::Cores`].
+    Alone,
+    /// Its work takes what it takes, and no observer notes it.
+    Plain,
+    /// Its messages have no bytes that a list of actions would name: its core carries out what its library
+    /// emits at once.
+    AtOnce,
 }
 
 /// State of a thread.
@@ -127,13 +136,16 @@ impl<M: Machine, P> Actor<M, P> {
         placement: Placement,
         program: P,
     ) -> Self {
-        let plain = alone && placement.is_undisturbed();
+        let ties = match (alone, placement.is_undisturbed(), phantom) {
+            (false, ..) => Ties::Shares,
+            (true, false, _) => Ties::Alone,
+            (true, true, false) => Ties::Plain,
+            (true, true, true) => Ties::AtOnce,
+        };
         Self {
             process,
             inner,
-            alone,
-            plain,
-            at_once: plain && phantom,
+            ties,
             placement,
             program,
             state: State::Program,
@@ -174,15 +186,20 @@ impl<M: Machine, P> Actor<M, P> {
 
     /// Whether nothing but its own polls can tell it anything: see [`super::Cores`].
     #[inline]
-    pub(crate) const fn is_alone(&self) -> bool {
-        self.alone
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ties >= Ties::Alone
     }
 
-    /// Whether its core carries out what its library emits at once: it is alone, its work takes what it
-    /// takes, and its messages have no bytes that a list of actions would name.
+    /// Whether its work takes what it takes, whenever it is done, and no observer notes it.
     #[inline]
-    pub(crate) const fn acts_at_once(&self) -> bool {
-        self.at_once
+    pub(crate) fn is_plain(&self) -> bool {
+        self.ties >= Ties::Plain
+    }
+
+    /// Whether its core carries out at once what its library emits.
+    #[inline]
+    pub(crate) fn acts_at_once(&self) -> bool {
+        self.ties == Ties::AtOnce
     }
 
     pub(crate) const fn placement(&self) -> &Placement {

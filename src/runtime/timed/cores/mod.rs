@@ -17,7 +17,7 @@ use super::setup::Placement;
 use crate::account::{Account, Part};
 use crate::causes::{Spender, Spent};
 use crate::deadlock::{self, Standing};
-use actor::{Actor, After, State};
+use actor::{Actor, After, State, Ties};
 use hardware::core::{IssueSlots, Place};
 use lists::Lists;
 use protocols::contract::{ActionOf, Machine, Process, Program, Thread, Wait, WaitSet};
@@ -71,7 +71,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     /// Observers note all work from now on.
     pub(super) fn note_all_work(&mut self) {
         for actor in &mut self.threads {
-            (actor.plain, actor.at_once) = (false, false);
+            actor.ties = actor.ties.min(Ties::Alone);
         }
     }
 
@@ -143,7 +143,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     #[inline]
     pub(super) fn occupy(&mut self, thread: u32) {
         let actor = &self.threads[thread as usize];
-        if !actor.alone {
+        if !actor.is_alone() {
             self.slots.begin(actor.placement.core, TimeDelta::ZERO);
         }
     }
@@ -152,7 +152,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     #[inline]
     pub(super) fn vacate(&mut self, thread: u32) {
         let actor = &self.threads[thread as usize];
-        if !actor.alone {
+        if !actor.is_alone() {
             self.slots.end(actor.placement.core);
         }
     }
@@ -231,7 +231,7 @@ impl<M: Machine, P: Program<M>> Cores<M, P> {
     pub(super) fn end_list(&mut self, thread: u32, at: Time, cx: &mut Context) {
         let actor = &self.threads[thread as usize];
         // A pass looks at its channels when it goes on: it must not look before its time.
-        if actor.alone && actor.after == After::Nothing && !actor.polls.is_pass() {
+        if actor.is_alone() && actor.after == After::Nothing && !actor.polls.is_pass() {
             self.ahead.push((thread, at));
         } else {
             cx.schedule(at, thread, Phase::Library, Event::ListEnd(thread));

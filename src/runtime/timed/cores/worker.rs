@@ -29,7 +29,7 @@ impl<M: Machine, P> Worker<'_, M, P> {
         work: TimeDelta,
         cx: &mut Context,
     ) -> Time {
-        if self.actor.plain {
+        if self.actor.is_plain() {
             self.actor.account.add(part, work);
             return cursor + work;
         }
@@ -45,7 +45,7 @@ impl<M: Machine, P> Worker<'_, M, P> {
         work: TimeDelta,
         cx: &mut Context,
     ) -> Time {
-        let alone = self.actor.alone;
+        let alone = self.actor.is_alone();
         let core = self.actor.placement.core;
         let work = if alone { work } else { self.slots.stretched(core, work) };
         let end = self.actor.work(part, cursor, work);
