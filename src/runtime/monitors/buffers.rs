@@ -143,6 +143,21 @@ struct Loan {
 }
 
 impl Loan {
+    /// Whether the program has it.
+    const fn is_free(&self) -> bool {
+        self.sources == 0 && self.destinations == 0
+    }
+
+    /// Whether the library may read it, or write it.
+    const fn allows(&self, writes: bool) -> bool {
+        self.destinations > 0 || (!writes && self.sources > 0)
+    }
+
+    /// The count of borrowings for a use.
+    const fn count(&mut self, use_as: UseAs) -> &mut u32 {
+        if use_as.writes() { &mut self.destinations } else { &mut self.sources }
+    }
+
     /// Whether it is the program's own, was borrowed several times at once, and still is.
     const fn is_shared(&self, id: u32) -> bool {
         id >= Buffer::OWN && self.several && self.sources + self.destinations > 0
@@ -221,7 +236,33 @@ impl Buffers {
         }
     }
 
+    /// Without bytes and datatypes nothing is filled, and none name their message: borrowings are counted.
+    #[inline]
     fn lend<P, R>(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        lent: Lent,
+        list: &[Action<P, R>],
+    ) {
+        if memories.payload() == Payload::Real || self.types.coming.is_some() {
+            return self.lend_with_content(memories, process, lent, list);
+        }
+        let Lent { region, use_as } = lent;
+        let Space::User(id) = region.space else { return };
+        let end = region.offset + region.len;
+        let loan = self.processes[process.0 as usize].loan_mut(id);
+        if loan.is_free() {
+            *loan = Loan { len: end, filled: end, ..Loan::default() };
+        } else {
+            loan.several = true;
+            loan.len = loan.len.max(end);
+        }
+        *loan.count(use_as) += 1;
+    }
+
+    #[inline(never)]
+    fn lend_with_content<P, R>(
         &mut self,
         memories: &mut Memories,
         process: Process,
@@ -230,7 +271,6 @@ impl Buffers {
     ) {
         let coming = self.types.coming.take();
         let Space::User(id) = region.space else { return };
-        // Where no bytes exist, nothing is filled, and none name their message.
         let real = memories.payload() == Payload::Real;
         let message = match use_as {
             UseAs::Source | UseAs::Replaced if real && id < Buffer::OWN => {
@@ -249,7 +289,7 @@ impl Buffers {
         let pieces = coming.as_ref().and_then(Statement::pieces).map(AsRef::as_ref);
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let mut is_as_filled = true;
-        if loan.sources + loan.destinations == 0 {
+        if loan.is_free() {
             *loan = Loan { filled: region.offset + region.len, ..Loan::default() };
             if real {
                 loan.seed = filled(memories, process, (id, region), pieces, message);
@@ -264,12 +304,7 @@ impl Buffers {
             is_as_filled = is_same && region.offset + region.len <= loan.filled;
         }
         loan.len = loan.len.max(region.offset + region.len);
-        match use_as {
-            UseAs::Source | UseAs::Input | UseAs::SourceInParts => loan.sources += 1,
-            UseAs::Destination | UseAs::Replaced | UseAs::DestinationInParts => {
-                loan.destinations += 1;
-            }
-        }
+        *loan.count(use_as) += 1;
         if let Some((message, seed)) = message.zip(loan.seed).filter(|_| is_as_filled) {
             self.contents.insert(message, seed);
         }
@@ -288,51 +323,54 @@ impl Buffers {
     /// An action reads `region`.
     #[inline]
     pub fn reads(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
-        self.touches(process, region, "read", |loan| loan.sources + loan.destinations > 0, found);
+        self.touches(process, region, false, found);
     }
 
     /// An action writes `region`.
     #[inline]
     pub fn writes(&self, process: Process, region: Region, found: &mut Vec<Violation>) {
-        self.touches(process, region, "written", |loan| loan.destinations > 0, found);
+        self.touches(process, region, true, found);
     }
 
     #[inline]
-    fn touches(
-        &self,
-        process: Process,
-        region: Region,
-        verb: &str,
-        allowed: impl Fn(&Loan) -> bool,
-        found: &mut Vec<Violation>,
-    ) {
+    fn touches(&self, process: Process, region: Region, writes: bool, found: &mut Vec<Violation>) {
         // Buffers of the library have no owner.
-        if let Space::User(id) = region.space {
-            self.touches_of(process, (id, region), verb, allowed, found);
+        let Space::User(id) = region.space else { return };
+        let loan = self.processes[process.0 as usize].loan(id);
+        let end = region.offset.saturating_add(region.len);
+        if !loan.is_some_and(|loan| loan.allows(writes) && end <= loan.len) {
+            self.touches_rarely(process, region, writes, found);
         }
     }
 
-    fn touches_of(
+    /// A touch of no bytes, of a buffer that the program lends several times at once, or a wrong one.
+    #[inline(never)]
+    fn touches_rarely(
         &self,
         process: Process,
-        (id, region): (u32, Region),
-        verb: &str,
-        allowed: impl Fn(&Loan) -> bool,
+        region: Region,
+        writes: bool,
         found: &mut Vec<Violation>,
     ) {
-        if region.len == 0 {
+        let Space::User(id) = region.space else { return };
+        let loan = self.processes[process.0 as usize].loan(id).copied().unwrap_or_default();
+        let allowed = loan.allows(writes) || loan.is_shared(id);
+        let (begin, end, lent) = (region.offset, region.offset + region.len, loan.len);
+        if region.len == 0 || (allowed && end <= lent) {
             return;
         }
-        let loan = self.processes[process.0 as usize].loan(id);
-        let (allowed, lent) =
-            loan.map_or((false, 0), |loan| (allowed(loan) || loan.is_shared(id), loan.len));
-        if !allowed || region.offset + region.len > lent {
-            found.push(touched_wrongly(process, (id, lent), region, verb, allowed));
-        }
+        let verb = if writes { "written" } else { "read" };
+        let detail = if allowed {
+            format!("bytes {begin}..{end} of {lent} are {verb}")
+        } else {
+            format!("bytes {begin}..{end} are {verb} while it belongs to the program")
+        };
+        found.push(broken(process, id, detail));
     }
 
     /// A request is complete, and `fact` tells what has ended with it: compares or inverts its
     /// buffer, and gives it back.
+    #[inline]
     pub fn completed(
         &mut self,
         memories: &mut Memories,
@@ -342,6 +380,55 @@ impl Buffers {
         found: &mut Vec<Violation>,
     ) {
         let Some(region) = buffer else { return };
+        let Space::User(id) = region.space else { return };
+        let sends = match fact {
+            Some(Observation::SendComplete { .. }) => true,
+            Some(Observation::Received { .. }) if !self.knows_content() => false,
+            _ => return self.completed_with_content(memories, process, fact, region, found),
+        };
+        let loan = self.processes[process.0 as usize].loan_mut(id);
+        let count = if sends { &mut loan.sources } else { &mut loan.destinations };
+        let Some(rest) = count.checked_sub(1) else {
+            return self.completed_with_content(memories, process, fact, region, found);
+        };
+        *count = rest;
+        let content = memories.payload() == Payload::Real || !self.types.buffers.is_empty();
+        if content && loan.is_free() {
+            let len = loan.len;
+            self.freed(memories, process, (id, len), sends);
+        }
+    }
+
+    /// Whether bytes or types of messages under way are known.
+    #[inline]
+    fn knows_content(&self) -> bool {
+        !self.contents.is_empty() || !self.types.messages.is_empty()
+    }
+
+    /// A buffer of which so many bytes were borrowed, for sends at last or not, is its program's again.
+    #[inline(never)]
+    fn freed(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        (id, len): (u32, u64),
+        sends: bool,
+    ) {
+        if sends && id < Buffer::OWN {
+            memories.poison(process, Region::new(Space::User(id), len));
+        }
+        self.types.buffers.remove(&(process, id));
+    }
+
+    #[inline(never)]
+    fn completed_with_content(
+        &mut self,
+        memories: &mut Memories,
+        process: Process,
+        fact: Option<&Observation>,
+        region: Region,
+        found: &mut Vec<Violation>,
+    ) {
         let Space::User(id) = region.space else { return };
         let loan = self.processes[process.0 as usize].loan_mut(id);
         let use_as = match fact {
@@ -371,13 +458,10 @@ impl Buffers {
             _ => UseAs::Destination,
         };
         let is_shared = loan.is_shared(id);
-        let (count, other) = match use_as {
-            UseAs::Source | UseAs::Input | UseAs::SourceInParts => {
-                (&mut loan.sources, &mut loan.destinations)
-            }
-            UseAs::Destination | UseAs::Replaced | UseAs::DestinationInParts => {
-                (&mut loan.destinations, &mut loan.sources)
-            }
+        let (count, other) = if use_as.writes() {
+            (&mut loan.destinations, &mut loan.sources)
+        } else {
+            (&mut loan.sources, &mut loan.destinations)
         };
         // The use of an operation that tells no fact was a guess.
         let count = if *count == 0 && is_shared { other } else { count };
@@ -386,14 +470,9 @@ impl Buffers {
             return;
         };
         *count = rest;
-        if loan.sources + loan.destinations > 0 {
-            return;
-        }
-        if use_as == UseAs::Source && id < Buffer::OWN {
-            memories.poison(process, Region::new(region.space, loan.len));
-        }
-        if !self.types.buffers.is_empty() {
-            self.types.buffers.remove(&(process, id));
+        if loan.is_free() {
+            let len = loan.len;
+            self.freed(memories, process, (id, len), use_as == UseAs::Source);
         }
     }
 }
@@ -427,23 +506,6 @@ fn sent<P, R>(action: &Action<P, R>) -> Option<MessageId> {
 
 fn seed(message: MessageId) -> u64 {
     u64::from(message.process) << 32 | u64::from(message.serial)
-}
-
-#[cold]
-fn touched_wrongly(
-    process: Process,
-    (id, lent): (u32, u64),
-    region: Region,
-    verb: &str,
-    allowed: bool,
-) -> Violation {
-    let (begin, end) = (region.offset, region.offset + region.len);
-    let detail = if allowed {
-        format!("bytes {begin}..{end} of {lent} are {verb}")
-    } else {
-        format!("bytes {begin}..{end} are {verb} while it belongs to the program")
-    };
-    broken(process, id, detail)
 }
 
 fn broken(process: Process, id: u32, detail: String) -> Violation {

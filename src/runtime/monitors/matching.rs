@@ -4,10 +4,20 @@
 //! match by the definition; it never asks the library's queues. A message that is matched in
 //! order costs constant time; one that is taken out of order costs the messages (or receives)
 //! that it passed.
+//!
+//! ```text
+//!   Sent ─▶ lane of (receiver, sender) ─Arrived, Matched─▶ receive that took it ─Received─▶ gone
+//! ```
+//!
+//! Most messages are the oldest of their sender, and are matched by the earliest receive, which names
+//! the sender: then nothing can have been passed over, and one comparison of envelope and selection is the
+//! whole judgement. Every other case is judged from the same state by the definition.
 
 mod lanes;
+mod matched;
 mod messages;
 mod ready;
+mod serials;
 
 use std::collections::VecDeque;
 
@@ -15,10 +25,12 @@ use super::law::{Monitor, Sometimes, Violation};
 use super::system::NEVER_RECEIVED;
 use collectives::Kind;
 use lanes::Lanes;
-use messages::{Message, Ring, Stage};
-use mpi::envelope::Selection;
+use matched::{Match, Matched};
+use messages::{Message, Stage};
+use mpi::envelope::{Envelope, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::Process;
+use serials::Serials;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
 const M2: &str = "of all posted receives that a message satisfies, the earliest gets it";
@@ -34,20 +46,25 @@ pub const UNKNOWN_CAPACITY: u64 = u64::MAX;
 /// Messages and receives that are still open.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Matching {
-    /// Messages by sending process, until they are received.
-    messages: Vec<Ring<Message>>,
-    /// Unmatched messages, oldest first, by receiving process and sending process.
-    lanes: Vec<Lanes>,
-    /// How many receives each process has posted.
-    posts: Vec<u32>,
-    /// Unmatched receives by process, earliest first.
-    posted: Vec<VecDeque<Posted>>,
-    /// Receives by process, from their match to their end.
-    matched: Vec<Ring<(MessageId, u64)>>,
+    processes: Vec<Own>,
     /// Ready sends, and the receives that they may meet.
     ready: ready::Ready,
     /// Branches that were reached.
     pub sometimes: Sometimes,
+}
+
+/// Messages and receives of one process.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+struct Own {
+    sent: Serials,
+    /// How many receives it has posted.
+    posts: u32,
+    /// Unmatched messages for it.
+    lanes: Lanes,
+    /// Unmatched receives, earliest first.
+    posted: VecDeque<Posted>,
+    /// Receives from their match to their end.
+    matched: Matched,
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -57,92 +74,187 @@ struct Posted {
     bytes: u64,
 }
 
+/// A message that is not received yet, and its receiver.
+#[derive(Clone, Copy)]
+enum Open {
+    Unmatched(u32, Stage),
+    Matched(u32),
+}
+
+impl Own {
+    /// Settles the match of the oldest message of its sender by the earliest receive, where that
+    /// names the sender: nothing could have been passed over. Answers how many receives were posted when
+    /// the message came, or `None` where it is another case; it `comes` now, or came before.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each of two callers knows what `comes` is")]
+    fn match_in_order(&mut self, id: MessageId, receive: ReceiveId, comes: bool) -> Option<u32> {
+        let posted = self.posted.front()?;
+        let (place, serial, message) = self.lanes.oldest_of(id.process)?;
+        let posts = match message.stage {
+            Stage::Sent if comes => self.posts,
+            Stage::Arrived { posts } if !comes => posts,
+            Stage::Sent | Stage::Arrived { .. } => return None,
+        };
+        let in_order = serial == id.serial
+            && posted.serial == receive.serial
+            && posted.selection.source.is_some()
+            && message.envelope.matches(&posted.selection);
+        if !in_order {
+            return None;
+        }
+        let matched = Match { message: id, room: posted.bytes, bytes: message.bytes };
+        self.matched.insert(receive.serial, matched);
+        self.posted.pop_front();
+        self.lanes.take_oldest(place);
+        Some(posts)
+    }
+}
+
 impl Matching {
     /// The monitor of a run of `processes` processes.
     pub fn new(processes: usize) -> Self {
         Self {
-            messages: vec![Ring::default(); processes],
-            lanes: vec![Lanes::default(); processes],
-            posts: vec![0; processes],
-            posted: vec![VecDeque::new(); processes],
-            matched: vec![Ring::default(); processes],
+            processes: vec![Own::default(); processes],
             ready: ready::Ready::default(),
             sometimes: Sometimes::default(),
         }
     }
 
-    /// Reads what the next facts of a process will change: see `runtime::timed`.
-    pub(crate) fn touch(&self, process: Process) -> u64 {
-        let sent = self.touch_sent(process);
-        let process = process.0 as usize;
-        let matched = self.matched[process].touch(|(message, _)| message.serial);
-        let posted = self.posted[process].front().map_or(0, |posted| posted.serial);
-        let lane = self.lanes[process].oldest().next().map_or(0, |(sender, _)| sender);
-        sent ^ u64::from(matched ^ posted ^ lane ^ self.posts[process])
+    /// Reads what the next facts of a process will change, where it has a message of `sender`: see
+    /// `runtime::timed`.
+    pub(crate) fn touch(&self, process: Process, sender: Option<Process>) -> u64 {
+        let own = self.own(process.0);
+        let posted = own.posted.front().map_or(0, |posted| posted.serial);
+        let lane = own.lanes.touch(sender.map(|sender| sender.0));
+        u64::from(own.matched.touch() ^ posted ^ lane ^ own.posts)
     }
 
-    /// The same of the messages that a process has sent.
-    pub(crate) fn touch_sent(&self, process: Process) -> u64 {
-        u64::from(self.messages[process.0 as usize].touch(|message| message.to))
+    #[inline]
+    fn own(&self, process: u32) -> &Own {
+        &self.processes[process as usize]
     }
 
-    fn sent(&mut self, message: MessageId, new: Message) -> Option<Violation> {
-        let messages = &mut self.messages[message.process as usize];
-        let before = messages.get(message.serial).copied();
-        if let Some(before) = before.filter(|before| before.state != Stage::Matched) {
-            self.lanes[before.to as usize].remove(message, messages);
+    #[inline]
+    fn own_mut(&mut self, process: u32) -> &mut Own {
+        &mut self.processes[process as usize]
+    }
+
+    /// A message was sent to a process.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a run calls it in one place")]
+    pub(super) fn sent(
+        &mut self,
+        id: MessageId,
+        (to, envelope, bytes): (u32, Envelope, u64),
+        found: &mut Vec<Violation>,
+    ) {
+        let twice = !self.own_mut(id.process).sent.is_next(id.serial) && self.sent_before(id);
+        let message = Message { envelope, bytes, stage: Stage::Sent };
+        self.own_mut(to).lanes.append(id, message);
+        if twice {
+            found.push(broken("M4", M4, &[name(id)], "it was sent twice".into()));
         }
-        let told_before = !messages.insert(message.serial, new);
-        self.lanes[new.to as usize].append(message, messages);
-        told_before.then(|| broken("M4", M4, &[name(message)], "it was sent twice".into()))
     }
 
-    fn arrived(&mut self, process: Process, id: MessageId) -> Option<Violation> {
-        let detail = match self.messages[id.process as usize].at(id.serial) {
+    /// Whether a message that is sent is open already; then it is unmatched no more.
+    #[inline(never)]
+    fn sent_before(&mut self, id: MessageId) -> bool {
+        if self.own_mut(id.process).sent.is_new(id.serial) {
+            return false;
+        }
+        let open = self.open(id);
+        if let Some(Open::Unmatched(to, _)) = open {
+            self.own_mut(to).lanes.remove(id);
+        }
+        open.is_some()
+    }
+
+    /// A receive was posted.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a run calls it in one place")]
+    pub(super) fn posted(&mut self, receive: ReceiveId, selection: Selection, bytes: u64) {
+        let own = self.own_mut(receive.process);
+        own.posted.push_back(Posted { serial: receive.serial, selection, bytes });
+        own.posts = receive.serial + 1;
+    }
+
+    /// A message has come to a process, and was matched at once where a receive took it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a run calls it in one place")]
+    pub(super) fn arrived(
+        &mut self,
+        process: Process,
+        id: MessageId,
+        taken_by: Option<ReceiveId>,
+        found: &mut Vec<Violation>,
+    ) {
+        if let Some(receive) = taken_by
+            && receive.process == process.0
+            && let Some(posts) = self.own_mut(process.0).match_in_order(id, receive, true)
+        {
+            self.sometimes.unexpected += u64::from(posts <= receive.serial);
+        } else {
+            self.arrived_otherwise(process, id, taken_by, found);
+        }
+    }
+
+    #[inline(never)]
+    fn arrived_otherwise(
+        &mut self,
+        process: Process,
+        id: MessageId,
+        taken_by: Option<ReceiveId>,
+        found: &mut Vec<Violation>,
+    ) {
+        let own = self.own_mut(process.0);
+        if !own.lanes.arrive(id, own.posts) {
+            let detail = self.came_wrongly(process, id);
+            found.push(broken("M4", M4, &[name(id)], detail));
+        }
+        if let Some(receive) = taken_by {
+            found.extend(self.judge_match(id, receive));
+        }
+    }
+
+    #[cold]
+    fn came_wrongly(&self, Process(process): Process, id: MessageId) -> String {
+        match self.open(id) {
             None => "it arrived, but was not sent or is received already".into(),
-            Some(message) if message.to != process.0 => {
-                format!(
-                    "it was sent to process {} and arrived at process {}",
-                    message.to, process.0
-                )
+            Some(Open::Unmatched(to, _) | Open::Matched(to)) if to != process => {
+                format!("it was sent to process {to} and arrived at process {process}")
             }
-            Some(message) if message.state != Stage::Sent => "it arrived twice".into(),
-            Some(message) => {
-                message.state = Stage::Arrived { posts: self.posts[process.0 as usize] };
-                return None;
-            }
-        };
-        Some(broken("M4", M4, &[name(id)], detail))
+            Some(Open::Unmatched(..) | Open::Matched(_)) => "it arrived twice".into(),
+        }
     }
 
-    /// Settles the match of the oldest message of its sender by the earliest receive, where that
-    /// names the sender: nothing could have been passed over. Answers whether it was one.
-    fn match_in_order(&mut self, id: MessageId, receive: ReceiveId) -> bool {
-        let queue = &mut self.posted[receive.process as usize];
-        let lanes = &mut self.lanes[receive.process as usize];
-        let messages = &mut self.messages[id.process as usize];
-        let (Some(posted), Some(message)) = (queue.front(), messages.at(id.serial)) else {
-            return false;
+    /// A message that is not received yet: among those of all receivers.
+    fn open(&self, id: MessageId) -> Option<Open> {
+        let of = |(process, own): (u32, &Own)| {
+            let unmatched = own.lanes.find(id).map(|one| Open::Unmatched(process, one.stage));
+            let is_matched = || own.matched.iter().any(|matched| matched.message == id);
+            unmatched.or_else(|| is_matched().then_some(Open::Matched(process)))
         };
-        let Stage::Arrived { posts } = message.state else { return false };
-        let in_order = posted.serial == receive.serial
-            && message.to == receive.process
-            && posted.selection.source.is_some()
-            && message.envelope.matches(&posted.selection);
-        if !in_order || !lanes.take_first(id, message) {
-            return false;
-        }
-        message.state = Stage::Matched;
-        self.sometimes.unexpected += u64::from(posts <= receive.serial);
-        self.matched[receive.process as usize].insert(receive.serial, (id, posted.bytes));
-        queue.pop_front();
-        true
+        (0..).zip(&self.processes).find_map(of)
     }
 
-    fn match_up(&mut self, id: MessageId, receive: ReceiveId) -> Option<Violation> {
-        if self.match_in_order(id, receive) {
-            return None;
+    /// A message that had come before was matched.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a run calls it in one place")]
+    pub(super) fn matched(
+        &mut self,
+        id: MessageId,
+        receive: ReceiveId,
+        found: &mut Vec<Violation>,
+    ) {
+        if let Some(posts) = self.own_mut(receive.process).match_in_order(id, receive, false) {
+            self.sometimes.unexpected += u64::from(posts <= receive.serial);
+        } else {
+            found.extend(self.judge_match(id, receive));
         }
+    }
+
+    #[inline(never)]
+    fn judge_match(&mut self, id: MessageId, receive: ReceiveId) -> Option<Violation> {
         let (message, place) = match self.open_pair(id, receive) {
             Ok(pair) => pair,
             Err(detail) => return Some(broken("M4", M4, &[name(id), named(receive)], detail)),
@@ -153,20 +265,28 @@ impl Matching {
     }
 
     /// The message and the place of the receive among the posted ones, where both are open.
-    fn open_pair(&mut self, id: MessageId, receive: ReceiveId) -> Result<(Message, usize), String> {
-        let message = self.messages[id.process as usize].at(id.serial).copied();
-        let message = message.ok_or("no such message is open")?;
-        match message.state {
-            Stage::Sent => return Err("it is matched before it arrived".into()),
-            Stage::Matched => return Err("it is matched a second time".into()),
-            Stage::Arrived { .. } if message.to != receive.process => {
-                return Err(format!("it was sent to process {}", message.to));
-            }
-            Stage::Arrived { .. } => {}
-        }
-        let mut posted = self.posted[receive.process as usize].iter();
+    fn open_pair(&self, id: MessageId, receive: ReceiveId) -> Result<(Message, usize), String> {
+        let own = self.own(receive.process);
+        let message = match own.lanes.find(id) {
+            Some(message) if message.stage != Stage::Sent => *message,
+            _ => return Err(self.matched_wrongly(id)),
+        };
+        let mut posted = own.posted.iter();
         let place = posted.position(|posted| posted.serial == receive.serial);
         Ok((message, place.ok_or("no such receive is open")?))
+    }
+
+    /// Why a message cannot be matched by a receive of a process for which it has not come.
+    #[cold]
+    fn matched_wrongly(&self, id: MessageId) -> String {
+        match self.open(id) {
+            None => "no such message is open".into(),
+            Some(Open::Unmatched(_, Stage::Sent)) => "it is matched before it arrived".into(),
+            Some(Open::Matched(_)) => "it is matched a second time".into(),
+            Some(Open::Unmatched(to, Stage::Arrived { .. })) => {
+                format!("it was sent to process {to}")
+            }
+        }
     }
 
     fn judge(
@@ -176,7 +296,7 @@ impl Matching {
         receive: ReceiveId,
         place: usize,
     ) -> Option<Violation> {
-        let posted = &self.posted[receive.process as usize];
+        let posted = &self.processes[receive.process as usize].posted;
         let selection = posted[place].selection;
         let objects = || [name(id), named(receive)];
         if selection.context != message.envelope.context {
@@ -201,13 +321,13 @@ impl Matching {
             let earlier = named(ReceiveId { process: receive.process, serial });
             return Some(broken("M2", M2, &objects(), format!("{earlier} was posted earlier")));
         }
-        if matches!(message.state, Stage::Arrived { posts } if posts <= receive.serial) {
+        if matches!(message.stage, Stage::Arrived { posts } if posts <= receive.serial) {
             self.sometimes.unexpected += 1;
         }
         if selection.source.is_none() {
             self.sometimes.wildcard_races += u64::from(self.races(id, receive.process, &selection));
         }
-        let overtaken = self.overtaken(id, message, &selection)?;
+        let overtaken = self.overtaken(id, message, receive.process, &selection)?;
         let detail = format!("{} was sent earlier and is still unmatched", name(overtaken));
         let (law, statement) = if selection.source.is_none() { ("M3", M3) } else { ("M1", M1) };
         Some(broken(law, statement, &objects(), detail))
@@ -216,15 +336,14 @@ impl Matching {
     /// An unmatched message that was sent before this one, to the same process, from the same
     /// rank, and satisfies the same receive.
     fn overtaken(
-        &mut self,
+        &self,
         id: MessageId,
         message: &Message,
+        to: u32,
         selection: &Selection,
     ) -> Option<MessageId> {
-        let messages = &self.messages[id.process as usize];
-        let lane = self.lanes[message.to as usize].serials(id.process, messages);
-        lane.take_while(|&serial| serial != id.serial).find_map(|serial| {
-            let earlier = messages.get(serial)?;
+        let lane = self.own(to).lanes.of(id.process);
+        lane.take_while(|(serial, _)| *serial != id.serial).find_map(|(serial, earlier)| {
             let same_order = earlier.envelope.source == message.envelope.source;
             let overtaken = same_order && earlier.envelope.matches(selection);
             overtaken.then_some(MessageId { process: id.process, serial })
@@ -233,83 +352,90 @@ impl Matching {
 
     /// Whether the oldest open message of another process could be taken as well.
     fn races(&self, id: MessageId, to: u32, selection: &Selection) -> bool {
-        self.lanes[to as usize].oldest().any(|(from, serial)| {
-            let oldest = self.messages[from as usize].get(serial);
-            from != id.process && oldest.is_some_and(|message| message.envelope.matches(selection))
-        })
+        let mut oldest = self.own(to).lanes.oldest();
+        oldest.any(|(from, message)| from != id.process && message.envelope.matches(selection))
     }
 
     fn settle(&mut self, id: MessageId, receive: ReceiveId, place: usize) {
-        let posted = self.posted[receive.process as usize].remove(place);
-        let capacity = posted.expect("its place was found in this queue").bytes;
-        self.matched[receive.process as usize].insert(receive.serial, (id, capacity));
-        let messages = &mut self.messages[id.process as usize];
-        self.lanes[receive.process as usize].remove(id, messages);
-        if let Some(message) = messages.at(id.serial) {
-            message.state = Stage::Matched;
-        }
+        let own = self.own_mut(receive.process);
+        let posted = own.posted.remove(place).expect("its place was found in this queue");
+        let message = own.lanes.find(id).expect("an unmatched message is in the lane of its pair");
+        let matched = Match { message: id, room: posted.bytes, bytes: message.bytes };
+        own.matched.insert(receive.serial, matched);
+        own.lanes.remove(id);
     }
 
-    fn cancelled(&mut self, receive: ReceiveId) -> Option<Violation> {
-        let posted = &mut self.posted[receive.process as usize];
+    /// A receive was cancelled.
+    #[inline(never)]
+    pub(super) fn cancelled(&mut self, receive: ReceiveId, found: &mut Vec<Violation>) {
+        let posted = &mut self.own_mut(receive.process).posted;
         let place = posted.iter().position(|posted| posted.serial == receive.serial);
         if let Some(place) = place {
             posted.remove(place);
-            return None;
+            return;
         }
-        Some(broken("M4", M4, &[named(receive)], "it is cancelled, but was not open".into()))
+        let detail = "it is cancelled, but was not open".into();
+        found.push(broken("M4", M4, &[named(receive)], detail));
     }
 
-    fn received(
+    /// A receive is complete: with so many bytes, and truncated or not.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a run calls it in one place")]
+    pub(super) fn received(
         &mut self,
         receive: ReceiveId,
         id: MessageId,
-        bytes: u64,
-        truncated: bool,
-    ) -> Option<Violation> {
-        let objects = || [name(id), named(receive)];
-        let matched = self.matched[receive.process as usize].remove(receive.serial);
-        let Some((_, capacity)) = matched.filter(|(matched, _)| *matched == id) else {
-            let other = matched.map_or_else(|| "nothing".to_owned(), |(other, _)| name(other));
-            let detail = format!("received without a match; it was matched with {other}");
-            return Some(broken("M4", M4, &objects(), detail));
+        (bytes, truncated): (u64, bool),
+        found: &mut Vec<Violation>,
+    ) {
+        let matched = self.own_mut(receive.process).matched.remove(receive.serial);
+        let Some(Match { room, bytes: sent, .. }) = matched.filter(|matched| matched.message == id)
+        else {
+            return found.push(received_wrongly(receive, id, matched));
         };
-        let message = self.messages[id.process as usize].remove(id.serial)?;
         self.sometimes.truncated += u64::from(truncated);
-        let room = if capacity == UNKNOWN_CAPACITY { bytes } else { capacity };
-        let right = bytes == message.bytes.min(room) && truncated == (message.bytes > room);
-        (!right).then(|| {
-            let said = if truncated { "truncated" } else { "whole" };
-            let sent = message.bytes;
-            let detail = format!("of {sent} B, room for {room} B: {bytes} B reported as {said}");
-            broken("M8", M8, &objects(), detail)
-        })
+        let room = if room == UNKNOWN_CAPACITY { bytes } else { room };
+        if bytes != sent.min(room) || truncated != (sent > room) {
+            found.push(cut_wrongly((receive, id), (sent, room), (bytes, truncated)));
+        }
     }
+}
+
+#[cold]
+fn received_wrongly(receive: ReceiveId, id: MessageId, matched: Option<Match>) -> Violation {
+    let other = matched.map_or_else(|| "nothing".to_owned(), |matched| name(matched.message));
+    let detail = format!("received without a match; it was matched with {other}");
+    broken("M4", M4, &[name(id), named(receive)], detail)
+}
+
+/// A message of `sent` bytes is received where there is room for `room` bytes, and not reported so.
+#[cold]
+fn cut_wrongly(
+    (receive, id): (ReceiveId, MessageId),
+    (sent, room): (u64, u64),
+    (bytes, truncated): (u64, bool),
+) -> Violation {
+    let said = if truncated { "truncated" } else { "whole" };
+    let detail = format!("of {sent} B, room for {room} B: {bytes} B reported as {said}");
+    broken("M8", M8, &[name(id), named(receive)], detail)
 }
 
 impl Monitor for Matching {
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
-        let violation = match *fact {
+        match *fact {
             Observation::Sent { message, envelope, to, bytes, .. } => {
-                self.sent(message, Message { envelope, to, next: 0, bytes, state: Stage::Sent })
+                self.sent(message, (to, envelope, bytes), found);
             }
             Observation::Posted { receive, selection, bytes } => {
-                let posted = Posted { serial: receive.serial, selection, bytes };
-                self.posted[receive.process as usize].push_back(posted);
-                self.posts[receive.process as usize] = receive.serial + 1;
-                None
+                self.posted(receive, selection, bytes);
             }
             Observation::Arrived { message, taken_by } => {
-                let arrived = self.arrived(process, message);
-                if arrived.is_some() {
-                    found.extend(arrived);
-                }
-                taken_by.and_then(|receive| self.match_up(message, receive))
+                self.arrived(process, message, taken_by, found);
             }
-            Observation::Matched { message, receive } => self.match_up(message, receive),
-            Observation::Cancelled { receive } => self.cancelled(receive),
+            Observation::Matched { message, receive } => self.matched(message, receive, found),
+            Observation::Cancelled { receive } => self.cancelled(receive, found),
             Observation::Received { receive, message, bytes, truncated } => {
-                self.received(receive, message, bytes, truncated)
+                self.received(receive, message, (bytes, truncated), found);
             }
             Observation::SendComplete { .. }
             | Observation::Moved { .. }
@@ -319,28 +445,26 @@ impl Monitor for Matching {
             | Observation::LockLeft { .. }
             | Observation::Group(_)
             | Observation::Failed(_)
-            | Observation::Window(..) => None,
-        };
-        if let Some(violation) = violation {
-            found.push(violation);
+            | Observation::Window(..) => {}
         }
     }
 
     fn end(&mut self, undelivered: u64, found: &mut Vec<Violation>) {
-        let lost = (0u32..).zip(&self.messages).flat_map(|(process, ring)| {
-            let lost = ring.iter().filter(|(_, message)| message.state == Stage::Sent);
-            lost.map(move |(serial, message)| (MessageId { process, serial }, message))
+        let lost = (0u32..).zip(&self.processes).flat_map(|(to, own)| {
+            let lost = own.lanes.iter().filter(|(_, message)| message.stage == Stage::Sent);
+            lost.map(move |(id, message)| (id, to, message))
         });
-        let lost: Vec<(MessageId, &Message)> = lost.collect();
+        let mut lost: Vec<(MessageId, u32, &Message)> = lost.collect();
+        lost.sort_unstable_by_key(|(id, ..)| *id);
         if lost.len() as u64 > undelivered {
             let detail = format!("sent, never arrived, and {undelivered} packets are under way");
-            let object = |(id, message): &(MessageId, &Message)| {
-                format!("{} (tag {}, to process {})", name(*id), message.envelope.tag, message.to)
+            let object = |(id, to, message): &(MessageId, u32, &Message)| {
+                format!("{} (tag {}, to process {to})", name(*id), message.envelope.tag)
             };
             let lost: Vec<String> = lost.iter().map(object).collect();
             return found.push(broken("M4", M4, &lost, detail));
         }
-        found.extend(lost.into_iter().map(|(id, message)| {
+        found.extend(lost.into_iter().map(|(id, _, message)| {
             let Message { envelope, bytes, .. } = *message;
             let detail = envelope.never_received(bytes, Kind::function_of(envelope));
             broken("S4", NEVER_RECEIVED, &[name(id)], detail)

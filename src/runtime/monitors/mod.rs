@@ -48,7 +48,6 @@ use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region, Space};
 pub use statements::STATEMENT;
 pub use system::{LEFT_COUNTED, LEFT_OPEN, NEVER_RECEIVED, UNFINISHED};
-use units::Time;
 pub use windows::UNDEFINED_VALUE;
 
 /// All monitors that are fed by observations; [`buffers::Buffers`] observes buffers itself.
@@ -147,27 +146,44 @@ impl Monitors {
         self.matching.expect_ready_sends();
     }
 
-    /// A fact from a library, at `at` where there is a clock; `place` is where the call that the
-    /// thread is in stands.
+    /// A fact from a library; `moment` is when it happens, where there is a clock, and where the call that
+    /// the thread is in stands.
     #[inline]
     pub fn told(
         &mut self,
         process: Process,
         fact: &Observation,
-        at: Option<Time>,
-        place: impl FnOnce() -> Option<u32>,
+        moment: impl Fn() -> Moment,
+        found: &mut Vec<Violation>,
+    ) {
+        let is_rare = matches!(fact, Observation::Window(..) | Observation::Group(_));
+        if is_rare || self.matching.watches_ready(fact) {
+            self.told_rarely(process, fact, moment(), found);
+        } else {
+            self.observe(process, fact, found);
+        }
+    }
+
+    /// A fact of windows or communicators, or where programs send in ready mode.
+    #[inline(never)]
+    fn told_rarely(
+        &mut self,
+        process: Process,
+        fact: &Observation,
+        moment: Moment,
         found: &mut Vec<Violation>,
     ) {
         if let Observation::Window(window, fact) = fact {
-            return self.told_of_window(process, (*window, *fact), place(), found);
+            return self.told_of_window(process, (*window, *fact), moment.line, found);
         }
         if let Observation::Group(group) = *fact {
-            return self.told_of_group(process, group, place(), found);
+            return self.told_of_group(process, group, moment.line, found);
         }
-        self.matching.of_ready(fact, || Moment { at, line: place() }, found);
+        self.matching.of_ready(fact, moment, found);
         self.observe(process, fact, found);
     }
 
+    #[inline(never)]
     fn told_of_group(
         &mut self,
         process: Process,
@@ -193,33 +209,79 @@ impl Monitors {
     }
 }
 
+/// The facts of a message, each in a function of its own: one for all would save the registers of each
+/// for every fact.
+impl Monitors {
+    #[inline(never)]
+    fn sent(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Sent { message, envelope, to, bytes, .. } = *fact else { return };
+        self.speaks(process);
+        self.matching.sent(message, (to, envelope, bytes), found);
+        self.conservation.sent(process, found);
+    }
+
+    #[inline(never)]
+    fn posted(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Posted { receive, selection, bytes } = *fact else { return };
+        self.matching.posted(receive, selection, bytes);
+        self.conservation.posted(process, found);
+    }
+
+    #[inline(never)]
+    fn arrived(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Arrived { message, taken_by } = *fact else { return };
+        self.matching.arrived(process, message, taken_by, found);
+    }
+
+    #[inline(never)]
+    fn matched(&mut self, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Matched { message, receive } = *fact else { return };
+        self.matching.matched(message, receive, found);
+    }
+
+    #[inline(never)]
+    fn send_complete(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.conservation.send_complete(process, found);
+    }
+
+    #[inline(never)]
+    fn cancelled(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Cancelled { receive } = *fact else { return };
+        self.matching.cancelled(receive, found);
+        self.conservation.cancelled(process, found);
+    }
+
+    #[inline(never)]
+    fn of_locks(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        self.mutexes.change().observe(process, fact, found);
+    }
+
+    #[inline(never)]
+    fn received(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+        let Observation::Received { receive, message, bytes, truncated } = *fact else { return };
+        self.matching.received(receive, message, (bytes, truncated), found);
+        self.conservation.received(process, found);
+        self.movers.observe(process, fact, found);
+    }
+}
+
 impl Monitor for Monitors {
+    #[inline]
     fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         // Each fact goes to the monitors that keep something of it.
         match fact {
-            Observation::Sent { .. } => {
-                self.speaks(process);
-                self.matching.observe(process, fact, found);
-                self.conservation.observe(process, fact, found);
-            }
-            Observation::Posted { .. } | Observation::Cancelled { .. } => {
-                self.matching.observe(process, fact, found);
-                self.conservation.observe(process, fact, found);
-            }
-            Observation::Arrived { .. } | Observation::Matched { .. } => {
-                self.matching.observe(process, fact, found);
-            }
-            Observation::Received { .. } => {
-                self.matching.observe(process, fact, found);
-                self.conservation.observe(process, fact, found);
-                self.movers.observe(process, fact, found);
-            }
-            Observation::SendComplete { .. } => self.conservation.observe(process, fact, found),
+            Observation::Sent { .. } => self.sent(process, fact, found),
+            Observation::Posted { .. } => self.posted(process, fact, found),
+            Observation::Arrived { .. } => self.arrived(process, fact, found),
+            Observation::Matched { .. } => self.matched(fact, found),
+            Observation::Received { .. } => self.received(process, fact, found),
+            Observation::SendComplete { .. } => self.send_complete(process, found),
+            Observation::Cancelled { .. } => self.cancelled(process, fact, found),
             Observation::Moved { .. } => self.movers.observe(process, fact, found),
             Observation::LockWaits { .. }
             | Observation::LockQueued { .. }
             | Observation::LockEntered { .. }
-            | Observation::LockLeft { .. } => self.mutexes.change().observe(process, fact, found),
+            | Observation::LockLeft { .. } => self.of_locks(process, fact, found),
             Observation::Group(group) => {
                 self.told_of_group(process, *group, None, found);
             }

@@ -64,17 +64,64 @@ impl Counts {
     }
 }
 
-impl Monitor for Conservation {
+impl Conservation {
+    /// A process has begun or finished something: one more of what `count` names.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the caller knows the fact: it is one count")]
-    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
+    fn counts(
+        &mut self,
+        process: Process,
+        count: impl FnOnce(&mut Counts) -> &mut u64,
+        found: &mut Vec<Violation>,
+    ) {
         let counts = &mut self.processes[process.0 as usize];
+        *count(counts) += 1;
+        if counts.sends_complete > counts.sent || counts.received + counts.cancelled > counts.posted
+        {
+            self.overfinished(process, found);
+        }
+    }
+
+    #[cold]
+    fn overfinished(&self, process: Process, found: &mut Vec<Violation>) {
+        let counts = self.processes[process.0 as usize].in_words();
+        found.push(left_over(process, format!("more was finished than begun: {counts}")));
+    }
+
+    #[inline]
+    pub(super) fn sent(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.counts(process, |counts| &mut counts.sent, found);
+    }
+
+    #[inline]
+    pub(super) fn send_complete(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.counts(process, |counts| &mut counts.sends_complete, found);
+    }
+
+    #[inline]
+    pub(super) fn posted(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.counts(process, |counts| &mut counts.posted, found);
+    }
+
+    #[inline]
+    pub(super) fn received(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.counts(process, |counts| &mut counts.received, found);
+    }
+
+    #[inline]
+    pub(super) fn cancelled(&mut self, process: Process, found: &mut Vec<Violation>) {
+        self.counts(process, |counts| &mut counts.cancelled, found);
+    }
+}
+
+impl Monitor for Conservation {
+    fn observe(&mut self, process: Process, fact: &Observation, found: &mut Vec<Violation>) {
         match fact {
-            Observation::Sent { .. } => counts.sent += 1,
-            Observation::SendComplete { .. } => counts.sends_complete += 1,
-            Observation::Posted { .. } => counts.posted += 1,
-            Observation::Received { .. } => counts.received += 1,
-            Observation::Cancelled { .. } => counts.cancelled += 1,
+            Observation::Sent { .. } => self.sent(process, found),
+            Observation::SendComplete { .. } => self.send_complete(process, found),
+            Observation::Posted { .. } => self.posted(process, found),
+            Observation::Received { .. } => self.received(process, found),
+            Observation::Cancelled { .. } => self.cancelled(process, found),
             Observation::Arrived { .. }
             | Observation::Matched { .. }
             | Observation::Moved { .. }
@@ -84,11 +131,7 @@ impl Monitor for Conservation {
             | Observation::LockLeft { .. }
             | Observation::Group(_)
             | Observation::Failed(_)
-            | Observation::Window(..) => return,
-        }
-        let ended = counts.received + counts.cancelled;
-        if counts.sends_complete > counts.sent || ended > counts.posted {
-            found.push(overfinished(process, counts));
+            | Observation::Window(..) => {}
         }
     }
 
@@ -131,11 +174,6 @@ pub fn account(
         objects: vec![format!("process {}, thread {}", process.0, thread.0)],
         detail: format!("it lived for {lived}, accounted are {accounted}"),
     })
-}
-
-#[cold]
-fn overfinished(process: Process, counts: &Counts) -> Violation {
-    left_over(process, format!("more was finished than begun: {}", counts.in_words()))
 }
 
 fn left_over(process: Process, detail: String) -> Violation {

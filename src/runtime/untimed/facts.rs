@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::fingerprint::{Fingerprint, Named, Shared};
 use crate::monitors::windows::Windows;
-use crate::monitors::{Monitors, Sometimes, Violation};
+use crate::monitors::{Moment, Monitors, Sometimes, Violation};
 use mpi::observation::Observation;
 use mpi::rma::access::Touch;
 use protocols::contract::{Process, Region};
@@ -139,7 +139,8 @@ impl Observer for Monitors {
         if let Fact::Tells { fact, place } = fact
             && !matches!(fact, Observation::Window(..))
         {
-            this.change().told(process, fact, None, || *place, found);
+            let moment = || Moment { at: None, line: *place };
+            this.change().told(process, fact, moment, found);
         }
     }
 

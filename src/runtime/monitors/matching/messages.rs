@@ -1,18 +1,15 @@
-//! Open messages, by the serial numbers of their senders.
+//! Messages that no receive has matched yet, and values by serial number.
 
 use std::collections::VecDeque;
 
 use mpi::envelope::Envelope;
 
-/// A message that is open.
+/// A message that no receive has matched yet.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Message {
     pub(super) envelope: Envelope,
-    pub(super) to: u32,
-    /// The next unmatched one of its lane.
-    pub(super) next: u32,
     pub(super) bytes: u64,
-    pub(super) state: Stage,
+    pub(super) stage: Stage,
 }
 
 /// How far a message is.
@@ -23,7 +20,6 @@ pub(super) enum Stage {
     Arrived {
         posts: u32,
     },
-    Matched,
 }
 
 /// Values by a serial number that grows, nearly in order; kept while they live: a window, not a
@@ -65,22 +61,8 @@ impl<T> Ring<T> {
         self.items[place].replace(item).is_none()
     }
 
-    /// Something made of the first item.
-    pub(super) fn touch(&self, read: impl Fn(&T) -> u32) -> u32 {
-        self.base ^ self.items.front().map_or(0, |item| item.as_ref().map_or(0, read))
-    }
-
-    pub(super) fn get(&self, serial: u32) -> Option<&T> {
-        self.items.get(self.place(serial)?)?.as_ref()
-    }
-
-    pub(super) fn at(&mut self, serial: u32) -> Option<&mut T> {
-        let place = self.place(serial)?;
-        self.items.get_mut(place)?.as_mut()
-    }
-
     pub(super) fn remove(&mut self, serial: u32) -> Option<T> {
-        let place = self.place(serial)?;
+        let place = serial.checked_sub(self.base)? as usize;
         let item = self.items.get_mut(place)?.take();
         while matches!(self.items.front(), Some(None)) {
             self.items.pop_front();
@@ -89,11 +71,17 @@ impl<T> Ring<T> {
         item
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (self.base..).zip(&self.items).filter_map(|(serial, item)| Some((serial, item.as_ref()?)))
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
     }
 
-    fn place(&self, serial: u32) -> Option<usize> {
-        serial.checked_sub(self.base).map(|place| place as usize)
+    /// The first serial number, and the values from there on.
+    pub(super) const fn window(&self) -> (u32, &VecDeque<Option<T>>) {
+        (self.base, &self.items)
+    }
+
+    /// Empty, where the last value was that before `base`.
+    pub(super) fn begin_at(&mut self, base: u32) {
+        self.base = base;
     }
 }

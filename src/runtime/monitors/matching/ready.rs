@@ -50,15 +50,23 @@ impl Matching {
         self.ready.posted.get_or_insert_default();
     }
 
-    /// A fact in which a ready send may be concerned, before the other monitors get it.
+    /// Whether a fact may concern a ready send.
+    #[inline]
+    pub(crate) fn watches_ready(&self, fact: &Observation) -> bool {
+        let is_ready = matches!(fact, Observation::Sent { ready: true, .. });
+        is_ready || self.ready.posted.is_some() || !self.ready.starts.is_empty()
+    }
+
+    /// A fact that may concern a ready send, before the other monitors get it.
+    #[inline(never)]
     pub(crate) fn of_ready(
         &mut self,
         fact: &Observation,
-        moment: impl FnOnce() -> Moment,
+        moment: Moment,
         found: &mut Vec<Violation>,
     ) {
         if let Observation::Sent { message, envelope, to, ready: true, .. } = *fact {
-            let start = Start { message, envelope, moment: moment() };
+            let start = Start { message, envelope, moment };
             if start.moment.at.is_none() && !self.has_receive(message, &envelope, to) {
                 found.push(early(&start, None));
             } else {
@@ -66,7 +74,7 @@ impl Matching {
             }
         } else if let Observation::Posted { receive, .. } = *fact {
             if let Some(posted) = &mut self.ready.posted {
-                posted.insert((receive.process, receive.serial), moment());
+                posted.insert((receive.process, receive.serial), moment);
             }
         } else if let Observation::Matched { receive, .. } | Observation::Cancelled { receive } =
             *fact
@@ -100,8 +108,8 @@ impl Matching {
 
     /// Whether a posted receive is left for a message, after those that its sender sent before it.
     fn has_receive(&self, message: MessageId, envelope: &Envelope, to: u32) -> bool {
-        let posted = &self.posted[to as usize];
-        let messages = &self.messages[message.process as usize];
+        let own = self.own(to);
+        let posted = &own.posted;
         let mut taken = vec![false; posted.len()];
         let mut finds_one = |envelope: &Envelope| {
             let mut open = posted.iter().zip(&mut taken);
@@ -109,10 +117,8 @@ impl Matching {
                 open.find(|(posted, taken)| !**taken && envelope.matches(&posted.selection));
             first.map(|(_, taken)| *taken = true).is_some()
         };
-        for serial in self.lanes[to as usize].serials(message.process, messages) {
-            if let Some(earlier) = messages.get(serial) {
-                finds_one(&earlier.envelope);
-            }
+        for (_, earlier) in own.lanes.of(message.process) {
+            finds_one(&earlier.envelope);
         }
         finds_one(envelope)
     }
@@ -176,7 +182,7 @@ mod tests {
             let at = ns.map(|ns| Time::ZERO + TimeDelta::from_ns(ns));
             let moment = Moment { at, line: None };
             let process = Process(u32::from(!matches!(fact, Observation::Sent { .. })));
-            matching.of_ready(fact, || moment, &mut found);
+            matching.of_ready(fact, moment, &mut found);
             matching.observe(process, fact, &mut found);
         }
         found.iter().map(|violation| violation.id).collect()

@@ -14,7 +14,7 @@ use crate::account::Part;
 use crate::memory::Memories;
 use crate::memory_use::{Kind, MemoryUse};
 use crate::monitors::buffers::{Buffers, Lends, Statement};
-use crate::monitors::{Monitor, Monitors, Sometimes, Violation, system};
+use crate::monitors::{Moment, Monitor, Monitors, Sometimes, Violation, system};
 use crate::outcome::Mark;
 use crate::untimed::Choice;
 use critical_path::CriticalPath;
@@ -214,9 +214,10 @@ impl Observers {
         process: Process,
         fact: &Observation,
         at: Time,
-        place: impl FnOnce() -> Option<u32>,
+        place: impl Fn() -> Option<u32>,
     ) {
-        self.monitors.told(process, fact, Some(at), place, &mut self.violations);
+        let moment = || Moment { at: Some(at), line: place() };
+        self.monitors.told(process, fact, moment, &mut self.violations);
     }
 
     /// How many violations were found so far.
@@ -289,10 +290,9 @@ impl Observers {
     /// Reads a word of what the next facts of a process will change: see `Timed::prefetch`.
     pub(super) fn prefetch(&self, process: Process, sender: Option<Process>) -> u64 {
         let matching = &self.monitors.matching;
-        matching.touch(process)
+        matching.touch(process, sender)
             ^ self.monitors.conservation.open_sends(process)
             ^ self.buffers.touch(process)
-            ^ sender.map_or(0, |sender| matching.touch_sent(sender))
     }
 
     /// Adds the objects that they keep.
