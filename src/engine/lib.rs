@@ -12,6 +12,7 @@
 pub mod causes;
 pub mod digest;
 pub mod journal;
+pub mod paged;
 pub mod queue;
 pub mod simulation;
 mod source;
@@ -21,6 +22,7 @@ mod tag;
 pub use causes::{Causes, Keep, Moment, Run, Stretch};
 pub use digest::{Digest, EVENTS_PER_CHECKPOINT, bisect, mix};
 pub use journal::{Difference, Journal, JournalMode, Record, first_difference};
+pub use paged::Paged;
 pub use queue::{EventQueue, Popped};
 pub use simulation::{Event, Fired, LimitReached, Limits, Options, Simulation};
 pub use source::SourceId;

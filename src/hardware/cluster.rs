@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use super::copies::{Copies, CoreCopy, Shares};
 use super::core::Place;
 use super::fabric::{
-    Arbitration, Boundary, Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec, Service,
+    Arbitration, Boundary, Fabric, Framing, Hop, Kind, PathId, ResourceId, ResourceSpec,
+    ResourceStats, Service,
 };
 use super::gpu::{Bus, Gpus, Shape};
 use super::profile::Profile;
@@ -80,8 +81,46 @@ struct Costs {
     dma_to_llc: bool,
 }
 
-/// A socket: its node, and its number there. Cores of one socket share their paths.
-type Socket = (u32, u32);
+/// The paths that were asked for, by the socket where they begin: cores of one socket share them. A socket
+/// of a large job has few.
+#[derive(Debug)]
+struct Paths {
+    /// Sockets of a node.
+    sockets: u32,
+    from: Vec<Vec<Known>>,
+}
+
+/// A path that begins at a socket, by the number of the one where it ends.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    to: u32,
+    posting: Posting,
+    path: PathId,
+}
+
+impl Paths {
+    fn new(nodes: usize, sockets: u32) -> Self {
+        Self { sockets, from: vec![Vec::new(); nodes * sockets as usize] }
+    }
+
+    const fn socket(&self, place: Place) -> u32 {
+        place.node * self.sockets + place.socket
+    }
+
+    /// The path between two places, or where it belongs.
+    fn find(&self, from: Place, to: Place, posting: Posting) -> Result<PathId, usize> {
+        let known = &self.from[self.socket(from) as usize];
+        let to = self.socket(to);
+        let place =
+            known.binary_search_by_key(&(to, posting), |known| (known.to, known.posting))?;
+        Ok(known[place].path)
+    }
+
+    fn insert(&mut self, (from, to): (Place, Place), at: usize, posting: Posting, path: PathId) {
+        let (from, to) = (self.socket(from), self.socket(to));
+        self.from[from as usize].insert(at, Known { to, posting, path });
+    }
+}
 
 /// All shared hardware of the job's nodes.
 #[derive(Debug)]
@@ -92,7 +131,7 @@ pub struct Cluster {
     nodes: Vec<Node>,
     links: Vec<ResourceId>,
     costs: Costs,
-    paths: BTreeMap<(Socket, Socket, Posting), PathId>,
+    paths: Paths,
     /// Routes that the load has chosen, by their nodes.
     chosen: BTreeMap<(u32, u32), Vec<LinkId>>,
     copies: Copies,
@@ -133,7 +172,9 @@ impl Cluster {
 
     fn of(profile: &Profile, topology: Topology, sites: &[Place], far: bool) -> Self {
         let mut specs = Vec::new();
-        let mut add = |spec: ResourceSpec| {
+        let mut add = |mut spec: ResourceSpec| {
+            // Of a large job's resources, most do nothing but have a name.
+            spec.name.shrink_to_fit();
             let index = u32::try_from(specs.len()).expect("fewer than 2^32 resources");
             specs.push(spec);
             ResourceId(index)
@@ -164,17 +205,25 @@ impl Cluster {
         for (number, node) in (0..).zip(&mut nodes) {
             node.add_gpus(number, profile, &mut add);
         }
+        specs.shrink_to_fit();
         Self {
             fabric: Fabric::new(specs, mtu).with_cut_through(profile.link.cut_through.as_u64()),
             topology,
-            nodes,
             links,
             costs: Costs::new(profile),
-            paths: BTreeMap::new(),
+            paths: Paths::new(nodes.len(), profile.cpu.sockets),
+            nodes,
             chosen: BTreeMap::new(),
             copies,
             loopbacks,
         }
+    }
+
+    /// The resources, in the order of their ids, each with its statistics so far.
+    pub fn into_resources(self) -> impl Iterator<Item = (ResourceSpec, ResourceStats)> {
+        let Self { fabric, nodes, links, paths, .. } = self;
+        drop((nodes, links, paths));
+        fabric.into_resources()
     }
 
     /// The topology.
@@ -190,10 +239,10 @@ impl Cluster {
 
     /// The path of messages from the HCA's host at `from` to that at `to`, posted so.
     pub fn path(&mut self, from: Place, to: Place, posting: Posting) -> PathId {
-        let key = ((from.node, from.socket), (to.node, to.socket), posting);
-        if let Some(&path) = self.paths.get(&key) {
-            return path;
-        }
+        let at = match self.paths.find(from, to, posting) {
+            Ok(path) => return path,
+            Err(at) => at,
+        };
         let mut hops = self.host_to_hca(from, posting);
         if from.node == to.node {
             hops.extend(
@@ -204,7 +253,7 @@ impl Cluster {
         }
         self.hca_to_host(to, posting, &mut hops);
         let path = self.fabric.add_path(&hops);
-        self.paths.insert(key, path);
+        self.paths.insert((from, to), at, posting, path);
         path
     }
 

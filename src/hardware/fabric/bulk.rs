@@ -223,7 +223,7 @@ impl Bulk {
         }
         self.give_back(now, resource, mtu_time, path, out);
         let shared = path.resources.shared_mut(resource.0);
-        if shared.fluid.reserve.goes_on() {
+        if shared.fluid.reserve.made().goes_on() {
             shared.watch_load(now, resource, mtu, out);
         }
     }
@@ -238,7 +238,7 @@ impl Bulk {
         out: &mut impl Schedule,
     ) {
         let fluid = &mut path.resources.shared_mut(resource.0).fluid;
-        let saved = fluid.reserve.withdraw(now.as_ps(), mtu_time);
+        let saved = fluid.reserve.made().withdraw(now.as_ps(), mtu_time);
         if saved == 0 || fluid.backlogged == 0 {
             return;
         }

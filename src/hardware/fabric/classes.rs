@@ -88,20 +88,24 @@ impl Class {
     }
 
     /// The shared hops of a transfer, with what it weighs on each.
-    fn fill_hops(&mut self, crossed: &[HopState], path: &Datapath) {
+    fn fill_hops(&mut self, crossed: impl Iterator<Item = HopState>, path: &Datapath) {
         let Self { hops, likeness: Likeness { bytes, share, .. }, .. } = self;
         hops.clear();
         self.counted = 0;
-        for hop in crossed.iter().filter(|hop| path.resources.is_shared(hop.resource)) {
+        let mut before = NONE;
+        for hop in crossed {
+            let previous = std::mem::replace(&mut before, hop.resource);
+            if !path.resources.is_shared(hop.resource) {
+                continue;
+            }
             let raw = path.hops.raw(hop, *bytes);
             let packets = path.hops.packets(hop, *bytes);
             if let Some(same) = hops.iter_mut().find(|other| other.resource == hop.resource) {
                 same.raw += raw;
                 same.packets += packets;
             } else {
-                let HopState { resource, previous, .. } = *hop;
                 hops.push(ClassHop {
-                    resource,
+                    resource: hop.resource,
                     previous,
                     weight: 0,
                     pull: 0,

@@ -4,10 +4,11 @@
 
 use super::arena::{Flights, NONE, Queue};
 use super::ring::Lane;
+use engine::Paged;
 use units::Time;
 
 /// The state of one connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Connection {
     issued: u32,
     deliver_next: u32,
@@ -224,38 +225,40 @@ pub(super) struct Entry {
 pub(super) struct Connections {
     /// Where the state of each is.
     places: Vec<u32>,
-    states: Vec<Connection>,
+    states: Paged<Connection, 64>,
     lanes: Vec<Lane>,
 }
 
 impl Connections {
-    /// Makes the state of a connection, if it has none.
+    /// The state of a connection, made if it has none.
     #[inline]
-    pub(super) fn open(&mut self, conn: u32) {
-        if self.places.get(conn as usize).is_none_or(|&place| place == NONE) {
-            self.open_new(conn as usize);
-        }
+    pub(super) fn open(&mut self, conn: u32) -> &mut Connection {
+        let place = match self.places.get(conn as usize) {
+            Some(&place) if place != NONE => place,
+            _ => self.open_new(conn),
+        };
+        &mut self.states[place]
     }
 
     /// A word of the state of a connection, if it has one: see `Fabric::touch`.
     pub(super) fn touch(&self, conn: u32) -> u64 {
-        let state =
-            self.places.get(conn as usize).and_then(|&place| self.states.get(place as usize));
+        let state = self.places.get(conn as usize).and_then(|&place| self.states.get(place));
         state.map_or(0, |state| state.leaves_at)
     }
 
     #[cold]
-    fn open_new(&mut self, conn: usize) {
-        if conn >= self.places.len() {
-            self.places.resize(conn + 1, NONE);
+    fn open_new(&mut self, conn: u32) -> u32 {
+        if conn as usize >= self.places.len() {
+            self.places.resize(conn as usize + 1, NONE);
         }
-        self.places[conn] = u32::try_from(self.states.len()).expect("connections are u32");
-        self.states.push(Connection::new());
+        let place = self.states.push(Connection::new());
+        self.places[conn as usize] = place;
+        place
     }
 
     /// The lane of a connection at `resource`, made at the first need.
     pub(super) fn lane_at(&mut self, conn: u32, resource: u32) -> u32 {
-        let first = &mut self.states[self.places[conn as usize] as usize].lanes;
+        let first = &mut self.states[self.places[conn as usize]].lanes;
         let mut at = *first;
         while at != NONE {
             let lane = &self.lanes[at as usize];
@@ -285,13 +288,13 @@ impl std::ops::Index<u32> for Connections {
     type Output = Connection;
     #[inline]
     fn index(&self, conn: u32) -> &Connection {
-        &self.states[self.places[conn as usize] as usize]
+        &self.states[self.places[conn as usize]]
     }
 }
 
 impl std::ops::IndexMut<u32> for Connections {
     #[inline]
     fn index_mut(&mut self, conn: u32) -> &mut Connection {
-        &mut self.states[self.places[conn as usize] as usize]
+        &mut self.states[self.places[conn as usize]]
     }
 }

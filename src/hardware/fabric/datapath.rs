@@ -66,12 +66,12 @@ impl Datapath {
     #[inline]
     pub(super) fn charge(&mut self, hop: u32, bytes: u64) -> (Charge, TimeDelta) {
         let hop = self.hops[hop];
-        let (charge, latency) = self.hops.charge(&hop, bytes);
+        let (charge, latency) = self.hops.charge(hop, bytes);
         (*charge, latency)
     }
 
     /// Until the next stage can begin behind a hop; nothing where that limits the flow.
-    pub(super) fn fill_of(&self, hop: &HopState, bytes: u64, limit: u32) -> TimeDelta {
+    pub(super) fn fill_of(&self, hop: HopState, bytes: u64, limit: u32) -> TimeDelta {
         match self.resources.get(hop.resource) {
             Resource::Shared(shared) if hop.resource != limit => {
                 shared.service(self.hops.raw(hop, self.hops.cut_through().min(bytes)))
@@ -173,7 +173,7 @@ impl Datapath {
                 if !shared.is_free_at(start) {
                     return false;
                 }
-                let (charge, latency) = self.hops.charge(&hop, bytes);
+                let (charge, latency) = self.hops.charge(hop, bytes);
                 let (head, latency) = (charge.head.as_ps(), latency.as_ps());
                 shared.promise(now, next, charge, &self.flights);
                 next.tail = next.end.max(tail + head) + latency;
@@ -182,7 +182,7 @@ impl Datapath {
             }
             Resource::Servers(servers) => {
                 let Some(end) = servers.promise(now, next) else { return false };
-                let latency = self.hops.latency(&hop).as_ps();
+                let latency = self.hops.latency(hop).as_ps();
                 next.tail = tail.max(end) + latency;
                 next.start = end + latency;
                 end - servers.per_item.as_ps()
@@ -309,7 +309,7 @@ impl Datapath {
             self.withdraw(id, hop, tail, out);
             self.resources.coming(resource.0).packets += 1;
             let event = FabricEvent::new(EventKind::Arrive, id, self.flights[id].generation);
-            let from = ResourceId(self.hops[hop].previous);
+            let from = ResourceId(self.hops.previous(hop, self.flights[id].first_hop));
             out.at(Time::from_ps(start), from, event);
         }
     }
@@ -356,7 +356,7 @@ impl Datapath {
     pub(super) fn promised_after(&self, now: Time, coming: &Coming) -> Vec<Charge> {
         let later = coming.promises.iter().filter(|promise| promise.start > now.as_ps());
         let charge = |promise: &Promise| {
-            let hop = &self.hops[promise.hop];
+            let hop = self.hops[promise.hop];
             let bytes = self.flights[promise.flight].bytes;
             self.hops.charge_of(hop, bytes)
         };

@@ -122,7 +122,7 @@ impl Flow {
     /// From the last byte over its limit to the end of its path: latencies, and what the stages hold.
     pub(super) fn latency_and_fill(&self, path: &Datapath) -> TimeDelta {
         let flight = &path.flights[self.flight];
-        let hops = path.hops.of(flight.first_hop, flight.end_hop).iter();
+        let hops = path.hops.of(flight.first_hop, flight.end_hop);
         hops.fold(TimeDelta::ZERO, |total, hop| {
             total + path.hops.latency(hop) + path.fill_of(hop, flight.bytes, self.limit)
         })
@@ -261,7 +261,7 @@ impl Flows {
     pub(super) fn count(&self, flow: u32, resources: &mut Resources) {
         for hop in self.hops(flow) {
             let counts = &mut resources.shared_mut(hop.resource).counts;
-            counts.raw += u128::from(hop.raw);
+            counts.raw += hop.raw;
             counts.packets += hop.packets;
             counts.transfers += 1;
         }

@@ -5,6 +5,7 @@
 
 use super::arena::NONE;
 use super::spec::{Framing, Hop, PathId, ResourceSpec, Service};
+use engine::Paged;
 use units::{Bandwidth, Bytes, TimeDelta};
 
 /// Payload that a stage must hold before the next stage can begin.
@@ -34,8 +35,6 @@ pub(super) struct Charge {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HopState {
     pub(super) resource: u32,
-    /// The resource of the hop before in the path.
-    pub(super) previous: u32,
     kind: u32,
 }
 
@@ -66,7 +65,7 @@ fn place_of(bytes: u64) -> usize {
 /// All paths and their hops.
 #[derive(Debug)]
 pub(super) struct Hops {
-    paths: Vec<Path>,
+    paths: Paged<Path, 256>,
     all: Vec<HopState>,
     kinds: Vec<Kind>,
     cut_through: u64,
@@ -75,7 +74,7 @@ pub(super) struct Hops {
 impl Hops {
     pub(super) const fn new() -> Self {
         let cut_through = DEFAULT_CUT_THROUGH;
-        Self { paths: Vec::new(), all: Vec::new(), kinds: Vec::new(), cut_through }
+        Self { paths: Paged::new(), all: Vec::new(), kinds: Vec::new(), cut_through }
     }
 
     /// Sets the payload that a stage must hold before the next can begin.
@@ -91,23 +90,24 @@ impl Hops {
     /// Adds a path of hops over resources with these specifications.
     pub(super) fn add_path(&mut self, hops: &[(Hop, Framing)], specs: &[ResourceSpec]) -> PathId {
         let first = index(self.all.len());
-        let (mut previous, mut has_servers) = (NONE, false);
+        let mut has_servers = false;
+        if self.all.capacity() - self.all.len() < hops.len() {
+            // By a half: a large job has very many, and twice as much would be unused for long.
+            self.all.reserve_exact(hops.len() + self.all.len() / 2);
+        }
         for &(hop, framing) in hops {
             let resource = hop.resource.0;
             let spec = &specs[resource as usize];
             has_servers |= matches!(spec.service, Service::Servers { .. });
             let kind = self.kind(Kind::new(&hop, spec, framing));
-            self.all.push(HopState { resource, previous, kind });
-            previous = resource;
+            self.all.push(HopState { resource, kind });
         }
-        let id = PathId(u32::try_from(self.paths.len()).expect("fewer than 2^32 paths"));
-        self.paths.push(Path { first, end: index(self.all.len()), has_servers });
-        id
+        PathId(self.paths.push(Path { first, end: index(self.all.len()), has_servers }))
     }
 
     #[inline]
     pub(super) fn path(&self, path: u32) -> Path {
-        self.paths[path as usize]
+        self.paths[path]
     }
 
     fn kind(&mut self, new: Kind) -> u32 {
@@ -128,7 +128,7 @@ impl Hops {
         (from, to): (TimeDelta, TimeDelta),
     ) {
         for at in 0..self.all.len() {
-            let HopState { resource: crossed, kind, .. } = self.all[at];
+            let HopState { resource: crossed, kind } = self.all[at];
             if crossed == resource {
                 let old = self.kinds[kind as usize];
                 let latency = old.latency.saturating_sub(from) + to;
@@ -138,29 +138,38 @@ impl Hops {
         }
     }
 
-    pub(super) fn of(&self, first: u32, end: u32) -> &[HopState] {
-        &self.all[first as usize..end as usize]
+    pub(super) fn of(
+        &self,
+        first: u32,
+        end: u32,
+    ) -> impl DoubleEndedIterator<Item = HopState> + ExactSizeIterator {
+        self.all[first as usize..end as usize].iter().copied()
+    }
+
+    /// The resource before a hop in its path, which begins at `first`.
+    pub(super) fn previous(&self, hop: u32, first: u32) -> u32 {
+        if hop == first { NONE } else { self[hop - 1].resource }
     }
 
     /// Raw bytes that `bytes` are at a hop.
-    pub(super) fn raw(&self, hop: &HopState, bytes: u64) -> u64 {
+    pub(super) fn raw(&self, hop: HopState, bytes: u64) -> u64 {
         self.kinds[hop.kind as usize].raw(bytes)
     }
 
     /// Packets that `bytes` are at a hop.
-    pub(super) fn packets(&self, hop: &HopState, bytes: u64) -> u64 {
+    pub(super) fn packets(&self, hop: HopState, bytes: u64) -> u64 {
         self.kinds[hop.kind as usize].framing.packets(bytes)
     }
 
     /// The fixed time after a hop.
     #[inline]
-    pub(super) fn latency(&self, hop: &HopState) -> TimeDelta {
+    pub(super) fn latency(&self, hop: HopState) -> TimeDelta {
         self.kinds[hop.kind as usize].latency
     }
 
     /// Charge of `bytes` at a shared hop, and the time that follows it.
     #[inline]
-    pub(super) fn charge(&mut self, hop: &HopState, bytes: u64) -> (&Charge, TimeDelta) {
+    pub(super) fn charge(&mut self, hop: HopState, bytes: u64) -> (&Charge, TimeDelta) {
         let cut_through = self.cut_through;
         let kind = &mut self.kinds[hop.kind as usize];
         let place = place_of(bytes);
@@ -171,13 +180,14 @@ impl Hops {
     }
 
     /// The same, where the charge is needed once.
-    pub(super) fn charge_of(&self, hop: &HopState, bytes: u64) -> Charge {
+    pub(super) fn charge_of(&self, hop: HopState, bytes: u64) -> Charge {
         self.kinds[hop.kind as usize].charge_of(self.cut_through, bytes)
     }
 }
 
 impl std::ops::Index<u32> for Hops {
     type Output = HopState;
+    #[inline]
     fn index(&self, hop: u32) -> &HopState {
         &self.all[hop as usize]
     }

@@ -62,9 +62,9 @@ fn legs_of_packet(path: &mut Datapath, id: u32, seen: &Seen, back: &mut Backward
     for (hop, visit) in (flight.first_hop..flight.end_hop).zip(&seen.visits).rev() {
         let hop = path.hops[hop];
         let resource = hop.resource;
-        back.back_by(path.hops.latency(&hop), resource, Stage::Latency);
+        back.back_by(path.hops.latency(hop), resource, Stage::Latency);
         let Visit { came, begun, tail } = *visit;
-        if by_tail && is_late(path, &hop, flight.bytes, visit) {
+        if by_tail && is_late(path, hop, flight.bytes, visit) {
             back.back_to(tail, resource, Stage::Transfer);
         } else {
             back.back_to(begun, resource, Stage::Transfer);
@@ -75,7 +75,7 @@ fn legs_of_packet(path: &mut Datapath, id: u32, seen: &Seen, back: &mut Backward
 }
 
 /// Whether the last byte of a packet came later than its service needed it.
-fn is_late(path: &mut Datapath, hop: &HopState, bytes: u64, visit: &Visit) -> bool {
+fn is_late(path: &mut Datapath, hop: HopState, bytes: u64, visit: &Visit) -> bool {
     let (service, head) = match path.resources.get(hop.resource) {
         Resource::Servers(servers) => (servers.per_item.as_ps(), 0),
         Resource::Shared(_) | Resource::Unused => {
@@ -88,19 +88,20 @@ fn is_late(path: &mut Datapath, hop: &HopState, bytes: u64, visit: &Visit) -> bo
 
 fn legs_of_bulk(path: &Datapath, id: u32, seen: &Seen, back: &mut Backwards<'_>) {
     let flight = &path.flights[id];
-    let hops = path.hops.of(flight.first_hop, flight.end_hop);
+    let hops = || path.hops.of(flight.first_hop, flight.end_hop);
+    let first = path.hops[flight.first_hop].resource;
     let limit = seen.limits.last().map_or(NONE, |&(_, limit)| limit);
     let flowed = seen.flowed + after_flow(path, id, limit);
-    back.back_to(flowed, hops[0].resource, Stage::Order);
-    for hop in hops.iter().rev() {
+    back.back_to(flowed, first, Stage::Order);
+    for hop in hops().rev() {
         back.back_by(path.hops.latency(hop), hop.resource, Stage::Latency);
         back.back_by(path.fill_of(hop, flight.bytes, limit), hop.resource, Stage::Transfer);
     }
     let opened = seen.limits.first().map_or(seen.flowed, |&(at, _)| at);
     let took = seen.flowed - opened;
-    let alone = hops.iter().map(|hop| alone(path, hop, flight.bytes)).max().unwrap_or(0);
+    let alone = hops().map(|hop| alone(path, hop, flight.bytes)).max().unwrap_or(0);
     for &(since, limit) in seen.limits.iter().rev() {
-        let resource = if limit == NONE { hops[0].resource } else { limit };
+        let resource = if limit == NONE { first } else { limit };
         let part = back.until.saturating_sub(since);
         if limit != NONE && alone < took {
             let moved = u128::from(part) * u128::from(alone) / u128::from(took);
@@ -112,7 +113,7 @@ fn legs_of_bulk(path: &Datapath, id: u32, seen: &Seen, back: &mut Backwards<'_>)
             back.back_to(since, resource, stage);
         }
     }
-    for (hop, visit) in hops.iter().zip(&seen.visits).rev() {
+    for (hop, visit) in hops().zip(&seen.visits).rev() {
         if let Resource::Servers(servers) = path.resources.get(hop.resource) {
             let end = visit.begun + servers.per_item.as_ps();
             back.back_to(end, hop.resource, Stage::Order);
@@ -126,13 +127,12 @@ fn legs_of_bulk(path: &Datapath, id: u32, seen: &Seen, back: &mut Backwards<'_>)
 fn after_flow(path: &Datapath, id: u32, limit: u32) -> u64 {
     let flight = &path.flights[id];
     let hops = path.hops.of(flight.first_hop, flight.end_hop);
-    let each =
-        hops.iter().map(|hop| path.hops.latency(hop) + path.fill_of(hop, flight.bytes, limit));
+    let each = hops.map(|hop| path.hops.latency(hop) + path.fill_of(hop, flight.bytes, limit));
     each.fold(TimeDelta::ZERO, |sum, one| sum + one).as_ps()
 }
 
 /// Time of the whole transfer at a hop that no other transfer uses.
-fn alone(path: &Datapath, hop: &HopState, bytes: u64) -> u64 {
+fn alone(path: &Datapath, hop: HopState, bytes: u64) -> u64 {
     match path.resources.get(hop.resource) {
         Resource::Shared(shared) => shared.service(path.hops.raw(hop, bytes)).as_ps(),
         Resource::Servers(_) | Resource::Unused => 0,

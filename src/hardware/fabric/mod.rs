@@ -150,8 +150,7 @@ impl Fabric {
     pub fn set_share(&mut self, now: Time, conn: ConnId, share: Share, out: &mut impl Schedule) {
         assert!(share.0 > 0, "a flow always gets a share");
         self.path.clock = now;
-        self.conns.open(conn.0);
-        let flow = self.conns[conn.0].flow();
+        let flow = self.conns.open(conn.0).flow();
         self.bulk.set_share(now, conn.0, (flow, share), &mut self.path, out);
     }
 
@@ -163,7 +162,7 @@ impl Fabric {
     /// When the path does not exist.
     pub fn touch(&self, conn: ConnId, path: PathId) -> u64 {
         let path = self.path.hops.path(path.0);
-        let hops = self.path.hops.of(path.first, path.end).iter();
+        let hops = self.path.hops.of(path.first, path.end);
         hops.fold(self.conns.touch(conn.0), |word, hop| {
             word ^ match self.path.resources.get(hop.resource) {
                 Resource::Shared(shared) => {
@@ -183,9 +182,8 @@ impl Fabric {
     pub fn start(&mut self, now: Time, transfer: Transfer, out: &mut impl Schedule) {
         self.path.clock = now;
         let conn = transfer.conn.0;
-        self.conns.open(conn);
+        let order = self.conns.open(conn).next_order();
         let path = self.path.hops.path(transfer.path.0);
-        let order = self.conns[conn].next_order();
         let id = self.path.flights.insert(Flight {
             next: NONE,
             generation: 0,
@@ -350,6 +348,13 @@ impl Fabric {
     /// The resources, in the order of their ids.
     pub fn resources(&self) -> &[ResourceSpec] {
         self.path.resources.specs()
+    }
+
+    /// The resources, in the order of their ids, each with its statistics so far.
+    pub fn into_resources(mut self) -> impl Iterator<Item = (ResourceSpec, ResourceStats)> {
+        self.conns = Connections::default();
+        let specs = self.path.resources.take_specs();
+        (0..).map(ResourceId).zip(specs).map(move |(id, spec)| (spec, self.stats(id)))
     }
 
     /// Transfers that were started and not delivered yet.

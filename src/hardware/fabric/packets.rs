@@ -2,7 +2,6 @@
 
 use super::Fabric;
 use super::arena::NONE;
-use super::reserve::Saved;
 use super::ring::{Run, Turn};
 use super::shared::{Fluid, NONE_BEFORE, Serving, Undo};
 use super::spec::{Arbitration, ResourceId, Schedule};
@@ -149,11 +148,12 @@ impl Fabric {
         let start = now.as_ps();
         self.bulk.renew_streams(now, resource, &mut self.path);
         self.path.resources.shared_mut(resource.0).fluid.streams.see(start);
-        let hop = self.path.hops[self.path.flights[id].hop];
         let run = if self.path.resources.shared(resource.0).fluid.backlogged > 0 {
             self.run_of_backlogged(start, resource)
         } else {
-            self.run_of_passing(start, resource, hop.previous, self.path.flights[id].behind)
+            let flight = &self.path.flights[id];
+            let previous = self.path.hops.previous(flight.hop, flight.first_hop);
+            self.run_of_passing(start, resource, previous, flight.behind)
         };
         self.path.flights[id].behind = NONE_BEFORE;
         if run.end <= start {
@@ -311,7 +311,7 @@ impl Fabric {
         let flight = &self.path.flights[id];
         let (hop, bytes) = (flight.hop, flight.bytes);
         let (charge, latency) = self.path.charge(hop, bytes);
-        let (saved, stolen) = self.book(now, resource, charge.service, out);
+        let (reserve, stolen) = self.book(now, resource, charge.service, out);
         let flight = &mut self.path.flights[id];
         let shared = self.path.resources.shared_mut(resource.0);
         let start = now.as_ps();
@@ -324,7 +324,7 @@ impl Fabric {
             used: used + bytes.max(1),
             started: start,
             stood_since,
-            undo: Undo { free_at: shared.free_at, tail: flight.tail, stolen, saved },
+            undo: Undo { free_at: shared.free_at, tail: flight.tail, stolen, reserve },
         };
         shared.free_at = end;
         if shared.fluid.backlogged > 0 {
@@ -352,22 +352,22 @@ impl Fabric {
         }
     }
 
-    /// Books a service as time taken from the flows here: what was saved for packets before, and
-    /// what was stolen.
+    /// Books a service as time taken from the flows here: whether the reserve keeps what it was
+    /// before, and what was stolen.
     fn book(
         &mut self,
         now: Time,
         resource: ResourceId,
         service: TimeDelta,
         out: &mut impl Schedule,
-    ) -> (Option<Saved>, i64) {
+    ) -> (bool, i64) {
         let shared = self.path.resources.shared_mut(resource.0);
         if !shared.fluid.meets_packets() {
-            return (None, 0);
+            return (false, 0);
         }
         shared.watch_load(now, resource, self.path.mtu, out);
-        let saved = shared.fluid.reserve.saved();
-        (Some(saved), shared.steal(now.as_ps(), service))
+        shared.fluid.reserve.made().save();
+        (true, shared.steal(now.as_ps(), service))
     }
 
     /// Takes back the service that began in this instant: a lower connection came later.
@@ -375,9 +375,10 @@ impl Fabric {
         let shared = self.path.resources.shared_mut(resource.0);
         let Serving { flight: id, hop, conn, stood_since, undo, .. } = shared.serving;
         shared.free_at = undo.free_at;
-        shared.fluid.stolen -= undo.stolen;
-        if let Some(saved) = undo.saved {
-            shared.fluid.reserve.restore(saved);
+        if undo.reserve {
+            let fluid = &mut shared.fluid;
+            fluid.stolen -= undo.stolen;
+            fluid.reserve.made().restore();
         }
         shared.void_turn();
         shared.waiting += 1;

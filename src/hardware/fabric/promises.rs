@@ -25,6 +25,10 @@ pub(super) struct Coming {
     pub(super) promises: Promises,
 }
 
+/// Places of the smallest ring.
+/// Method: a link of a large job mostly has one packet to come; rings that need more grow once.
+const FEWEST: usize = 1;
+
 /// A queue in a ring of a power of two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
@@ -137,7 +141,7 @@ impl Promises {
         let mut wider: Vec<Promise> = self.iter().copied().collect();
         self.first = 0;
         self.end = u32::try_from(wider.len()).expect("fewer than 2^32 promises at one resource");
-        wider.resize((2 * wider.len()).max(8), Promise::default());
+        wider.resize((2 * wider.len()).max(FEWEST), Promise::default());
         self.ring = wider;
     }
 }

@@ -50,11 +50,42 @@ pub(super) struct Reserve {
     bank: u128,
     bank_at: u64,
     bank_most: u128,
+    /// Its state before the last service of a packet.
+    saved: Saved,
+}
+
+/// A reserve, made where packets meet flows: most links of a large job carry packets only.
+#[derive(Debug, Default)]
+pub(super) struct LazyReserve(Option<Box<Reserve>>);
+
+impl LazyReserve {
+    /// The reserve, made if there is none.
+    #[inline]
+    pub(super) fn made(&mut self) -> &mut Reserve {
+        self.0.get_or_insert_default()
+    }
+
+    #[inline]
+    pub(super) fn is_kept(&self) -> bool {
+        self.0.as_ref().is_some_and(|reserve| reserve.is_kept())
+    }
+
+    /// As [`Reserve::is_active`].
+    #[inline]
+    pub(super) fn is_active(&self) -> bool {
+        self.0.as_ref().is_some_and(|reserve| reserve.is_active())
+    }
+
+    /// As [`Reserve::kept`].
+    #[inline]
+    pub(super) fn kept(&self, rate: u64) -> u64 {
+        self.0.as_ref().map_or(0, |reserve| reserve.kept(rate))
+    }
 }
 
 /// State that a packet's service changes, to restore it in the same instant.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Saved {
+struct Saved {
     load: u64,
     bank: u128,
     bank_at: u64,
@@ -77,12 +108,14 @@ pub(super) struct Window {
 }
 
 impl Reserve {
-    pub(super) const fn saved(&self) -> Saved {
-        Saved { load: self.load, bank: self.bank, bank_at: self.bank_at }
+    /// Keeps what a packet's service is about to change.
+    pub(super) const fn save(&mut self) {
+        self.saved = Saved { load: self.load, bank: self.bank, bank_at: self.bank_at };
     }
 
-    pub(super) fn restore(&mut self, saved: Saved) {
-        Saved { load: self.load, bank: self.bank, bank_at: self.bank_at } = saved;
+    /// The last service is taken back.
+    pub(super) const fn restore(&mut self) {
+        Saved { load: self.load, bank: self.bank, bank_at: self.bank_at } = self.saved;
     }
 
     pub(super) const fn is_kept(&self) -> bool {

@@ -83,6 +83,11 @@ impl Resources {
         &self.specs
     }
 
+    /// The specifications, for the end: without them nothing can begin.
+    pub(super) fn take_specs(&mut self) -> Vec<ResourceSpec> {
+        std::mem::take(&mut self.specs)
+    }
+
     #[inline]
     pub(super) fn get(&self, resource: u32) -> &Resource {
         &self.states[resource as usize]

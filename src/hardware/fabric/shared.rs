@@ -3,7 +3,7 @@
 use super::arena::{Flights, NONE};
 use super::hops::Charge;
 use super::promises::{Coming, Promise};
-use super::reserve::{Reserve, Saved, Window};
+use super::reserve::{LazyReserve, Window};
 use super::ring::{Ring, Run};
 use super::spec::{Arbitration, EventKind, FabricEvent, ResourceId, ResourceStats, Schedule};
 use super::streams::Streams;
@@ -58,13 +58,13 @@ pub(super) struct Undo {
     pub(super) free_at: u64,
     pub(super) tail: u64,
     pub(super) stolen: i64,
-    /// `None` where packets meet no flows: then a service changes nothing of the reserve.
-    pub(super) saved: Option<Saved>,
+    /// Set where packets meet flows: else a service changes nothing of the reserve.
+    pub(super) reserve: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    pub(super) raw: u128,
+    pub(super) raw: u64,
     pub(super) packets: u64,
     pub(super) transfers: u64,
     pub(super) queue_max: u32,
@@ -73,13 +73,13 @@ pub(super) struct Counts {
 impl Counts {
     #[inline]
     pub(super) fn add(&mut self, charge: &Charge) {
-        self.raw += u128::from(charge.raw);
+        self.raw += charge.raw;
         self.packets += charge.packets;
         self.transfers += 1;
     }
 
     pub(super) fn subtract(&mut self, charge: &Charge) {
-        self.raw -= u128::from(charge.raw);
+        self.raw -= charge.raw;
         self.packets -= charge.packets;
         self.transfers -= 1;
     }
@@ -117,7 +117,7 @@ pub(super) struct Fluid {
     /// The rate of the flows that are limited here; the capacity where none is.
     pub(super) level: u64,
     /// Load of packets, and the capacity kept for them.
-    pub(super) reserve: Reserve,
+    pub(super) reserve: LazyReserve,
     /// Flows of the component at the last solve, and when that was.
     pub(super) component: u32,
     pub(super) solved_at: u64,
@@ -153,7 +153,7 @@ impl Fluid {
     }
 
     /// Whether a packet's service matters to flows, or to what is kept for packets.
-    pub(super) const fn meets_packets(&self) -> bool {
+    pub(super) fn meets_packets(&self) -> bool {
         self.flows() || self.reserve.is_active()
     }
 }
@@ -193,7 +193,7 @@ impl Shared {
     /// The counts, with `moved` raw bytes of flows that have not ended.
     pub(super) fn stats(&self, counts: Counts, moved: u128) -> ResourceStats {
         let Counts { raw, packets, transfers, queue_max } = counts;
-        let raw = raw + moved;
+        let raw = u128::from(raw) + moved;
         let bits = u128::from(self.built.as_bit_per_s());
         let busy = raw * 8 * u128::from(PS_PER_S) / bits;
         ResourceStats {
@@ -233,6 +233,7 @@ impl Shared {
         served + self.waiting + self.coming.packets + promised + flows
     }
 
+    #[inline]
     pub(super) fn stand_ins(&self) -> u32 {
         #[cfg(test)]
         if self.fault == Some(super::tests::Fault::NoStandIns) {
@@ -268,13 +269,14 @@ impl Shared {
         if self.fault == Some(super::tests::Fault::NothingStolen) {
             return 0;
         }
-        let excess = self.fluid.reserve.draw(now, service.as_ps());
-        if self.fluid.backlogged == 0 {
+        let fluid = &mut self.fluid;
+        let excess = fluid.reserve.made().draw(now, service.as_ps());
+        if fluid.backlogged == 0 {
             return 0;
         }
-        let scaled = (u128::from(excess) * u128::from(self.fluid.stolen_scale)) >> 32;
+        let scaled = (u128::from(excess) * u128::from(fluid.stolen_scale)) >> 32;
         let stolen = i64::try_from(scaled).expect("a packet's service is short");
-        self.fluid.stolen += stolen;
+        fluid.stolen += stolen;
         stolen
     }
 
@@ -290,7 +292,7 @@ impl Shared {
             return;
         }
         let mtu_time = self.service(mtu);
-        if let Some(window) = self.fluid.reserve.open_window(mtu_time) {
+        if let Some(window) = self.fluid.reserve.made().open_window(mtu_time) {
             out.at(now + window, resource, FabricEvent::new(EventKind::Window, resource.0, 0));
         }
     }
@@ -299,17 +301,18 @@ impl Shared {
     /// the time of an MTU.
     pub(super) fn end_window(&mut self, now: Time, mtu: u64) -> (bool, u64) {
         let mtu_time = self.service(mtu).as_ps();
-        let kept = self.fluid.reserve.kept(self.rate);
+        let fluid = &mut self.fluid;
+        let kept = fluid.reserve.kept(self.rate);
         let window = Window {
             mtu_time,
             rate: self.rate,
-            in_use: self.rate - kept - self.fluid.left.min(self.rate - kept),
-            is_backlogged: self.fluid.backlogged > 0,
-            is_alone: !self.fluid.flows(),
+            in_use: self.rate - kept - fluid.left.min(self.rate - kept),
+            is_backlogged: fluid.backlogged > 0,
+            is_alone: !fluid.flows(),
             #[cfg(test)]
             fault: self.fault,
         };
-        (self.fluid.reserve.end_window(now.as_ps(), &window), mtu_time)
+        (fluid.reserve.made().end_window(now.as_ps(), &window), mtu_time)
     }
 
     /// The service time of `raw` bytes.
@@ -367,7 +370,7 @@ impl Shared {
                 used: flight.bytes.max(1),
                 started: start,
                 stood_since: start,
-                undo: Undo { free_at, tail, stolen: 0, saved: None },
+                undo: Undo { free_at, tail, stolen: 0, reserve: false },
             };
         }
     }

@@ -137,7 +137,7 @@ impl Fabric {
         let packet = flight.bytes <= path.mtu;
         // Bulk has its latency at the end of its flow.
         let latency =
-            if packet { path.hops.latency(&path.hops[flight.hop]) } else { TimeDelta::ZERO };
+            if packet { path.hops.latency(path.hops[flight.hop]) } else { TimeDelta::ZERO };
         let (hop, came, tail) = (flight.hop, flight.arrived, flight.tail);
         flight.hop += 1;
         flight.tail = flight.tail.max(end.as_ps()) + latency.as_ps();
@@ -212,17 +212,18 @@ impl Fabric {
     /// The transfer is at the end of its path: deliver it and those that waited for it.
     pub(super) fn arrive_at_end(&mut self, id: u32, delivered: &mut Vec<Delivery>) {
         let conn = self.path.flights[id].conn;
-        if !self.conns[conn].may_deliver(id, &mut self.path.flights) {
+        let state = &mut self.conns[conn];
+        if !state.may_deliver(id, &mut self.path.flights) {
             return;
         }
         let mut next = Some(id);
         while let Some(id) = next {
             if self.path.watch.is_some() {
-                journey::record(&mut self.path, id, self.conns[conn].is_followed());
+                journey::record(&mut self.path, id, state.is_followed());
             }
             let flight = self.path.flights.remove(id);
             delivered.push(Delivery { token: flight.token });
-            next = self.conns[conn].delivered(&self.path.flights);
+            next = state.delivered(&self.path.flights);
         }
     }
 }

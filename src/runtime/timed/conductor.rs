@@ -29,7 +29,7 @@ use crate::event_text::{self, EventText};
 use crate::memory::{Parcel, Payload};
 use crate::memory_use::{Kind, MemoryUse};
 use crate::monitors::buffers::Lends;
-use crate::monitors::system;
+use crate::monitors::{Violation, system};
 use crate::outcome::{Ending, Outcome, Ran, Used};
 use engine::causes::Keep;
 use engine::{LimitReached, Simulation};
@@ -444,16 +444,24 @@ where
     fn finish(mut self, ending: Ending) -> Ran<M, P> {
         self.settle_idle(self.cx.clock.last_effect());
         let end = self.end_of(&ending);
-        let resources = self.network.used();
-        if ending == Ending::Finished {
-            self.check_end(end.since(Time::ZERO), &resources);
+        let ends_well = ending == Ending::Finished;
+        if ends_well {
+            self.check_end();
         }
         let (told, causes) = (self.take_told(), self.take_causes());
         let packets = self.network.packets();
         let faults = self.faults.as_deref();
         let unfired =
             faults.map_or_else(Vec::new, |faults| unfired(faults, &self.cores, packets, end));
-        let Context { mut clock, observers, .. } = self.cx;
+        let (rnr, tally) = (self.network.rnr(), self.network.tally());
+        let Self { cx, network, ports, cores, libraries, memory, usage, .. } = self;
+        let Context { mut clock, mut observers, .. } = cx;
+        drop(ports);
+        // Queue pairs and paths go before the results come: a large job has many of both.
+        let resources = network.into_used();
+        if ends_well {
+            check_use(end.since(Time::ZERO), &resources, observers.violations());
+        }
         let Observed { violations, sometimes, overtaken, marks, choices } = observers.observed();
         let outcome = Outcome {
             ending,
@@ -465,20 +473,20 @@ where
             sometimes,
             overtaken,
             resources,
-            accounts: self.cores.accounts(),
+            accounts: cores.accounts(),
             packets,
-            entries_visited: self.cores.entries_visited(),
-            rnr: self.network.rnr(),
-            held: self.usage.most(),
-            faults: self.network.tally(),
+            entries_visited: cores.entries_visited(),
+            rnr,
+            held: usage.most(),
+            faults: tally,
             unfired,
             choices,
             causes: causes.map(Box::new),
             checkpoints: clock.simulation().checkpoints().to_vec(),
             told,
         };
-        let programs = self.cores.into_programs();
-        Ran { outcome, machines: self.libraries, programs, memories: self.memory.bytes }
+        let programs = cores.into_programs();
+        Ran { outcome, machines: libraries, programs, memories: memory.bytes }
     }
 
     /// The events in words that were requested.
@@ -509,7 +517,7 @@ where
     }
 
     /// Laws that hold when every program has ended.
-    fn check_end(&mut self, elapsed: TimeDelta, resources: &[Used]) {
+    fn check_end(&mut self) {
         let open = self.network.under_way()
             + self.memory.waiters.waiting()
             + self.gpus.as_ref().map_or(0, Gpus::under_way);
@@ -522,10 +530,14 @@ where
             let landings = self.memory.bytes.landings(process);
             system::leftovers(process, library.leftovers(), landings, violations);
         }
-        for Used { name, servers, stats, .. } in resources {
-            let most = elapsed * u64::from(*servers);
-            violations.extend(system::utilisation(name, stats.busy, most));
-        }
+    }
+}
+
+/// No resource was busier than it can be.
+fn check_use(elapsed: TimeDelta, resources: &[Used], violations: &mut Vec<Violation>) {
+    for Used { name, servers, stats, .. } in resources {
+        let most = elapsed * u64::from(*servers);
+        violations.extend(system::utilisation(name, stats.busy, most));
     }
 }
 

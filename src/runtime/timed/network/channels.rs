@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::flight::Arrived;
+use engine::Paged;
 use hardware::cluster::Posting;
 use hardware::fabric::PathId;
 use protocols::contract::{Process, Route};
@@ -14,7 +15,7 @@ use units::{Time, TimeDelta};
 /// All channels that are open.
 #[derive(Debug)]
 pub(super) struct Channels {
-    all: Vec<Channel>,
+    all: Paged<Channel, 64>,
     table: ChannelTable,
     /// Receive buffers that a fault took, by sender and receiver: also of channels that open later.
     lost: BTreeMap<(Process, Process), u32>,
@@ -23,20 +24,21 @@ pub(super) struct Channels {
 impl Channels {
     pub(super) fn new(processes: usize, lanes: u16) -> Self {
         let table = ChannelTable::new(processes, lanes);
-        Self { all: Vec::new(), table, lost: BTreeMap::new() }
+        Self { all: Paged::new(), table, lost: BTreeMap::new() }
     }
 
-    pub(super) const fn count(&self) -> usize {
-        self.all.len()
+    pub(super) fn count(&self) -> usize {
+        self.all.len() as usize
     }
 
+    #[inline]
     pub(super) fn of(&self, channel: u32) -> &Channel {
-        &self.all[channel as usize]
+        &self.all[channel]
     }
 
     #[inline]
     pub(super) fn of_mut(&mut self, channel: u32) -> &mut Channel {
-        &mut self.all[channel as usize]
+        &mut self.all[channel]
     }
 
     /// The channel between two lanes, opened at first use with so many receive buffers.
@@ -49,16 +51,15 @@ impl Channels {
     }
 
     fn open(&mut self, from: Process, to: Route, buffers: u32) -> u32 {
-        let index = u32::try_from(self.all.len()).expect("channels are counted in u32");
         let mut channel = Channel::new(from, to, buffers);
         if let Some(&lost) = self.lost.get(&(from, to.peer))
             && lost > 0
         {
             channel.lose(lost);
         }
-        self.all.push(channel);
-        self.table.set(from, to, index);
-        index
+        let number = self.all.push(channel);
+        self.table.set(from, to, number);
+        number
     }
 
     /// Receive buffers for one process's messages are gone, on all channels.
@@ -130,30 +131,42 @@ impl ChannelTable {
 }
 
 /// One direction between two lanes: a queue pair.
-#[derive(Debug)]
+///
+/// A large job has tens of them for each rank: one takes a line of a cache.
+#[derive(Clone, Debug)]
 pub(super) struct Channel {
     from: Process,
     to: Route,
     /// The path of one way of posting.
-    path: Option<(Posting, PathId)>,
+    path: PathId,
+    posting: Option<Posting>,
     /// Receive buffers that the receiver has posted.
-    credits: u32,
-    /// When the next one is posted; those after it are in `rare`.
-    repost: Option<Time>,
+    credits: u16,
     /// Sends since the last one that requested a completion.
-    unsignalled: u32,
-    /// When the queue pair can begin another WQE.
-    free_at: Time,
+    unsignalled: u16,
     /// RDMA reads under way.
-    reads: u32,
+    reads: u16,
     /// Bytes of messages in its queue of shared memory, and when the last one is seen.
     queued: u32,
     seen: Time,
+    /// When the next receive buffer is posted, or [`NEVER`]; those after it are in `rare`.
+    repost: Time,
+    /// When the queue pair can begin another WQE.
+    free_at: Time,
     /// State that most channels never need: a large job has many channels.
     rare: Option<Box<Rare>>,
 }
 
-#[derive(Debug, Default)]
+/// No receive buffer is to be posted.
+/// Encoding: the last moment of a clock, which no run reaches.
+const NEVER: Time = Time::from_ps(u64::MAX);
+
+/// A number that a machine bounds far below 2^16.
+fn few(number: u32) -> u16 {
+    u16::try_from(number).expect("machines have fewer than 2^16 of these for a queue pair")
+}
+
+#[derive(Clone, Debug, Default)]
 struct Rare {
     /// The paths of other ways of posting.
     paths: [Option<PathId>; 9],
@@ -171,18 +184,19 @@ struct Rare {
 }
 
 impl Channel {
-    const fn new(from: Process, to: Route, credits: u32) -> Self {
+    fn new(from: Process, to: Route, credits: u32) -> Self {
         Self {
             from,
             to,
-            path: None,
-            credits,
-            repost: None,
+            path: PathId(0),
+            posting: None,
+            credits: few(credits),
             unsignalled: 0,
-            free_at: Time::ZERO,
             reads: 0,
             queued: 0,
             seen: Time::ZERO,
+            repost: NEVER,
+            free_at: Time::ZERO,
             rare: None,
         }
     }
@@ -209,8 +223,8 @@ impl Channel {
         by_itself: bool,
         signal_every: u32,
     ) -> (Time, bool) {
-        self.unsignalled += u32::from(!by_itself);
-        let signalled = !rdma && self.unsignalled == signal_every;
+        self.unsignalled += u16::from(!by_itself);
+        let signalled = !rdma && u32::from(self.unsignalled) == signal_every;
         if signalled || rdma {
             self.unsignalled = 0;
         }
@@ -242,7 +256,7 @@ impl Channel {
 
     /// A read or an atomic begins, unless as many as `limit` are under way: then it waits.
     pub(super) fn begin_read(&mut self, flight: u32, limit: u32) -> bool {
-        if self.reads == limit {
+        if u32::from(self.reads) == limit {
             self.rare().reads_waiting.push_back(flight);
             return false;
         }
@@ -254,7 +268,7 @@ impl Channel {
     pub(super) fn end_read(&mut self) -> Option<u32> {
         self.reads -= 1;
         let next = self.rare.as_mut().and_then(|rare| rare.reads_waiting.pop_front());
-        self.reads += u32::from(next.is_some());
+        self.reads += u16::from(next.is_some());
         next
     }
 
@@ -293,15 +307,16 @@ impl Channel {
     fn take_credit(&mut self, now: Time) -> bool {
         self.count_reposts(now);
         let ready = self.credits > 0;
-        self.credits -= u32::from(ready);
+        self.credits -= u16::from(ready);
         ready
     }
 
     /// Receive buffers that are posted by `now` can be taken.
     fn count_reposts(&mut self, now: Time) {
-        while self.repost.is_some_and(|at| at <= now) {
-            self.repost = self.rare.as_mut().and_then(|rare| rare.reposts.pop_front());
-            self.credits += u32::from(!self.pays_debt());
+        while self.repost <= now {
+            let next = self.rare.as_mut().and_then(|rare| rare.reposts.pop_front());
+            self.repost = next.unwrap_or(NEVER);
+            self.credits += u16::from(!self.pays_debt());
         }
     }
 
@@ -314,8 +329,8 @@ impl Channel {
 
     /// A fault takes so many receive buffers.
     fn lose(&mut self, buffers: u32) {
-        let posted = buffers.min(self.credits);
-        self.credits -= posted;
+        let posted = buffers.min(u32::from(self.credits));
+        self.credits -= few(posted);
         let rare = self.rare();
         rare.lost += buffers;
         rare.owed += buffers - posted;
@@ -324,8 +339,8 @@ impl Channel {
     /// A receive buffer is posted at `at`.
     pub(super) fn post_again(&mut self, at: Time, now: Time) {
         self.count_reposts(now);
-        if self.repost.is_none() {
-            self.repost = Some(at);
+        if self.repost == NEVER {
+            self.repost = at;
         } else {
             self.rare().reposts.push_back(at);
         }
@@ -341,15 +356,15 @@ impl Channel {
     }
 
     pub(super) fn path(&self, posting: Posting) -> Option<PathId> {
-        match self.path {
-            Some((known, path)) if known == posting => Some(path),
-            _ => self.rare.as_ref()?.paths[posting as usize],
+        if self.posting == Some(posting) {
+            return Some(self.path);
         }
+        self.rare.as_ref()?.paths[posting as usize]
     }
 
     pub(super) fn keep_path(&mut self, posting: Posting, path: PathId) {
-        if self.path.is_none() {
-            self.path = Some((posting, path));
+        if self.posting.is_none() {
+            (self.posting, self.path) = (Some(posting), path);
         } else {
             self.rare().paths[posting as usize] = Some(path);
         }

@@ -141,7 +141,7 @@ impl<K> Network<K> {
     }
 
     /// Channels that are open, and what is under way or waits to be taken.
-    pub(super) const fn sizes(&self) -> (usize, usize) {
+    pub(super) fn sizes(&self) -> (usize, usize) {
         (self.channels.count(), self.flights.len() + self.contents.len())
     }
 
@@ -159,17 +159,18 @@ impl<K> Network<K> {
         self.contents.peek(content)
     }
 
-    /// Use of each resource.
-    pub(super) fn used(&self) -> Vec<Used> {
-        let specs = self.cluster.fabric.resources().iter();
-        let used = (0..).zip(specs).map(|(index, spec)| Used {
-            name: spec.name.clone(),
+    /// Use of each resource, at the end.
+    pub(super) fn into_used(self) -> Vec<Used> {
+        let Self { cluster, channels, flights, contents, .. } = self;
+        drop((channels, flights, contents));
+        let used = cluster.into_resources().map(|(spec, stats)| Used {
+            name: spec.name,
             kind: spec.kind,
             servers: match spec.service {
                 Service::Shared { .. } => 1,
                 Service::Servers { count, .. } => count,
             },
-            stats: self.cluster.fabric.stats(ResourceId(index)),
+            stats,
         });
         used.collect()
     }
