@@ -24,7 +24,7 @@ enum Routes {
     /// A channel for each process of this node, and one that all others share.
     Shared {
         /// Processes of this node, in order.
-        near: Vec<u32>,
+        near: Box<[u32]>,
         /// The channel of the others, if there are any: it stands where the first of them would.
         far: Option<u32>,
     },
@@ -36,29 +36,31 @@ const COMPLETIONS: u32 = 0;
 impl Routes {
     /// The routes to every process; `homes` are their places, and each lane polls so many of their lanes.
     fn to_all(homes: &[Place], heard: u16, connections: Connections) -> Vec<Arc<Self>> {
-        let mut by_node = BTreeMap::new();
-        let mut of = |place: &Place| {
-            let node = match connections {
-                Connections::PerPeer => 0,
-                Connections::SharedReceiveQueue => place.node,
-            };
-            let routes = by_node.entry(node).or_insert_with(|| {
-                Arc::new(match connections {
-                    Connections::PerPeer => Self::PerPeer(number(homes.len()) * u32::from(heard)),
-                    Connections::SharedReceiveQueue => Self::shared(homes, node),
-                })
-            });
-            Arc::clone(routes)
-        };
-        homes.iter().map(&mut of).collect()
+        match connections {
+            Connections::PerPeer => {
+                let all = Arc::new(Self::PerPeer(number(homes.len()) * u32::from(heard)));
+                vec![all; homes.len()]
+            }
+            Connections::SharedReceiveQueue => Self::shared(homes),
+        }
     }
 
-    fn shared(homes: &[Place], node: u32) -> Self {
-        let near = |(_, home): &(u32, &Place)| home.node == node;
-        let first_far = homes.iter().position(|home| home.node != node);
-        let near = (0..).zip(homes).filter(near).map(|(process, _)| process).collect::<Vec<u32>>();
-        // Those before it are all near.
-        Self::Shared { near, far: first_far.map(|before| 1 + number(before)) }
+    /// Of processes that share a queue for those of other nodes, in one pass over all of them.
+    fn shared(homes: &[Place]) -> Vec<Arc<Self>> {
+        let mut near = BTreeMap::<u32, Vec<u32>>::new();
+        for (process, home) in (0..).zip(homes) {
+            near.entry(home.node).or_default().push(process);
+        }
+        let Some(first) = homes.first().map(|home| home.node) else { return Vec::new() };
+        // The first process that is far from those of the first node; those before it are all near.
+        let far_from_first = homes.iter().position(|home| home.node != first);
+        let routes = |(node, near): (u32, Vec<u32>)| {
+            let first_far = if node == first { far_from_first } else { Some(0) };
+            let far = first_far.map(|before| 1 + number(before));
+            (node, Arc::new(Self::Shared { near: near.into(), far }))
+        };
+        let by_node: BTreeMap<u32, Arc<Self>> = near.into_iter().map(routes).collect();
+        homes.iter().map(|home| Arc::clone(&by_node[&home.node])).collect()
     }
 
     /// Channels of one lane, its completion queue included.
