@@ -65,35 +65,52 @@ impl Round {
         self.work.clear();
     }
 
+    /// The list of moves. Most rounds have one or two, and a large job has a list for each rank: the first
+    /// room is for no more.
+    fn moves(&mut self) -> &mut Vec<Move> {
+        if self.moves.capacity() == 0 {
+            self.moves.reserve_exact(2);
+        }
+        &mut self.moves
+    }
+
+    /// The list of work, which most rounds have one piece of.
+    fn work(&mut self) -> &mut Vec<Work> {
+        if self.work.capacity() == 0 {
+            self.work.reserve_exact(1);
+        }
+        &mut self.work
+    }
+
     /// Sends a region.
     pub fn send(&mut self, to: u32, region: Region) {
         if region.len > 0 {
-            self.moves.push(Move::Send { to: Rank(to), tag: 0, region });
+            self.moves().push(Move::Send { to: Rank(to), tag: 0, region });
         }
     }
 
     /// Receives into a region.
     pub fn receive(&mut self, from: u32, region: Region) {
         if region.len > 0 {
-            self.moves.push(Move::Receive { from: Rank(from), tag: 0, region });
+            self.moves().push(Move::Receive { from: Rank(from), tag: 0, region });
         }
     }
 
     /// Sends an empty message; `nothing` is any empty region.
     pub fn signal(&mut self, to: u32, tag: u16, nothing: Region) {
-        self.moves.push(Move::Send { to: Rank(to), tag, region: nothing });
+        self.moves().push(Move::Send { to: Rank(to), tag, region: nothing });
     }
 
     /// Waits for an empty message.
     pub fn hear(&mut self, from: u32, tag: u16, nothing: Region) {
-        self.moves.push(Move::Receive { from: Rank(from), tag, region: nothing });
+        self.moves().push(Move::Receive { from: Rank(from), tag, region: nothing });
     }
 
     /// Copies, unless both are one place.
     pub fn copy(&mut self, from: Region, to: Region) {
         debug_assert_eq!(from.len, to.len, "the two sides of a copy are of one length");
         if from != to && from.len > 0 {
-            self.work.push(Work::Copy { from, to });
+            self.work().push(Work::Copy { from, to });
         }
     }
 
@@ -101,7 +118,7 @@ impl Round {
     pub fn combine(&mut self, from: Region, into: Region, side: Side) {
         debug_assert_eq!(from.len, into.len, "two operands are of one length");
         if from.len > 0 {
-            self.work.push(Work::Combine { from, into, side });
+            self.work().push(Work::Combine { from, into, side });
         }
     }
 

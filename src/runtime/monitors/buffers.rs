@@ -168,6 +168,10 @@ impl Loan {
 /// Method: a list is faster than a map, and numbers have gaps.
 const SMALL: u32 = 1 << 12;
 
+/// A list of so many buffers has no room for more.
+/// Method: of the many processes of a large job, most use two.
+const FEW: usize = 4;
+
 impl Ledger {
     #[inline]
     fn loan(&self, id: u32) -> Option<&Loan> {
@@ -187,6 +191,9 @@ impl Ledger {
             return self.others.entry(id).or_default();
         }
         let place = id as usize;
+        if place < FEW {
+            self.loans.reserve_exact(place + 1 - self.loans.len());
+        }
         self.loans.resize(place + 1, Loan::default());
         &mut self.loans[place]
     }

@@ -174,6 +174,10 @@ impl Matching {
     #[expect(clippy::inline_always, reason = "a run calls it in one place")]
     pub(super) fn posted(&mut self, receive: ReceiveId, selection: Selection, bytes: u64) {
         let own = self.own_mut(receive.process);
+        if own.posted.capacity() == 0 {
+            // Of many queues, most never hold more than one.
+            own.posted.reserve_exact(1);
+        }
         own.posted.push_back(Posted { serial: receive.serial, selection, bytes });
         own.posts = receive.serial + 1;
     }

@@ -187,7 +187,8 @@ where
             }
             Action::Consult { counters, token } => {
                 let actor = self.cores.of_mut(thread);
-                (actor.asked, actor.after) = (*counters, After::Consult(*token));
+                actor.after = After::Consult(*token);
+                actor.asks_for(*counters);
                 Some(self.go_to_counters(thread, *counters, cursor))
             }
             Action::Watch { counter, value, token } => {

@@ -194,7 +194,7 @@ where
     /// Whether the time has come to access what others can reach; until then the thread waits.
     fn is_due(&mut self, thread: u32, access: &Next<M::Call>, at: Time) -> bool {
         if at > self.cx.now() {
-            self.cores.of_mut(thread).access = Some(access.clone());
+            self.cores.of_mut(thread).access = Some(Box::new(access.clone()));
             self.cx.schedule(at, thread, Phase::Library, Event::Access(thread));
             return false;
         }
@@ -229,7 +229,7 @@ where
         let now = self.cx.now();
         let access = self.cores.of_mut(thread).access.take();
         let access = access.expect("the event was made for one");
-        if let Next::Copy(from, to) = access {
+        if let Next::Copy(from, to) = *access {
             return self.copy_outside(thread, (from, to), now);
         }
         if self.read_or_write(thread, &access, now) {
@@ -444,7 +444,7 @@ where
             }
             Entering::Consult(token) => {
                 observers.record(|| Choice::Act { process, thread: inner });
-                let counters = actor.asked;
+                let counters = **actor.asked.as_ref().expect("it asks for them by its list");
                 let values = self.memory.read_counters(counters, cursor);
                 self.handle(thread, Input::Counters { token, values });
                 let after = self.read_lock(thread, counters, cursor);

@@ -18,8 +18,8 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(super) placement: Placement,
     pub(crate) program: P,
     pub(crate) state: State,
-    /// The load, store or copy that its program waits for.
-    pub(crate) access: Option<Next<M::Call>>,
+    /// The load, store or copy that its program waits for: few programs make any.
+    pub(crate) access: Option<Box<Next<M::Call>>>,
     /// Entry to the library that it makes once it has the lock.
     pub(crate) entering: Option<Entering<M>>,
     /// The lock that it holds, and since when.
@@ -33,8 +33,8 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(crate) returns: bool,
     /// Continuation once its list is over.
     pub(crate) after: After,
-    /// The counters that it asks for last.
-    pub(crate) asked: [Counter; COUNTERS],
+    /// The counters that it asks for last; `None` where it asked for none.
+    pub(crate) asked: Option<Box<[Counter; COUNTERS]>>,
     /// Reply of its call, once its list is over.
     pub(crate) reply: Option<M::Reply>,
     /// The packet that it took last: the way back, and its channel.
@@ -157,7 +157,7 @@ impl<M: Machine, P> Actor<M, P> {
             cut: Cut::new(),
             returns: false,
             after: After::Nothing,
-            asked: [Counter::Offloads(0); COUNTERS],
+            asked: None,
             reply: None,
             taken: None,
             reposts: Vec::new(),
@@ -167,6 +167,14 @@ impl<M: Machine, P> Actor<M, P> {
             queued: Time::ZERO,
             born: Time::ZERO,
             account: Account::default(),
+        }
+    }
+
+    /// It asks for these counters; the room stays for the next ones.
+    pub(crate) fn asks_for(&mut self, counters: [Counter; COUNTERS]) {
+        match &mut self.asked {
+            Some(asked) => **asked = counters,
+            None => self.asked = Some(Box::new(counters)),
         }
     }
 

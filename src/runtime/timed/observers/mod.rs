@@ -59,7 +59,8 @@ impl Observers {
             buffers: Buffers::new(processes),
             violations: Vec::new(),
             causality: system::Causality::default(),
-            marks: Vec::new(),
+            // Most programs mark their start and their end.
+            marks: Vec::with_capacity(2 * processes),
             choices: record.then(Vec::new),
             path: None,
         }
