@@ -637,6 +637,13 @@ pub trait Machine: Clone + Eq + Hash + Debug {
         out: &mut impl Emit<ActionOf<Self>>,
     ) -> Result<(), ProtocolError>;
 
+    /// Reads a word of each part of the state that its next input needs, and answers anything made of
+    /// them. In a job of thousands of processes these words lie in no cache of the host; what is read at
+    /// once is waited for once.
+    fn touch(&self) -> u64 {
+        0
+    }
+
     /// Name of a packet in pictures: a word or two.
     fn name_of(packet: &Self::Packet) -> String {
         let debug = format!("{packet:?}");

@@ -138,6 +138,12 @@ pub(super) struct Collectives {
 }
 
 impl Collectives {
+    /// As [`super::Machine::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        let sends = |one: &Move| u64::from(matches!(one, Move::Send { .. }));
+        self.round.0.moves.first().map_or(0, sends)
+    }
+
     /// The collective of an `MPI_Barrier`.
     pub(super) fn barrier(&mut self, comm: Comm) -> Arc<Collective> {
         match &self.barrier.0 {

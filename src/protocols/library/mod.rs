@@ -203,6 +203,10 @@ impl Machine for Library {
         names::name_of(packet)
     }
 
+    fn touch(&self) -> u64 {
+        self.messages.touch() ^ self.threads.touch() ^ self.collectives.touch()
+    }
+
     #[inline]
     fn guard(&self, thread: Thread, entry: &Entry<'_, Call>) -> Option<Guard> {
         if self.threads.len() == 1 {

@@ -62,6 +62,14 @@ impl MatchingQueues {
         Self { engines, longest: Note::default(), kept: BufferNumbers::default() }
     }
 
+    /// As [`super::Machine::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        let Some(engine) = self.engines.first() else { return 0 };
+        let posted = engine.posted().next().map_or(0, |posted| posted.payload.id.serial);
+        let unexpected = engine.unexpected().next().map_or(0, |one| one.payload.from.peer.0);
+        u64::from(posted ^ unexpected) ^ self.longest.0.posted as u64
+    }
+
     /// At least so many pairs of queues.
     pub(super) fn grow(&mut self, count: usize) {
         let count = count.max(self.engines.len());

@@ -185,6 +185,14 @@ impl RequestTable {
         }
     }
 
+    /// As [`super::Machine::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        let inner = self.inner.first().is_some_and(Option::is_some);
+        let user = self.user.first().is_some_and(Option::is_some);
+        let part = self.parts.first().and_then(|parts| parts.first()).is_some_and(Option::is_some);
+        u64::from(inner) ^ u64::from(user) ^ u64::from(part)
+    }
+
     /// How many requests it has room for: that of one that has ended is used again.
     pub(super) fn places(&self) -> usize {
         let parts: usize = self.parts.iter().map(Vec::len).sum();

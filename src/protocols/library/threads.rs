@@ -68,6 +68,11 @@ impl Threads {
         Self(vec![None; count])
     }
 
+    /// As [`super::Machine::touch`].
+    pub(super) fn touch(&self) -> u64 {
+        u64::from(self.0.first().is_some_and(Option::is_some))
+    }
+
     /// How many threads there are.
     #[inline]
     pub(super) const fn len(&self) -> usize {

@@ -426,6 +426,7 @@ where
                     ^ self.ports.of(process).prefetch()
                     ^ self.network.prefetch(process, packet)
                     ^ u64::from(self.memory.bytes.landings(process))
+                    ^ self.libraries[thread as usize].touch()
                     ^ self.cx.observers.prefetch(process, arrives.map(|(sender, ..)| sender)),
             );
         }

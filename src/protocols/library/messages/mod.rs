@@ -103,6 +103,12 @@ impl Messages {
         }
     }
 
+    /// As [`Machine::touch`](super::Machine::touch).
+    pub(super) fn touch(&self) -> u64 {
+        let calls = self.calls.0.first().map_or(0, |&calls| u64::from(calls));
+        calls ^ self.queues.touch() ^ self.requests.touch()
+    }
+
     /// The process and its job.
     #[inline]
     pub(super) const fn site(&self) -> &Site {
