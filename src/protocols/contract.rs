@@ -440,7 +440,7 @@ impl<P, R> Action<P, R> {
     }
 }
 
-/// Where a machine's actions go: a list, or a runtime that carries them out while they are emitted.
+/// The place that a machine's actions go to: a list, or a runtime that carries them out while they are emitted.
 ///
 /// The two differ in nothing that a machine could see: it emits the same actions in the same order.
 pub trait Emit<T> {

@@ -1,4 +1,4 @@
-//! What a core does for a small message: work, walks, copies, packets, buffers given back, facts.
+//! Actions of a core for a small message: work, walks, copies, packets, buffers given back, facts.
 //!
 //! ```text
 //!   list of actions ── actions.rs ──┐

@@ -53,7 +53,7 @@ pub(crate) struct Actor<M: Machine, P> {
     pub(crate) account: Account,
 }
 
-/// What a thread has to do with others, from much to little: each kind is those before it, too.
+/// Ties of a thread to others, from many to none: each kind is those before it, too.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Ties {
     /// It shares its process or its core, or takes its steps with the clock.
