@@ -129,14 +129,15 @@ fn plan_of(name: &str) -> Plan {
 }
 
 /// Figures were made with a channel for each peer. Where the machine would choose otherwise, the scenario
-/// says so: no number of a machine moves a figure in silence.
+/// says so: no number of a machine moves a figure in silence. Scenarios of published tables have no figures, and run
+/// machines as they ship: that is their rule (`traces/published/README.md`).
 #[test]
 fn no_shipped_scenario_leaves_a_shared_queue_to_its_machine() {
     let mut names = Vec::new();
     scenarios(Path::new("scenarios"), &mut names);
     assert!(names.len() > 100, "{}", names.len());
     let mut stated = 0;
-    for name in &names {
+    for name in names.iter().filter(|name| !name.starts_with("published/")) {
         let plan = plan_of(name);
         let is_stated = plan.points.iter().all(|point| point.connected.stated);
         let by_machine = plan.points.iter().filter(|point| !point.connected.stated);
