@@ -23,7 +23,7 @@ impl<P, R> Lists<P, R> {
         }
     }
 
-    /// Takes a list back, without its actions.
+    /// Takes a list back, without its actions, if it has room for others.
     ///
     /// Most own nothing, and are let go one by one: a list that is cleared asks each of them by a call.
     pub(crate) fn give_back(&mut self, mut list: Vec<Action<P, R>>) {
@@ -34,7 +34,9 @@ impl<P, R> Lists<P, R> {
                 std::mem::forget(list.pop());
             }
         }
-        self.0.push(list);
+        if list.capacity() > 0 {
+            self.0.push(list);
+        }
     }
 }
 
