@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::conductor::Timed;
 use super::cores::actor::After;
 use super::event::{Event, Phase};
+use super::executor::Executor;
 use super::gpus::Request;
-use super::hands::Hands;
 use super::memory::CopyPart;
 use super::network::flight::{Content, FlightKind};
 use crate::account::Part;
@@ -91,18 +91,18 @@ where
     ) -> Option<Time> {
         debug_assert_eq!(self.cores.of(thread).after, After::Nothing, "Poll and Resume end a list");
         match action {
-            Action::Work(step) => Some(self.hands(thread).run_code(*step, cursor)),
+            Action::Work(step) => Some(self.executor(thread).run_code(*step, cursor)),
             Action::Walk { queue, entries, length, fact } => {
                 let walked = (*entries, *length);
-                Some(self.hands(thread).walk(*queue, walked, fact.as_ref(), cursor))
+                Some(self.executor(thread).walk(*queue, walked, fact.as_ref(), cursor))
             }
-            Action::Copy { from, to } => self.hands(thread).copy((*from, *to), cursor),
+            Action::Copy { from, to } => self.executor(thread).copy((*from, *to), cursor),
             Action::Send { to, via, header, packet, payload } => {
                 let packet = || packet.clone();
-                Some(self.hands(thread).send((*to, *via), *header, *payload, packet, cursor))
+                Some(self.executor(thread).send((*to, *via), *header, *payload, packet, cursor))
             }
             Action::Repost { landing, from } => {
-                Some(self.hands(thread).repost(*landing, *from, cursor))
+                Some(self.executor(thread).repost(*landing, *from, cursor))
             }
             Action::Release => {
                 if self.cores.of(thread).holds.is_some() {
@@ -119,10 +119,10 @@ where
                 Some(cursor)
             }
             Action::Complete { code, buffer, fact } => {
-                Some(self.hands(thread).complete(*code, *buffer, fact.as_ref(), cursor))
+                Some(self.executor(thread).complete(*code, *buffer, fact.as_ref(), cursor))
             }
             Action::Observe(fact) => {
-                self.hands(thread).observe(fact, cursor);
+                self.executor(thread).observe(fact, cursor);
                 Some(cursor)
             }
             Action::Return { thread: whose, reply } => {
@@ -169,7 +169,7 @@ where
             }
             Action::Combine { from, into, reduction, side } => {
                 let of = (*reduction, *side);
-                self.hands(thread).combine((*from, *into), of, cursor)
+                self.executor(thread).combine((*from, *into), of, cursor)
             }
             Action::Update { target, rank, update, operand, old } => {
                 self.update(thread, (*target, *rank, *update), (*operand, *old), cursor)
@@ -211,12 +211,12 @@ where
                 let immediate = immediate.as_deref().map(content);
                 let (source, into, token) = (*from, *into, *token);
                 let kind = || FlightKind::Write { from: source, into, token, immediate };
-                Some(self.hands(thread).launch(*to, kind, from.len, Via::Hca, cursor))
+                Some(self.executor(thread).launch(*to, kind, from.len, Via::Hca, cursor))
             }
             Action::RdmaRead { from, remote, into, token } => {
                 let (remote, into, token) = (*remote, *into, *token);
                 let kind = || FlightKind::ReadRequest { remote, into, token };
-                Some(self.hands(thread).launch(*from, kind, 0, Via::Hca, cursor))
+                Some(self.executor(thread).launch(*from, kind, 0, Via::Hca, cursor))
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
                 let parcel = operand.map(|operand| {
@@ -227,7 +227,7 @@ where
                 let (target, update, into, token) = (*target, *update, *into, *token);
                 let operand = parcel.unwrap_or_default();
                 let kind = || FlightKind::AtomicRequest { target, update, into, token, operand };
-                Some(self.hands(thread).launch(*at, kind, bytes, Via::Hca, cursor))
+                Some(self.executor(thread).launch(*at, kind, bytes, Via::Hca, cursor))
             }
             Action::Device { stream, work, token } => {
                 let asks = (*stream, Arc::clone(work));
@@ -251,9 +251,9 @@ where
     /// The thread, with what its actions reach.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it only hands on")]
-    pub(super) fn hands(&mut self, thread: u32) -> Hands<'_, M, P> {
+    pub(super) fn executor(&mut self, thread: u32) -> Executor<'_, M, P> {
         let Self { cores, memory, network, cx, .. } = self;
-        Hands { worker: cores.worker(thread), memory, network, cx }
+        Executor { worker: cores.worker(thread), memory, network, cx }
     }
 
     #[inline(always)]
@@ -310,7 +310,7 @@ where
         let observers = &mut self.cx.observers;
         let writes = self.memory.update(process, (target, update), operands, observers);
         let Space::Shared(name) = target.space else {
-            return self.hands(thread).move_bytes(target.len, cursor);
+            return self.executor(thread).move_bytes(target.len, cursor);
         };
         let does = if writes { Use::Writes } else { Use::Reads };
         Some(self.change_mapped(thread, (name, rank), (target, does), cursor))

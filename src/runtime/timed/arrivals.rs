@@ -566,7 +566,7 @@ where
             }
             Action::Observe(fact) | Action::Walk { fact: Some(fact), .. } => {
                 let now = self.cx.now();
-                self.hands(thread).observe(fact, now);
+                self.executor(thread).observe(fact, now);
             }
             Action::Pack(_)
             | Action::Combine { .. }

@@ -13,14 +13,14 @@ use std::mem::ManuallyDrop;
 
 use super::actions::is_return_of;
 use super::cores::actor::Actor;
-use super::hands::Hands;
+use super::executor::Executor;
 use crate::rules::Cut;
 use protocols::contract::{Action, ActionOf, Emit, Machine, Program};
 use units::Time;
 
 /// A thread whose library emits actions now.
 pub(super) struct AtOnce<'a, M: Machine, P> {
-    hands: Hands<'a, M, P>,
+    executor: Executor<'a, M, P>,
     /// When the next action begins.
     cursor: Time,
     /// Where the actions so far were cut into steps.
@@ -46,8 +46,8 @@ pub(super) enum Came {
 
 impl<'a, M: Machine, P: Program<M>> AtOnce<'a, M, P> {
     #[inline]
-    pub(super) fn new(hands: Hands<'a, M, P>, cursor: Time) -> Self {
-        Self { hands, cursor, cut: Cut::new(), lists: false, is_over: false, stops: false }
+    pub(super) fn new(executor: Executor<'a, M, P>, cursor: Time) -> Self {
+        Self { executor, cursor, cut: Cut::new(), lists: false, is_over: false, stops: false }
     }
 
     /// The library has emitted its last action.
@@ -56,7 +56,7 @@ impl<'a, M: Machine, P: Program<M>> AtOnce<'a, M, P> {
         if !self.lists {
             return Came::Through(self.cursor);
         }
-        let Actor { next, cut, .. } = self.hands.worker.actor;
+        let Actor { next, cut, .. } = self.executor.worker.actor;
         (*next, *cut) = (0, self.cut);
         if self.stops { Came::ToMemory } else { Came::ToTheList(self.cursor) }
     }
@@ -66,8 +66,8 @@ impl<'a, M: Machine, P: Program<M>> AtOnce<'a, M, P> {
     #[inline(never)]
     fn begin_list(&mut self) {
         (self.lists, self.is_over) = (true, true);
-        self.hands.worker.lend_list();
-        let Actor { list, reply, returns, inner, .. } = self.hands.worker.actor;
+        self.executor.worker.lend_list();
+        let Actor { list, reply, returns, inner, .. } = self.executor.worker.actor;
         if std::mem::take(returns) {
             let reply = reply.take().expect("it was kept with the return");
             list.push(Action::Return { thread: *inner, reply });
@@ -82,7 +82,7 @@ impl<'a, M: Machine, P: Program<M>> AtOnce<'a, M, P> {
         reason = "where the kind of the action is known, nothing is matched"
     )]
     fn stop_at(&mut self, action: ActionOf<M>) {
-        let actor = &mut *self.hands.worker.actor;
+        let actor = &mut *self.executor.worker.actor;
         if !is_return_of(&action, actor.inner) {
             return self.append(|| action);
         }
@@ -125,30 +125,30 @@ impl<M: Machine, P: Program<M>> Emit<ActionOf<M>> for AtOnce<'_, M, P> {
         }
         // Only a packet is owned, and it is moved: nothing is dropped, where each action would be asked.
         let action = ManuallyDrop::new(action);
-        let (hands, cursor) = (&mut self.hands, self.cursor);
+        let (executor, cursor) = (&mut self.executor, self.cursor);
         #[expect(clippy::wildcard_enum_match_arm, reason = "a list takes every action")]
         let next = match &*action {
-            Action::Work(step) => Some(hands.run_code(*step, cursor)),
+            Action::Work(step) => Some(executor.run_code(*step, cursor)),
             Action::Walk { queue, entries, length, fact } => {
-                Some(hands.walk(*queue, (*entries, *length), fact.as_ref(), cursor))
+                Some(executor.walk(*queue, (*entries, *length), fact.as_ref(), cursor))
             }
-            Action::Copy { from, to } => hands.copy((*from, *to), cursor),
+            Action::Copy { from, to } => executor.copy((*from, *to), cursor),
             Action::Combine { from, into, reduction, side } => {
-                hands.combine((*from, *into), (*reduction, *side), cursor)
+                executor.combine((*from, *into), (*reduction, *side), cursor)
             }
             Action::Send { .. } => {
                 let action = ManuallyDrop::into_inner(action);
                 let Action::Send { to, via, header, packet, payload } = action else {
                     unreachable!("it was matched")
                 };
-                Some(hands.send((to, via), header, payload, || packet, cursor))
+                Some(executor.send((to, via), header, payload, || packet, cursor))
             }
-            Action::Repost { landing, from } => Some(hands.repost(*landing, *from, cursor)),
+            Action::Repost { landing, from } => Some(executor.repost(*landing, *from, cursor)),
             Action::Complete { code, buffer, fact } => {
-                Some(hands.complete(*code, *buffer, fact.as_ref(), cursor))
+                Some(executor.complete(*code, *buffer, fact.as_ref(), cursor))
             }
             Action::Observe(fact) => {
-                hands.observe(fact, cursor);
+                executor.observe(fact, cursor);
                 Some(cursor)
             }
             // All others stand in the list.
@@ -167,11 +167,11 @@ impl<M: Machine, P: Program<M>> Emit<ActionOf<M>> for AtOnce<'_, M, P> {
         if !self.lists {
             self.begin_list();
         }
-        &mut self.hands.worker.actor.list
+        &mut self.executor.worker.actor.list
     }
 
     #[inline]
     fn listed(&self) -> usize {
-        self.hands.worker.actor.list.len()
+        self.executor.worker.actor.list.len()
     }
 }

@@ -11,7 +11,7 @@ use super::at_once::{AtOnce, Came};
 use super::conductor::Timed;
 use super::cores::actor::{After, Entering, State};
 use super::event::{Event, Phase};
-use super::hands::Hands;
+use super::executor::Executor;
 use super::livelock::{Found, LONG};
 use super::locks::{Beside, Grant, LockEvent, Search};
 use super::network::flight::{Arrived, Content};
@@ -217,9 +217,9 @@ where
         }
         self.cores.occupy(thread);
         self.memory.bytes.copy(process, from, to);
-        let mut hands = self.hands(thread);
-        let at = hands.fetch_for_copy((from, to), (Part::Outside, at));
-        if let Some(end) = hands.move_bytes(from.len, at) {
+        let mut executor = self.executor(thread);
+        let at = executor.fetch_for_copy((from, to), (Part::Outside, at));
+        if let Some(end) = executor.move_bytes(from.len, at) {
             self.cores.end_list(thread, end, &mut self.cx);
         }
     }
@@ -535,7 +535,7 @@ where
         let Self { cores, memory, network, cx, libraries, .. } = self;
         let worker = cores.worker(thread);
         let (process, inner) = (worker.actor.process, worker.actor.inner);
-        let mut out = AtOnce::new(Hands { worker, memory, network, cx }, cursor);
+        let mut out = AtOnce::new(Executor { worker, memory, network, cx }, cursor);
         let handled = libraries[process.0 as usize].handle(inner, input, &mut out);
         let came = out.end();
         if let Err(error) = handled {

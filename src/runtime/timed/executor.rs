@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   list of actions ── actions.rs ──┐
-//!   library that emits ─ at_once.rs ┴▶ Hands: one action, from a moment on ─▶ the moment of the next
+//!   library that emits ─ at_once.rs ┴▶ Executor: one action, from a moment on ─▶ the moment of the next
 //! ```
 
 use super::context::Context;
@@ -18,14 +18,14 @@ use protocols::contract::{CodePath, Machine, Process, Program, Queue, Region, Ro
 use units::{Bytes, Time, TimeDelta};
 
 /// A thread that works, with what its actions reach.
-pub(super) struct Hands<'a, M: Machine, P> {
+pub(super) struct Executor<'a, M: Machine, P> {
     pub(super) worker: Worker<'a, M, P>,
     pub(super) memory: &'a mut Memory,
     pub(super) network: &'a mut Network<M::Packet>,
     pub(super) cx: &'a mut Context,
 }
 
-impl<M: Machine, P: Program<M>> Hands<'_, M, P> {
+impl<M: Machine, P: Program<M>> Executor<'_, M, P> {
     #[inline]
     const fn process(&self) -> Process {
         self.worker.actor.process
@@ -141,7 +141,7 @@ impl<M: Machine, P: Program<M>> Hands<'_, M, P> {
         self.launch(to, kind, bytes, via, cursor)
     }
 
-    /// Hands something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
+    /// Executor something to a wire: the core pays for posting it, and it leaves then. `kind` makes it in
     /// its place.
     pub(super) fn launch(
         &mut self,
