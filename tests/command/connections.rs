@@ -129,8 +129,8 @@ fn plan_of(name: &str) -> Plan {
 }
 
 /// Figures were made with a channel for each peer. Where the machine would choose otherwise, the scenario
-/// says so: no number of a machine moves a figure in silence. Scenarios of published tables have no figures, and run
-/// machines as they ship: that is their rule (`traces/published/README.md`).
+/// says so: no number of a machine moves a figure in silence. Scenarios of published tables run machines as they ship,
+/// the queue included: that is their rule (`traces/published/README.md`), and their baselines show what moves.
 #[test]
 fn no_shipped_scenario_leaves_a_shared_queue_to_its_machine() {
     let mut names = Vec::new();
