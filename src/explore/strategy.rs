@@ -12,6 +12,7 @@ use runtime::explore::{
     walk,
 };
 use runtime::monitors::buffers::Lends;
+use runtime::untimed::states::Known;
 use runtime::untimed::{Choice, CrashReport, Outcome, World};
 
 /// Tries the orders that the options ask for.
@@ -48,8 +49,8 @@ where
     let rule = if options.reduce { Rule::Alone } else { Rule::Nothing };
     let scope = Scope { states: options.states, memory: options.memory, rule, stop: options.stop };
     let first = start.begin(options.faults);
-    let print = if options.by_name { World::named_fingerprint } else { World::print };
-    let survey = search(&first, scope, print, start.judge());
+    let known = if options.by_name { Known::ByName } else { Known::ByPlace };
+    let survey = search(&first, scope, known, start.judge());
     let mut explored = Explored {
         states: survey.states,
         transitions: survey.transitions,
@@ -190,7 +191,7 @@ where
 {
     let is_lost = |taken: usize| {
         let world = tell(first, &way[..taken]).ok()?.end;
-        let beyond = search(&world, BEYOND, World::print, |_| None);
+        let beyond = search(&world, BEYOND, Known::ByPlace, |_| None);
         if beyond.finals + beyond.diagnosed > 0 {
             return Some(false);
         }

@@ -20,11 +20,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Whether none has a value.
-    pub(super) fn are_zero(&self) -> bool {
-        self.values.is_empty()
-    }
-
     /// The values of some counters.
     pub fn read(&self, counters: [Counter; COUNTERS]) -> [u32; COUNTERS] {
         counters.map(|counter| self.value(counter))

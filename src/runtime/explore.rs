@@ -32,6 +32,7 @@ pub use survey::{Budget, Survey};
 use super::monitors::Violation;
 use super::monitors::buffers::Lends;
 use super::untimed::World;
+use super::untimed::states::Known;
 use protocols::contract::{Machine, Program};
 
 /// Visits every state that can be reached from `start`.
@@ -55,5 +56,5 @@ pub fn judged<M: Machine, P: Program<M>>(
 where
     M::Call: Lends,
 {
-    search(start, budget.into(), World::print, judge)
+    search(start, budget.into(), Known::ByPlace, judge)
 }

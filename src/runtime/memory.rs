@@ -18,7 +18,7 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::fingerprint::{Fingerprint, Shared, become_others};
+use super::fingerprint::Shared;
 use calls::packing::Task;
 use calls::typed::{Elements, TypedCopy};
 use mpi::operator::{Reduction, Side};
@@ -71,7 +71,7 @@ pub struct Difference {
 }
 
 /// The memory of every process.
-#[derive(Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Memories {
     payload: Payload,
     processes: Vec<Shared<Memory>>,
@@ -91,23 +91,6 @@ pub(super) struct Memory {
     /// Bytes of each buffer that was written; others read as zeros. Empty where phantom.
     spaces: BTreeMap<Space, Vec<u8>>,
     landing: Slots,
-}
-
-impl Clone for Memories {
-    fn clone(&self) -> Self {
-        let (processes, counted) = (self.processes.clone(), self.counted.clone());
-        let (room, real) = (self.room.clone(), self.real.clone());
-        Self { payload: self.payload, processes, counted, room, real }
-    }
-
-    fn clone_from(&mut self, other: &Self) {
-        let Self { payload, processes, counted, room, real } = other;
-        (self.payload, self.room, self.real) = (*payload, room.clone(), real.clone());
-        become_others(&mut self.processes, processes);
-        if !counted.is_empty() {
-            self.counted.clone_from(counted);
-        }
-    }
 }
 
 impl Memories {
@@ -147,19 +130,6 @@ impl Memories {
     /// Whether bytes exist.
     pub const fn payload(&self) -> Payload {
         self.payload
-    }
-
-    /// Adds all that memories hold to a fingerprint.
-    pub(super) fn print(&self, print: &mut Fingerprint) {
-        self.processes.iter().for_each(|memory| print.shared(memory));
-        if !self.counted.is_empty() {
-            self.counted.hash(print);
-        }
-    }
-
-    /// Reads a word of each memory.
-    pub(super) fn touch(&self) -> usize {
-        self.processes.iter().fold(0, |read, memory| read ^ memory.touch())
     }
 
     /// The memory of one process; `None` where no bytes exist.

@@ -63,11 +63,28 @@ impl<T> Prints<T> {
     }
 
     /// The value of a fingerprint that has one.
+    #[inline]
     pub(crate) fn find(&self, print: u128) -> Option<&T> {
         if self.slots.is_empty() {
             return None;
         }
         self.slots[self.place(quarters(print))].1.as_ref()
+    }
+
+    /// Where the value of a fingerprint stands, until another one is put.
+    #[inline]
+    pub(crate) fn find_place(&self, print: u128) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let place = self.place(quarters(print));
+        self.slots[place].1.is_some().then_some(place)
+    }
+
+    /// The value at a place.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> Option<&T> {
+        self.slots[place].1.as_ref()
     }
 
     /// How many have one.
@@ -84,13 +101,17 @@ impl<T> Prints<T> {
         self.slots.get(self.home(quarters(print))).is_some_and(|slot| slot.1.is_some())
     }
 
+    #[inline]
     fn place(&self, print: [u32; 4]) -> usize {
         let mask = self.slots.len() - 1;
         let mut place = self.home(print);
-        while self.slots[place].1.is_some() && self.slots[place].0 != print {
+        loop {
+            let (own, value) = &self.slots[place];
+            if value.is_none() || *own == print {
+                return place;
+            }
             place = (place + 1) & mask;
         }
-        place
     }
 
     fn home(&self, print: [u32; 4]) -> usize {

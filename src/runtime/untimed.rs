@@ -39,11 +39,11 @@
 //!   Below them packets may be, where a job asks for that: [`PacketFaults`].
 //!   Immediate data of a write is one of them, and can be taken once the write's bytes have moved.
 
-mod ahead;
 mod alone;
 mod asking;
 mod choice;
 mod crash;
+mod dependence;
 mod facts;
 mod lending;
 mod memo;
@@ -51,9 +51,9 @@ mod observing;
 mod packets;
 mod same;
 mod state;
+pub mod states;
 mod step;
 mod turn;
-mod turns;
 mod wires;
 mod words;
 
@@ -63,7 +63,6 @@ pub use super::crash::{Crash, CrashReport};
 pub use choice::{Choice, Refusal};
 pub(crate) use facts::Coverage;
 use memo::Memo;
-pub(crate) use state::Depth;
 use state::{Instance, Operation, Port, Stage, Strand};
 use turn::Notes;
 use wires::Wires;
@@ -95,7 +94,7 @@ pub enum Outcome {
 }
 
 /// A state of the whole job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct World<M: Machine, P: Program<M>> {
     instances: Vec<Shared<Instance<M, P>>>,
     ports: Vec<Shared<Port<M>>>,
@@ -116,7 +115,7 @@ pub struct World<M: Machine, P: Program<M>> {
     buffers: Vec<Shared<Buffers>>,
     found: Vec<Violation>,
     /// Cache that makes a search faster and decides nothing either.
-    memo: Memo<M, P>,
+    memo: Memo<M>,
     notes: Notes<M>,
     /// Branches that were reached, where monitors and wires have handed that over.
     met: Coverage,
@@ -168,20 +167,6 @@ where
         Self { adapters, ..self }
     }
 
-    /// The same state, which with all states after it keeps what libraries make of inputs.
-    #[must_use]
-    pub fn with_memo(self) -> Self {
-        self.with_memo_of(memo::MOST)
-    }
-
-    /// The same, where no more than twice `most` values of a kind are kept, which is more than none.
-    #[must_use]
-    pub fn with_memo_of(self, most: usize) -> Self {
-        let mut world = Self { memo: Memo::empty(most), ..self };
-        world.hand_over();
-        world
-    }
-
     /// All that may happen next, in a fixed order; empty at the end of a run.
     pub fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
@@ -194,53 +179,14 @@ where
         if self.fault.is_some() || self.gave_up().is_some() {
             return;
         }
+        let victim = self.crash.victim();
         for (process, (instance, port)) in (0u32..).zip(self.instances.iter().zip(&self.ports)) {
-            let process = Process(process);
-            for (thread, strand) in (0u16..).zip(&instance.threads) {
-                strand_choices(process, Thread(thread), instance, strand, port, choices);
-            }
-            if self.adapters {
-                choices.extend(self.for_adapter(process, instance, port));
-            }
-            let free = |operation: &&Operation| !operation.waits() && !self.is_cut_off(operation);
-            let live = port.operations.iter().filter(free);
-            choices.extend(live.map(|operation| {
-                let token = operation.token;
-                if operation.moved {
-                    Choice::Finish { process, token }
-                } else {
-                    Choice::Move { process, token }
-                }
-            }));
+            choices_of_process(Process(process), instance, port, self.adapters, victim, choices);
         }
-        self.moves_into(choices);
-        self.packet_faults_into(choices);
+        if let Some(wires) = &self.wires {
+            choices.extend(wires.moves().chain(wires.faults()));
+        }
         self.crashes_into(choices);
-    }
-
-    /// The packets and completions that the adapter of a process may take.
-    fn for_adapter(
-        &self,
-        process: Process,
-        instance: &Instance<M, P>,
-        port: &Port<M>,
-    ) -> impl Iterator<Item = Choice> {
-        let mut found = Vec::new();
-        if self.adapters && instance.threads.iter().all(|strand| strand.is_outside()) {
-            let takes = |brought| instance.machine.adapter_takes(brought);
-            for channel in &port.channels {
-                let (from, packet) = (channel.from, channel.packets.front());
-                let brought = packet.map(|one| Brought::Packet { from, packet: &one.packet });
-                let open = channel.is_open() && channel.via == Via::Hca;
-                if open && brought.is_some_and(takes) {
-                    found.push(Choice::Match { process, from });
-                }
-            }
-            let ended = port.completions.iter().map(|&(_, token)| token);
-            let ended = ended.filter(|&token| takes(Brought::Done(token)));
-            found.extend(ended.map(|token| Choice::Conclude { process, token }));
-        }
-        found.into_iter()
     }
 
     /// How far the world has come.
@@ -384,6 +330,56 @@ where
             })
         })
     }
+}
+
+/// Adds what a process, its adapter and its operations may do next, where `victim` has died.
+fn choices_of_process<M: Machine, P: Program<M>>(
+    process: Process,
+    instance: &Instance<M, P>,
+    port: &Port<M>,
+    adapters: bool,
+    victim: Option<Process>,
+    choices: &mut Vec<Choice>,
+) {
+    for (thread, strand) in (0u16..).zip(&instance.threads) {
+        strand_choices(process, Thread(thread), instance, strand, port, choices);
+    }
+    if adapters {
+        adapter_choices(process, instance, port, choices);
+    }
+    let free = |operation: &&Operation| !operation.waits() && !operation.is_cut_off(victim);
+    choices.extend(port.operations.iter().filter(free).map(|operation| {
+        let token = operation.token;
+        if operation.moved {
+            Choice::Finish { process, token }
+        } else {
+            Choice::Move { process, token }
+        }
+    }));
+}
+
+/// Adds the packets and completions that the adapter of a process may take.
+fn adapter_choices<M: Machine, P: Program<M>>(
+    process: Process,
+    instance: &Instance<M, P>,
+    port: &Port<M>,
+    choices: &mut Vec<Choice>,
+) {
+    if !instance.threads.iter().all(|strand| strand.is_outside()) {
+        return;
+    }
+    let takes = |brought| instance.machine.adapter_takes(brought);
+    for channel in &port.channels {
+        let (from, packet) = (channel.from, channel.packets.front());
+        let brought = packet.map(|one| Brought::Packet { from, packet: &one.packet });
+        let open = channel.is_open() && channel.via == Via::Hca;
+        if open && brought.is_some_and(takes) {
+            choices.push(Choice::Match { process, from });
+        }
+    }
+    let ended = port.completions.iter().map(|&(_, token)| token);
+    let ended = ended.filter(|&token| takes(Brought::Done(token)));
+    choices.extend(ended.map(|token| Choice::Conclude { process, token }));
 }
 
 fn strand_choices<M: Machine, P: Program<M>>(

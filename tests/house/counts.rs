@@ -31,7 +31,7 @@ const MOST_FILES: usize = 4;
 
 /// Types whose functions stand in more files, by the file of the type: the list may become shorter.
 const SPREAD: &[(&str, usize)] =
-    &[("runtime/untimed.rs World", 12), ("xios_ep/library/thread.rs Endpoint", 9)];
+    &[("runtime/untimed.rs World", 11), ("xios_ep/library/thread.rs Endpoint", 9)];
 
 /// A file as a module.
 struct Module {

@@ -7,6 +7,7 @@ use crate::common;
 use mpisim::protocols::library::Library;
 use mpisim::runtime::explore::{Rule, Scope, Survey, search};
 use mpisim::runtime::untimed::World;
+use mpisim::runtime::untimed::states::Known;
 use mpisim::workloads::mutex::{Algorithm, Contender, Flaw, contenders};
 
 fn survey(flaw: Flaw, cycles: u32) -> Survey {
@@ -25,7 +26,7 @@ fn explored((flaw, watch): (Flaw, bool), ranks: u32, cycles: u32, rule: Rule) ->
     job.mpi.rma.watch = watch;
     let start: World<Library, Contender> = job.untimed().unwrap();
     let scope = Scope { states: 1_000_000, rule, ..Scope::default() };
-    search(&start, scope, World::fingerprint, |_| None)
+    search(&start, scope, Known::ByPlace, |_| None)
 }
 
 /// What was found: broken laws, a state without a choice, or one that leads to no end.

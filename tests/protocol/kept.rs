@@ -1,5 +1,5 @@
-//! What a search keeps decides nothing: worlds that keep and worlds that do not take the same steps,
-//! whatever the libraries, the wires and the memory are.
+//! What a search keeps decides nothing: its states and worlds take the same steps, whatever the
+//! libraries, the wires and the memory are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use mpisim::runtime::explore::{Scope, search, walk};
 use mpisim::runtime::faults::Allowed;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::monitors::buffers::Lends;
+use mpisim::runtime::untimed::states::{Known, States};
 use mpisim::runtime::untimed::{Between, PacketFaults, World};
 use mpisim::units::Bytes;
 use mpisim::workloads::gpu::GpuPingPong;
@@ -34,38 +35,51 @@ use mpisim::workloads::xios_ep::Rules;
 /// Steps of one way at most.
 const STEPS: usize = 400;
 
-/// Random ways through a world; those that keep all, and a few values of a kind, take each step with it.
+/// Random ways through a world, taken by states as well: with all results kept, and with hardly any.
 #[track_caller]
 fn compare<M: Machine<Call: Lends>, P: Program<M>>(name: &str, start: &World<M, P>, ways: u64) {
-    let keeping = [start.clone().with_memo(), start.clone().with_memo_of(3)];
     let (mut prints, mut fingerprints) = (BTreeMap::new(), BTreeMap::new());
-    for way in 0..ways {
-        let mut plain = start.clone();
-        let choices = walk(&mut plain, 7, way, STEPS).choices;
-        assert!(!choices.is_empty(), "{name}");
-        for first in &keeping {
-            let (mut plain, mut kept) = (start.clone(), first.clone());
+    for crowd in [usize::MAX, 3] {
+        let (mut states, first) = States::forgetting(start, crowd);
+        for way in 0..ways {
+            let choices = walk(&mut start.clone(), 7, way, STEPS).choices;
+            assert!(!choices.is_empty(), "{name}");
+            let (mut plain, mut row) = (start.clone(), first.clone());
+            plain.take_sometimes();
+            let mut wrong = None;
             for choice in &choices {
+                if states.are_crowded() {
+                    states.keep_only([&first[..], &row[..]].into_iter());
+                }
+                let words = format!("{name}, way {way}: {choice}");
+                let mut steps = Vec::new();
+                states.steps_into(&row, &mut steps);
+                let offered: Vec<_> = steps.iter().map(|step| step.choice).collect();
+                assert_eq!(plain.choices(), offered, "{words}");
                 plain.apply(*choice).unwrap();
-                kept.apply(*choice).unwrap();
-                let step = format!("{name}, way {way}: {choice}");
-                assert_eq!(plain.choices(), kept.choices(), "{step}");
-                let (fingerprint, print) = (plain.fingerprint(), plain.print());
-                assert_eq!((fingerprint, print), (kept.fingerprint(), kept.print()), "{step}");
+                let step = states.step_of(&row, *choice);
+                wrong = states.follow(&mut row, step).err();
+                assert_eq!(plain.take_sometimes(), states.take_sometimes(), "{words}");
+                if wrong.is_some() {
+                    break;
+                }
                 // A search tells the same states apart, whichever of both it knows them by.
-                assert_eq!(*prints.entry(fingerprint).or_insert(print), print, "{step}");
-                assert_eq!(
-                    *fingerprints.entry(print).or_insert(fingerprint),
-                    fingerprint,
-                    "{step}"
-                );
-                assert!(plain == kept, "{step}");
-                assert_eq!(plain.violations(), kept.violations(), "{step}");
-                assert_eq!(plain.sometimes(), kept.sometimes(), "{step}");
+                let (fingerprint, print) =
+                    (plain.fingerprint(), states.print(&row, Known::ByPlace));
+                assert_eq!(*prints.entry(fingerprint).or_insert(print), print, "{words}");
+                let known = *fingerprints.entry(print).or_insert(fingerprint);
+                assert_eq!(known, fingerprint, "{words}");
+                let kept = states.world(&row);
+                assert!(plain == *kept, "{words}");
+                assert_eq!((plain.violations(), kept.violations()), (&[][..], &[][..]), "{words}");
             }
+            let kept = wrong.as_deref().unwrap_or_else(|| states.world(&row));
+            let name = format!("{name}, way {way}");
+            assert!(plain == *kept, "{name}");
+            assert_eq!(plain.violations(), kept.violations(), "{name}");
             assert_eq!((plain.fault(), plain.outcome()), (kept.fault(), kept.outcome()), "{name}");
-            assert_eq!(plain.conclude(), kept.conclude(), "{name}, way {way}");
-            assert_eq!(plain.deadlock(), kept.deadlock(), "{name}, way {way}");
+            assert_eq!(plain.conclude(), kept.conclude(), "{name}");
+            assert_eq!(plain.deadlock(), kept.deadlock(), "{name}");
         }
     }
 }
@@ -214,18 +228,19 @@ fn the_endpoint_library_is_the_same() {
     threads.mpi.eager_inter = Some(Bytes::new(16));
     let world = threads.untimed_over_xios_ep(Rules::default()).unwrap();
     compare_with_faults("endpoints", &world, 6);
+    threads.mpi.payload = Payload::Phantom;
+    let world = threads.untimed_over_xios_ep(Rules::default()).unwrap();
+    compare_with_faults("endpoints without bytes", &world, 3);
 }
 
 #[test]
-fn a_search_visits_the_same_states_whatever_it_knows_them_by() {
+fn a_search_by_name_visits_at_least_the_states_of_one_by_place() {
     let worlds = [pair(8).world(), pair(40).world(), pair(40).world().with_crash()];
     for world in worlds {
-        let by_print = search(&world, Scope::default(), World::print, |_| None);
-        let by_fingerprint = search(&world, Scope::default(), World::fingerprint, |_| None);
-        assert_eq!(format!("{by_print:?}"), format!("{by_fingerprint:?}"));
-        let by_name = search(&world, Scope::default(), World::named_fingerprint, |_| None);
-        assert_eq!(by_print.dead, by_name.dead);
-        assert!(by_print.states <= by_name.states && by_print.complete);
+        let search = |known| search(&world, Scope::default(), known, |_| None);
+        let (by_place, by_name) = (search(Known::ByPlace), search(Known::ByName));
+        assert_eq!(by_place.dead, by_name.dead);
+        assert!(by_place.states <= by_name.states && by_place.complete);
     }
 }
 
@@ -235,7 +250,7 @@ fn the_memory_that_is_told_has_payloads_in_it() {
     let explored = |bytes: u64, memory: usize| {
         let scope = Scope { memory, ..Scope::default() };
         let world = pair(bytes).world();
-        search(&world, scope, World::fingerprint, |_| None)
+        search(&world, scope, Known::ByPlace, |_| None)
     };
     let [small, large] = [40, 20_000].map(|bytes| explored(bytes, usize::MAX));
     assert_eq!((small.states, small.finals), (large.states, large.finals));
@@ -250,18 +265,17 @@ fn the_memory_that_is_told_has_payloads_in_it() {
 #[test]
 fn what_is_kept_of_a_turn_counts_with_the_memory_that_it_leaves() {
     let after = |bytes: u64| {
-        let mut world = pair(bytes).world().with_memo();
+        let (mut states, mut row) = States::new(&pair(bytes).world());
         for _ in 0..4 {
-            let choice = world.choices()[0];
-            // Taken, and heard again: a third time nothing is new.
-            for _ in 0..2 {
-                world.clone().apply(choice).unwrap();
-            }
-            let known = world.kept_bytes();
-            world.apply(choice).unwrap();
-            assert_eq!(world.kept_bytes(), known, "{choice}");
+            let mut steps = Vec::new();
+            states.steps_into(&row, &mut steps);
+            states.follow(&mut row.clone(), steps[0]).unwrap();
+            // Taken again: nothing is new.
+            let known = states.bytes();
+            states.follow(&mut row, steps[0]).unwrap();
+            assert_eq!(states.bytes(), known, "{}", steps[0].choice);
         }
-        world.kept_bytes()
+        states.bytes()
     };
     let [small, large] = [40, 20_000].map(after);
     assert!(large >= small + 19_960, "a send buffer was filled: {large} after {small}");

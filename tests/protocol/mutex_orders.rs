@@ -17,6 +17,7 @@ use mpisim::runtime::fingerprint::Fingerprint;
 use mpisim::runtime::memory::Payload;
 use mpisim::runtime::monitors::Sometimes;
 use mpisim::runtime::untimed::World;
+use mpisim::runtime::untimed::states::Known;
 use mpisim::shipped::SHIPPED;
 use mpisim::workloads::mutex::{Algorithm, Contender, Cycles, contenders};
 
@@ -106,7 +107,7 @@ fn ends<P: Program<Library>>(
     let ranks = u32::try_from(programs.len()).unwrap();
     let found = RefCell::new(BTreeSet::new());
     let survey =
-        search(&start(programs), Scope { rule, ..Scope::default() }, World::fingerprint, |world| {
+        search(&start(programs), Scope { rule, ..Scope::default() }, Known::ByPlace, |world| {
             found.borrow_mut().insert(end(world, ranks, &contender));
             None
         });
@@ -151,8 +152,7 @@ fn a_search_counts_what_it_meets_itself() {
         let moved = (1..1_000).map(after).find(met_something).expect("a walk meets something");
         let mut emptied = moved.clone();
         emptied.take_sometimes();
-        let met =
-            |start| search(&start, scope, World::fingerprint, |_: &World<_, _>| None).sometimes;
+        let met = |start| search(&start, scope, Known::ByPlace, |_: &World<_, _>| None).sometimes;
         assert_eq!(met(moved), met(emptied), "{algorithm:?}");
     }
 }

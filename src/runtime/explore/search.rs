@@ -10,7 +10,8 @@ use crate::monitors::Violation;
 use crate::monitors::buffers::Lends;
 use crate::prints::Seen;
 use crate::rules::Fault;
-use crate::untimed::{Choice, Coverage, Depth, World};
+use crate::untimed::states::{Known, Row, States, Step};
+use crate::untimed::{Choice, Coverage, World};
 use protocols::contract::{Machine, Process, Program};
 
 /// Flag that ends a search from outside.
@@ -102,8 +103,7 @@ const MOST_ALONE: usize = 64;
 
 /// Visits every state that can be reached from `start`.
 ///
-/// `print` is what a state is known by: [`World::print`], or the least fingerprint of all
-/// states that are the same but for the names of ranks. `judge` judges every good end.
+/// `known` tells states apart, `judge` judges every good end.
 ///
 /// # Panics
 ///
@@ -111,60 +111,56 @@ const MOST_ALONE: usize = 64;
 pub fn search<M: Machine, P: Program<M>>(
     start: &World<M, P>,
     scope: Scope,
-    print: impl Fn(&World<M, P>) -> u128,
+    known: Known,
     judge: impl Fn(&World<M, P>) -> Option<Violation>,
 ) -> Survey
 where
     M::Call: Lends,
 {
-    let mut search = Search::new(start, scope, print(start));
+    let mut search = Search::new(start, scope, known);
     search.survey.complete = true;
     // A program may fail before its first call.
     search.note(start.violations().to_vec(), &[]);
-    let mut choices = Vec::new();
-    while let Some(world) = search.next() {
-        if !search.has_room(&world) || search.is_stopped() {
+    let (mut row, mut steps) = (Vec::new(), Vec::new());
+    while search.next_into(&mut row) {
+        if !search.has_room() || search.is_stopped() {
             search.survey.complete = false;
             break;
         }
         search.begin_state();
-        let before = world.violations().len();
-        if let Some(step) = scope.rule.step(&world) {
-            let copy = search.copy(&world);
-            search.follow(before, copy, (ALONE, step), &print);
+        if scope.rule != Rule::Nothing
+            && let Some(step) = search.step_alone(&row)
+        {
+            search.follow(&row, (ALONE, step));
             let next = search.number();
             if scope.rule == Rule::Returns || next.is_some_and(|next| next > search.here()) {
                 continue;
             }
             // It may close a cycle in which others are put off for ever: all are followed.
         }
-        choices.clear();
-        world.choices_into(&mut choices);
-        if choices.iter().all(|choice| choice.is_fault()) {
-            search.end(&world, &judge);
+        steps.clear();
+        search.states.steps_into(&row, &mut steps);
+        if steps.iter().all(|step| step.choice.is_fault()) {
+            search.end(&row, &judge);
         }
-        let Some((&last, others)) = choices.split_last() else { continue };
-        for (&choice, index) in others.iter().zip(0..) {
-            let copy = search.copy(&world);
-            search.follow(before, copy, (index, choice), &print);
+        assert!(steps.len() < usize::from(ALONE), "a state has fewer than 2^16 choices");
+        for (&step, index) in steps.iter().zip(0..) {
+            search.follow(&row, (index, step));
         }
-        let index = u16::try_from(others.len()).expect("a state has fewer than 2^16 choices");
-        search.follow(before, world, (index, last), &print);
         search.number();
     }
     search.finish()
 }
 
-/// The most states that are kept to be made others.
-/// Method: their memory is used again.
-const MOST_SPARE: usize = 64;
+/// Memory is counted once in so many states.
+/// Method: so many take less than a megabyte.
+const COUNTED: Number = 64;
 
 /// Stands for the index of a step that was followed alone.
 const ALONE: u16 = u16::MAX;
 
 /// State that a choice leads to, before it is looked up among the visited ones.
-struct Followed<M: Machine, P: Program<M>> {
-    world: Box<World<M, P>>,
+struct Followed {
     print: u128,
     /// The choice, and how many steps it and those took that join it.
     index: u16,
@@ -176,16 +172,16 @@ struct Followed<M: Machine, P: Program<M>> {
 struct Search<'a, M: Machine, P: Program<M>> {
     start: &'a World<M, P>,
     scope: Scope,
+    known: Known,
+    states: States<M, P>,
     seen: Seen,
-    /// States that are not expanded yet, in the order of their numbers, and the bytes that each holds.
-    frontier: VecDeque<(Box<World<M, P>>, usize)>,
-    /// The bytes that all of them hold.
-    open: usize,
-    /// States that the choices of the state being expanded lead to.
-    followed: Vec<Followed<M, P>>,
-    /// States that were visited before, to be made others.
-    #[expect(clippy::vec_box, reason = "a state stays where it is: it is large, and handed round")]
-    spare: Vec<Box<World<M, P>>>,
+    /// The rows of states that are not expanded yet, in the order of their numbers.
+    frontier: VecDeque<u32>,
+    /// Numbers of a row.
+    parts: usize,
+    /// States that the choices of the state being expanded lead to, and their rows.
+    followed: Vec<Followed>,
+    rows: Vec<u32>,
     /// The state that is being expanded; none before the first.
     at: Option<Number>,
     /// How each state was first reached: from where, by which of its choices, and in how many
@@ -208,20 +204,20 @@ impl<'a, M: Machine, P: Program<M>> Search<'a, M, P>
 where
     M::Call: Lends,
 {
-    fn new(start: &'a World<M, P>, scope: Scope, print: u128) -> Self {
+    fn new(start: &'a World<M, P>, scope: Scope, known: Known) -> Self {
+        let (mut states, first) = States::new(start);
         let mut seen = Seen::default();
-        seen.number(print, 0);
-        let mut first = start.clone().with_memo();
-        // Branches on the way here do not count for the search.
-        first.take_sometimes();
+        seen.number(states.print(&first, known), 0);
         Self {
             start,
             scope,
+            known,
+            states,
             seen,
-            frontier: [(Box::new(first), 0)].into(),
-            open: 0,
+            parts: first.len(),
+            frontier: first.into(),
             followed: Vec::new(),
-            spare: Vec::new(),
+            rows: Vec::new(),
             at: None,
             from: vec![0],
             by: vec![0],
@@ -240,29 +236,30 @@ where
         self.from.len()
     }
 
-    /// The next state that is expanded.
-    fn next(&mut self) -> Option<Box<World<M, P>>> {
-        let (world, bytes) = self.frontier.pop_front()?;
-        self.open -= bytes;
-        Some(world)
-    }
-
-    /// Keeps a state until it is expanded.
-    fn put_off(&mut self, world: Box<World<M, P>>) {
-        let bytes = size_of::<World<M, P>>() + world.weight();
-        self.open += bytes;
-        self.frontier.push_back((world, bytes));
+    /// Takes the next state that is expanded; answers whether there is one.
+    fn next_into(&mut self, row: &mut Vec<u32>) -> bool {
+        if self.states.are_crowded() {
+            self.states.keep_only(self.frontier.make_contiguous().chunks(self.parts));
+        }
+        row.clear();
+        row.extend((0..self.parts).map_while(|_| self.frontier.pop_front()));
+        !row.is_empty()
     }
 
     /// Whether the limits allow another state to be expanded.
-    fn has_room(&mut self, world: &World<M, P>) -> bool {
+    fn has_room(&mut self) -> bool {
+        if self.at.is_none_or(|at| at.is_multiple_of(COUNTED)) {
+            self.count_memory();
+        }
+        self.states() <= self.scope.states && !self.survey.out_of_memory
+    }
+
+    fn count_memory(&mut self) {
         let per_state = size_of::<Number>() + size_of::<u16>() + size_of::<u32>();
         let tables = self.seen.bytes() + self.graph.bytes() + self.from.capacity() * per_state;
-        let open = self.frontier.capacity() * size_of::<(usize, usize)>() + self.open;
-        let all = open + tables + world.kept_bytes();
-        self.survey.memory = self.survey.memory.max(all);
+        let open = self.frontier.capacity() * size_of::<u32>();
+        self.survey.memory = self.survey.memory.max(open + tables + self.states.bytes());
         self.survey.out_of_memory = self.survey.memory > self.scope.memory;
-        self.states() <= self.scope.states && !self.survey.out_of_memory
     }
 
     fn is_stopped(&mut self) -> bool {
@@ -280,55 +277,49 @@ where
         self.at.expect("a state is being expanded")
     }
 
-    /// A state once more; what it shares with the last one that was spare is not touched.
-    fn copy(&mut self, world: &World<M, P>) -> Box<World<M, P>> {
-        let Some(mut copy) = self.spare.pop() else { return Box::new(world.clone()) };
-        // What is in the box, not the box.
-        (*copy).clone_from(world);
-        copy
+    /// The step that is followed alone from a state, by a rule that there is.
+    fn step_alone(&mut self, row: &Row) -> Option<Step> {
+        let choice = self.scope.rule.step(self.states.world(row))?;
+        Some(self.states.step_of(row, choice))
     }
 
-    /// Follows a choice and the steps that join it from `next`, which is still the state that is being
-    /// expanded, where `before` laws were broken.
-    fn follow(
-        &mut self,
-        before: usize,
-        mut next: Box<World<M, P>>,
-        (index, choice): (u16, Choice),
-        print: impl Fn(&World<M, P>) -> u128,
-    ) {
-        let wrong = self.follow_trail(before, &mut next, choice);
-        self.met.add(&next.take_met());
+    /// Follows a choice and the steps that join it from a state.
+    fn follow(&mut self, row: &Row, (index, step): (u16, Step)) {
+        let mut rows = std::mem::take(&mut self.rows);
+        let begin = rows.len();
+        rows.extend_from_slice(row);
+        let wrong = self.follow_trail(&mut rows[begin..], step);
+        self.met.add(&self.states.take_met());
         if wrong {
-            return self.excused.push(self.here());
+            rows.truncate(begin);
+            self.excused.push(self.here());
+        } else {
+            let print = self.states.print(&rows[begin..], self.known);
+            let taken = u32::try_from(self.trail.len()).expect("few steps join a choice");
+            let hopeless = step.choice.is_fault();
+            self.followed.push(Followed { print, index, taken, hopeless });
         }
-        let (print, hopeless) = (print(&next), choice.is_fault());
-        let taken = u32::try_from(self.trail.len()).expect("few steps join a choice");
-        self.followed.push(Followed { world: next, print, index, taken, hopeless });
+        self.rows = rows;
     }
 
     /// Gives the states that were followed their numbers. Answers the last one, which is still to be
     /// expanded where its number is greater than that of the state before.
     fn number(&mut self) -> Option<Number> {
-        self.read_ahead();
-        let mut followed = std::mem::take(&mut self.followed);
-        let last = followed.drain(..).map(|one| self.number_one(one)).last();
-        self.followed = followed;
+        // A look at the table is a wait for memory, and all looks together are one.
+        let prints = self.followed.iter().map(|one| one.print);
+        black_box(prints.fold(false, |read, print| read ^ self.seen.touch(print)));
+        let (mut followed, mut rows) =
+            (std::mem::take(&mut self.followed), std::mem::take(&mut self.rows));
+        let both = followed.iter().zip(rows.chunks(self.parts));
+        let last = both.map(|(one, row)| self.number_one(one, row)).last();
+        followed.clear();
+        rows.clear();
+        (self.followed, self.rows) = (followed, rows);
         last
     }
 
-    /// Reads what is needed next, from the table and of the states that are expanded next. A look at
-    /// either is a wait for memory, and all looks together are one.
-    fn read_ahead(&self) {
-        let prints = self.followed.iter().map(|one| one.print);
-        let places = prints.fold(false, |read, print| read ^ self.seen.touch(print));
-        let states = self.frontier.iter().zip(Depth::IN_ORDER);
-        let ahead = states.fold(0, |read, ((world, _), depth)| read ^ world.read_ahead(depth));
-        black_box((places, ahead));
-    }
-
-    fn number_one(&mut self, followed: Followed<M, P>) -> Number {
-        let Followed { world, print, index, taken, hopeless } = followed;
+    fn number_one(&mut self, followed: &Followed, row: &Row) -> Number {
+        let &Followed { print, index, taken, hopeless } = followed;
         let fresh = Number::try_from(self.states()).expect("fewer than 2^32 states");
         let number = self.seen.number(print, fresh);
         if !hopeless {
@@ -340,36 +331,34 @@ where
             self.from.push(self.here());
             self.by.push(index);
             self.steps.push(steps);
-            self.put_off(world);
-        } else if self.spare.len() < MOST_SPARE {
-            self.spare.push(world);
+            self.frontier.extend(row);
         }
         number
     }
 
     /// Takes the steps of a choice, up to the first that goes wrong; answers whether one did.
-    fn follow_trail(&mut self, before: usize, next: &mut World<M, P>, choice: Choice) -> bool {
+    fn follow_trail(&mut self, row: &mut Row, step: Step) -> bool {
         self.trail.clear();
-        let mut step = Some(choice);
-        while let Some(choice) = step {
-            debug_assert!(next.offers(choice), "{choice}: it must be one of its choices");
-            next.make_happen(choice);
+        let mut step = step;
+        loop {
+            let happened = self.states.follow(row, step);
             self.survey.transitions += 1;
-            self.trail.push(choice);
-            if self.goes_wrong(before, next) {
+            self.trail.push(step.choice);
+            if let Err(wrong) = happened {
+                self.goes_wrong(&wrong);
                 return true;
             }
-            step = self.scope.rule.onward(next, self.trail.len());
+            if self.scope.rule == Rule::Nothing || self.trail.len() == MOST_ALONE {
+                return false;
+            }
+            let Some(next) = self.step_alone(row) else { return false };
+            step = next;
         }
-        false
     }
 
-    /// Whether the trail broke a law or ended in a fault; such states are no part of the graph.
-    fn goes_wrong(&mut self, before: usize, next: &World<M, P>) -> bool {
-        let broken = &next.violations()[before..];
-        if broken.is_empty() && next.fault().is_none() {
-            return false;
-        }
+    /// The trail broke a law or ended in a fault; such states are no part of the graph.
+    fn goes_wrong(&mut self, next: &World<M, P>) {
+        let broken = &next.violations()[self.start.violations().len()..];
         let known = |fault: &&Fault| {
             self.survey.faults.iter().any(|(known, _)| known.defect == fault.defect)
         };
@@ -380,12 +369,12 @@ where
             self.note(broken.to_vec(), &way);
             self.survey.faults.extend(fault.map(|fault| (fault, way)));
         }
-        true
     }
 
     /// A state in which only a fault of the environment can happen, if anything.
-    fn end(&mut self, world: &World<M, P>, judge: impl Fn(&World<M, P>) -> Option<Violation>) {
+    fn end(&mut self, row: &Row, judge: impl Fn(&World<M, P>) -> Option<Violation>) {
         let number = self.here();
+        let world = self.states.world(row).clone();
         let victim = world.crash().victim();
         if let Some(gave_up) = world.gave_up() {
             self.struck(gave_up.from, number);
@@ -394,7 +383,7 @@ where
             // What a victim left open is no defect of the others.
             if victim.is_none() {
                 let mut found = world.conclude();
-                found.extend(judge(world));
+                found.extend(judge(&world));
                 if found.iter().any(|one| self.is_news(one)) {
                     let way = self.way(number);
                     self.note(found, &way);
@@ -475,6 +464,9 @@ where
     }
 
     fn finish(mut self) -> Survey {
+        if self.survey.complete {
+            self.count_memory();
+        }
         self.survey.states = self.states();
         self.survey.sometimes = self.met.all();
         self.survey.finals = self.finals.len();

@@ -6,6 +6,7 @@ use super::{Scope, search};
 use crate::monitors::Violation;
 use crate::monitors::buffers::Lends;
 use crate::rules::{Defect, Fault};
+use crate::untimed::states::Known;
 use crate::untimed::{Choice, Outcome, World};
 use protocols::contract::{Machine, Program};
 
@@ -81,7 +82,7 @@ where
         }
         Outcome::Stuck => world.crash_report().is_none().then_some(Failure::Deadlock),
         Outcome::Running => {
-            let beyond = search(world, BEYOND, World::print, judge);
+            let beyond = search(world, BEYOND, Known::ByPlace, judge);
             let endless = beyond.complete && beyond.livelocked == beyond.states;
             let broken = !beyond.violations.is_empty() || !beyond.faults.is_empty();
             (endless && !broken).then_some(Failure::Livelock)

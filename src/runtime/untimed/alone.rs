@@ -4,7 +4,6 @@ use super::World;
 use super::choice::Choice;
 use super::state::{Instance, Operation, Stage};
 use crate::crash::Crash;
-use crate::fingerprint::Shared;
 use crate::monitors::buffers::Lends;
 use crate::rules::{breach, touches_window};
 use mpi::observation::{GroupFact, Observation};
@@ -129,21 +128,6 @@ where
         });
         let named = sides.chain(copies).filter(move |(owner, _)| *owner == process);
         named.map(|(_, region)| region.space)
-    }
-
-    /// Bytes that a state holds, but for itself, which shares all but one process, the largest of them,
-    /// with what is kept and with other states; an estimate.
-    pub fn weight(&self) -> usize {
-        let pointers = 4 * size_of::<usize>() * self.instances.len();
-        let own = (0u32..).zip(&self.ports).map(|(process, port)| {
-            port.bytes() + self.memories.of(Process(process)).map_or(0, Shared::bytes)
-        });
-        pointers + own.max().unwrap_or(0)
-    }
-
-    /// Bytes of what is kept for all states of a search, about.
-    pub fn kept_bytes(&self) -> usize {
-        self.memo.bytes()
     }
 }
 

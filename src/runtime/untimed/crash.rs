@@ -2,7 +2,7 @@
 
 use super::World;
 use super::choice::Choice;
-use super::state::{Channel, Operation, Port, Stage};
+use super::state::{Channel, Port, Stage};
 use crate::crash::{Crash, CrashReport};
 use crate::fingerprint::Shared;
 use crate::monitors::buffers::Lends;
@@ -83,12 +83,5 @@ where
             }
             channels.retain(|channel| !channel.packets.is_empty());
         }
-    }
-
-    /// Whether an RDMA operation waits for the memory of a process that died.
-    pub(super) fn is_cut_off(&self, operation: &Operation) -> bool {
-        let victim = self.crash.victim();
-        let named = operation.sides().iter().any(|(owner, _)| victim == Some(*owner));
-        named && !operation.moved
     }
 }

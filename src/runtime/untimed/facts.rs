@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::rc::Rc;
 
-use crate::fingerprint::{Fingerprint, Named, Shared};
+use crate::fingerprint::Shared;
 use crate::monitors::windows::Windows;
 use crate::monitors::{Moment, Monitors, Sometimes, Violation};
 use mpi::observation::Observation;
@@ -30,9 +30,6 @@ impl Fact {
     }
 }
 
-/// Result of monitors for the facts of a turn: themselves afterwards, and the branches that they reached.
-pub(super) type Observed<T> = (Shared<T>, Coverage);
-
 /// Branches that were reached since the last query; mostly none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage(Option<Rc<Sometimes>>);
@@ -48,7 +45,15 @@ impl Coverage {
         self.0.as_deref().copied().unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, met: &Self) {
+        if met.0.is_some() {
+            self.add_some(met);
+        }
+    }
+
+    #[inline(never)]
+    fn add_some(&mut self, met: &Self) {
         if let Some(more) = &met.0 {
             let all = self.0.as_ref().map(|all| Rc::new(all.plus(**more)));
             self.0 = all.or_else(|| met.0.clone());
@@ -68,31 +73,21 @@ pub(super) trait Observer: Clone + Hash {
 /// The facts of a turn that is kept.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// No other turn that is kept has it.
-    serial: u64,
     pub(super) all: Vec<Fact>,
     pub(super) concern_windows: bool,
     pub(super) concern_others: bool,
 }
 
 impl Facts {
-    pub(super) fn new(serial: u64, all: Vec<Fact>) -> Self {
+    pub(super) fn new(all: Vec<Fact>) -> Self {
         let concern_windows = all.iter().any(Fact::concerns_windows);
         let concern_others = all.iter().any(Fact::concerns_others);
-        Self { serial, all, concern_windows, concern_others }
+        Self { all, concern_windows, concern_others }
     }
 
-    /// How many there are.
-    pub(super) const fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Key of the observation of these facts by monitors of key `print`: all of one process.
-    pub(super) fn question(&self, print: Named) -> u128 {
-        let mut question = Fingerprint::default();
-        question.known(print);
-        self.serial.hash(&mut question);
-        question.by_name()
+    /// Bytes that they take.
+    pub(super) const fn bytes(&self) -> usize {
+        self.all.len() * size_of::<Fact>()
     }
 }
 

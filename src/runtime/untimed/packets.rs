@@ -1,7 +1,6 @@
 //! Packets below the messages of an untimed run: what wires may do to them.
 
 use super::World;
-use super::choice::Choice;
 use super::state::Mail;
 use super::wires::{End, GaveUp, PacketFaults, Wires};
 use crate::connection::Move;
@@ -51,24 +50,6 @@ where
     /// The same since it was requested last.
     pub(super) fn take_met_on_wires(&mut self) -> Sometimes {
         self.wires.as_mut().map_or_else(Sometimes::default, |wires| std::mem::take(&mut wires.met))
-    }
-
-    /// Adds the choices on wires that are no faults.
-    pub(super) fn moves_into(&self, choices: &mut Vec<Choice>) {
-        for ((to, from), connection) in self.wires.iter().flat_map(|wires| &wires.busy) {
-            let (to, from) = (*to, *from);
-            choices.extend(connection.moves().map(|does| Choice::Wire { to, from, does }));
-        }
-    }
-
-    /// Adds the choices on wires that are faults.
-    pub(super) fn packet_faults_into(&self, choices: &mut Vec<Choice>) {
-        let Some(wires) = &self.wires else { return };
-        for ((to, from), connection) in &wires.busy {
-            let (to, from) = (*to, *from);
-            let faults = connection.faults(wires.left);
-            choices.extend(faults.map(|does| Choice::Wire { to, from, does }));
-        }
     }
 
     pub(super) fn wire_refusal(

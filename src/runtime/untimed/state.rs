@@ -13,22 +13,6 @@ use protocols::contract::{
 };
 use protocols::device::DeviceWork;
 
-/// How far into a state is read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Depth {
-    /// Its processes: their threads and what these are about to do.
-    Threads,
-    /// Values that it shares with other states.
-    Values,
-    /// The state itself.
-    Itself,
-}
-
-impl Depth {
-    /// In the order of the states that wait to be expanded: the next one is read last, and deepest.
-    pub(crate) const IN_ORDER: [Self; 3] = [Self::Threads, Self::Values, Self::Itself];
-}
-
 /// The thread that acts.
 #[derive(Clone, Copy)]
 pub(super) struct Actor {
@@ -165,6 +149,19 @@ pub(super) struct Operation {
 const NOTHING: Region = Region::new(Space::Scratch(0), 0);
 
 impl Operation {
+    /// An operation that was posted just now.
+    pub(super) const fn new(token: Token, lane: Lane, does: OperationKind) -> Self {
+        // An observer has nothing to move.
+        let moved = matches!(does, OperationKind::Watches { .. });
+        Self { token, lane, does, moved }
+    }
+
+    /// Whether it waits for the memory of a process that died.
+    pub(super) fn is_cut_off(&self, victim: Option<Process>) -> bool {
+        let named = self.sides().iter().any(|(owner, _)| victim == Some(*owner));
+        named && !self.moved
+    }
+
     /// The memory that it names at both sides.
     pub(super) fn sides(&self) -> [(Process, Region); 2] {
         match &self.does {
@@ -257,6 +254,40 @@ impl<M: Machine> Port<M> {
 
     pub(super) fn channel(&self, from: Route, via: Via) -> Result<usize, usize> {
         self.channels.binary_search_by_key(&(from, via), |channel| (channel.from, channel.via))
+    }
+
+    /// Takes the oldest packet of a channel, which holds one.
+    pub(super) fn take_packet(&mut self, from: Route, via: Via) -> Mail<M> {
+        let place = self.channel(from, via).expect("it holds packets: the choice was enabled");
+        let packets = &mut self.channels[place].packets;
+        let mail = packets.pop_front().expect("empty channels are removed");
+        if packets.is_empty() {
+            self.channels.remove(place);
+        }
+        mail
+    }
+
+    /// Takes the first completion of a lane, which has one.
+    pub(super) fn take_done(&mut self, lane: Lane) -> Token {
+        let place = self.completion(lane);
+        let first = place.and_then(|place| self.completions.remove(place));
+        let (_, token) = first.expect("a completion is there: the choice was enabled");
+        token
+    }
+
+    /// A message comes to the end of its channel.
+    pub(super) fn deliver(&mut self, from: Route, via: Via, incoming: Mail<M>) {
+        let place = self.channel(from, via).unwrap_or_else(|place| {
+            self.channels.insert(place, Channel { from, via, packets: [].into() });
+            place
+        });
+        self.channels[place].packets.push_back(incoming);
+    }
+
+    /// Adds an operation, whose token is that of no other.
+    pub(super) fn post(&mut self, operation: Operation) {
+        let place = self.operations.partition_point(|other| other.token < operation.token);
+        self.operations.insert(place, operation);
     }
 
     pub(super) fn operation(&self, token: Token) -> Option<usize> {

@@ -1,12 +1,12 @@
 //! Making a choice happen: inputs into machines, lists into effects.
 
-use super::World;
 use super::choice::{Choice, Refusal};
 use super::facts::Fact;
 use super::state::{
     Actor, Channel, Incoming, Instance, Mail, Operation, OperationKind, Stage, Strand, Touch,
 };
 use super::turn::{Outside, Turn};
+use super::{World, adapter_choices};
 use crate::fingerprint::Shared;
 use crate::memory::Parcel;
 use crate::monitors::buffers::{Lends, Statement};
@@ -53,21 +53,24 @@ where
     /// Where it is not, perhaps.
     pub(crate) fn make_happen(&mut self, choice: Choice) {
         match choice {
-            Choice::Enter { process, thread } => self.turn(Actor { process, thread }, Turn::Enter),
-            Choice::Act { process, thread } => self.turn(Actor { process, thread }, Turn::Act),
+            Choice::Enter { process, thread } => {
+                self.take_turn(Actor { process, thread }, Turn::Enter);
+            }
+            Choice::Act { process, thread } => self.take_turn(Actor { process, thread }, Turn::Act),
             Choice::TakePacket { process, thread, from, via } => {
-                let incoming = self.oldest(process, from, via);
-                self.turn(Actor { process, thread }, Turn::Packet(from, incoming));
+                let incoming = self.ports[process.0 as usize].change().take_packet(from, via);
+                self.take_turn(Actor { process, thread }, Turn::Packet(from, incoming));
             }
             Choice::TakeDone { process, thread, lane } => {
-                let token = self.first_completion(process, lane);
-                self.turn(Actor { process, thread }, Turn::Done(token, lane));
+                let token = self.ports[process.0 as usize].change().take_done(lane);
+                self.take_turn(Actor { process, thread }, Turn::Done(token, lane));
             }
             Choice::EndPass { process, thread } => {
-                self.turn(Actor { process, thread }, Turn::EndPass);
+                self.take_turn(Actor { process, thread }, Turn::EndPass);
             }
             Choice::Match { process, from } => {
-                let incoming = self.oldest(process, from, Via::Hca);
+                let port = self.ports[process.0 as usize].change();
+                let incoming = port.take_packet(from, Via::Hca);
                 let input = self.landed(process, from, &incoming);
                 self.done_by_adapter(process, input);
             }
@@ -76,14 +79,13 @@ where
                 completions.retain(|&(_, other)| other != token);
                 self.done_by_adapter(process, Input::Done(token));
             }
-            Choice::Touch { process, thread } => self.turn(Actor { process, thread }, Turn::Touch),
+            Choice::Touch { process, thread } => {
+                self.take_turn(Actor { process, thread }, Turn::Touch);
+            }
             Choice::Move { process, token } => self.move_bytes(process, token),
             Choice::Finish { process, token } => self.finish(process, token),
             Choice::Wire { to, from, does } => self.move_on_wire(to, from, does),
             Choice::Crash { process } => self.die(process),
-        }
-        if self.memo.is_kept() && choice.thread().is_none() {
-            self.hand_over();
         }
     }
 
@@ -107,14 +109,6 @@ where
             }
             Turn::Done(token, lane) => self.input_on(actor, Input::Done(token), lane),
         }
-    }
-
-    fn first_completion(&mut self, process: Process, lane: Lane) -> Token {
-        let port = self.ports[process.0 as usize].change();
-        let place = port.completion(lane);
-        let first = place.and_then(|place| port.completions.remove(place));
-        let (_, token) = first.expect("a completion is there: the choice was enabled");
-        token
     }
 
     /// Lets programs read and write memory of their own, until they do something else.
@@ -218,7 +212,7 @@ where
                     Some(operation) if operation.waits() => Some(
                         "an operation before it in its stream has not ended, or its turn has not come",
                     ),
-                    Some(operation) if self.is_cut_off(operation) => {
+                    Some(operation) if operation.is_cut_off(self.crash.victim()) => {
                         Some("a process that it names has died")
                     }
                     Some(operation) if operation.moved == moves => Some(if moves {
@@ -233,10 +227,12 @@ where
             Choice::Match { process, .. } | Choice::Conclude { process, .. } => {
                 let at = process.0 as usize;
                 let known = self.instances.get(at).zip(self.ports.get(at));
-                let mut open =
-                    known.into_iter().flat_map(|(one, port)| self.for_adapter(process, one, port));
-                let taken = open.any(|other| other == choice);
-                (!taken).then_some("the adapter has nothing to take from there now")
+                let mut open = Vec::new();
+                if let Some((instance, port)) = known.filter(|_| self.adapters) {
+                    adapter_choices(process, instance, port, &mut open);
+                }
+                (!open.contains(&choice))
+                    .then_some("the adapter has nothing to take from there now")
             }
             Choice::Crash { process } => self.crash_refusal(process),
         }
@@ -332,26 +328,6 @@ where
                 }
             }
         }
-    }
-
-    /// Takes the oldest packet of a channel.
-    fn oldest(&mut self, process: Process, from: Route, via: Via) -> Mail<M> {
-        let port = &self.ports[process.0 as usize];
-        let place = port.channel(from, via).expect("it holds packets: the choice was enabled");
-        let mail = port.channels[place].packets.front();
-        let mail = mail.expect("empty channels are removed").clone();
-        self.change_port(
-            process,
-            || (from, via),
-            |port| {
-                let packets = &mut port.channels[place].packets;
-                packets.pop_front();
-                if packets.is_empty() {
-                    port.channels.remove(place);
-                }
-            },
-        );
-        mail
     }
 
     /// A packet that was taken, with its payload where it lands.
@@ -637,15 +613,7 @@ where
 
     /// A message comes to the end of its channel.
     pub(super) fn deliver(&mut self, to: Process, from: Route, via: Via, incoming: Mail<M>) {
-        let mail = incoming.clone();
-        let arrives = || (from, via, mail.named());
-        self.change_port(to, arrives, |port| {
-            let place = port.channel(from, via).unwrap_or_else(|place| {
-                port.channels.insert(place, Channel { from, via, packets: [].into() });
-                place
-            });
-            port.channels[place].packets.push_back(incoming);
-        });
+        self.ports[to.0 as usize].change().deliver(from, via, incoming);
     }
 
     fn update(
@@ -674,24 +642,18 @@ where
                 (*process, true)
             }
         };
-        // An observer has nothing to move.
-        let moved = matches!(does, OperationKind::Watches { .. });
         if last.0 as usize >= self.ports.len() {
             return self.stop(actor, Defect::Broke("a transfer names no process".into()));
         }
         if !fits {
             return self.stop(actor, Defect::Broke("the two sides of a transfer differ".into()));
         }
-        let operations = &mut self.ports[actor.process.0 as usize].change().operations;
-        match operations.binary_search_by_key(&token, |operation| operation.token) {
-            Ok(_) => {
-                let words = format!("two operations under way have the token {}", token.0);
-                self.stop(actor, Defect::Broke(words));
-            }
-            Err(place) => {
-                operations.insert(place, Operation { token, lane, does, moved });
-            }
+        let port = &mut self.ports[actor.process.0 as usize];
+        if port.operation(token).is_some() {
+            let words = format!("two operations under way have the token {}", token.0);
+            return self.stop(actor, Defect::Broke(words));
         }
+        port.change().post(Operation::new(token, lane, does));
     }
 
     fn poll(&mut self, actor: Actor, token: Token) {

@@ -1,18 +1,16 @@
-//! A turn of a thread, and what it left behind.
+//! A turn of a thread, and its effects on others.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::facts::{Coverage, Fact, Facts};
-use super::state::{Instance, Mail, OperationKind};
-use crate::fingerprint::Shared;
-use crate::memory::Memory;
-use crate::monitors::buffers::{Buffers, Typed};
+use super::facts::Fact;
+use super::state::{Mail, OperationKind};
+use crate::monitors::buffers::Typed;
 use mpi::observation::MessageId;
-use protocols::contract::{Lane, Machine, Process, Program, Route, Token, Via};
+use protocols::contract::{Lane, Machine, Process, Route, Token, Via};
 
 /// Next step of a thread, with what it takes from its channels.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Turn<M: Machine> {
     Enter,
     Act,
@@ -40,32 +38,6 @@ pub(super) enum Outside<M: Machine> {
     Posts { token: Token, lane: Lane, does: OperationKind },
     Fills { to: Process, message: MessageId, seed: u64 },
     Types { to: Process, message: MessageId, typed: Arc<Typed> },
-}
-
-/// Result of a turn.
-#[derive(Debug)]
-pub(super) struct Turned<M: Machine, P> {
-    pub(super) instance: Shared<Instance<M, P>>,
-    pub(super) memory: Shared<Memory>,
-    pub(super) buffers: Shared<Buffers>,
-    pub(super) met: Coverage,
-    pub(super) outside: Vec<Outside<M>>,
-    pub(super) facts: Facts,
-}
-
-impl<M: Machine, P: Program<M>> Turned<M, P> {
-    /// Bytes that it takes, about: the library is counted where its answers are.
-    pub(super) fn bytes(&self) -> usize {
-        let Self { instance, memory, buffers, outside, facts, .. } = self;
-        let strands: usize = instance.threads.iter().map(Shared::bytes).sum();
-        let mails = outside.iter().map(|one| match one {
-            Outside::Sends { incoming, .. } => incoming.bytes(),
-            Outside::Posts { .. } | Outside::Fills { .. } | Outside::Types { .. } => 0,
-        });
-        let left = instance.bytes() + strands + memory.bytes() + buffers.bytes();
-        let done = outside.len() * size_of::<Outside<M>>() + facts.len() * size_of::<Fact>();
-        size_of::<Self>() + left + done + mails.sum::<usize>()
-    }
 }
 
 /// The effects of the turn that is being taken; nothing where it is not going to be kept.

@@ -17,6 +17,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::choice::Choice;
 use super::state::Mail;
 use crate::connection::{Connection, Move, Wire};
 use crate::faults::Allowed;
@@ -107,6 +108,22 @@ impl<M: Machine> Hash for Wires<M> {
 }
 
 impl<M: Machine> Wires<M> {
+    /// The choices that are no faults.
+    pub(super) fn moves(&self) -> impl Iterator<Item = Choice> {
+        self.busy.iter().flat_map(|((to, from), connection)| {
+            let (to, from) = (*to, *from);
+            connection.moves().map(move |does| Choice::Wire { to, from, does })
+        })
+    }
+
+    /// The choices that are faults.
+    pub(super) fn faults(&self) -> impl Iterator<Item = Choice> {
+        self.busy.iter().flat_map(|((to, from), connection)| {
+            let (to, from) = (*to, *from);
+            connection.faults(self.left).map(move |does| Choice::Wire { to, from, does })
+        })
+    }
+
     /// Gives a message to the wire, or back where the wire can do nothing to it.
     pub(super) fn post(&mut self, end: End, incoming: Mail<M>) -> Option<Mail<M>> {
         let (to, Route { peer: from, .. }) = end;

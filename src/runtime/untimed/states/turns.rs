@@ -1,0 +1,424 @@
+//! Turns of threads: a function of the process and of what is taken from its port, computed once.
+
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
+
+use super::parts::{Number, Part, Parts};
+use super::{NONE, Row, States};
+use crate::fingerprint::{Fingerprint, Shared};
+use crate::monitors::buffers::Lends;
+use crate::prints::Prints;
+use crate::untimed::choice::Choice;
+use crate::untimed::choices_of_process;
+use crate::untimed::facts::{Coverage, Facts, Observer};
+use crate::untimed::state::{Actor, Operation};
+use crate::untimed::turn::{Notes, Outside, Turn};
+use protocols::contract::{Machine, Process, Program, Via};
+
+/// A step of a process in a state of its port.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum After {
+    /// It was not taken yet.
+    Unknown,
+    /// It is computed by a world.
+    Other,
+    /// It is a turn, and leaves the port so.
+    Turn { turn: Number, port: Number },
+}
+
+/// A process and its port.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// The choices of the process and its adapter, and their results.
+    pub(super) afters: Vec<(Choice, After)>,
+    /// Whether all its programs have ended.
+    pub(super) is_over: bool,
+}
+
+/// Result of a turn.
+#[derive(Debug)]
+struct Turned {
+    process: Process,
+    local: Number,
+    met: Coverage,
+    effects: Box<[Number]>,
+    facts: Facts,
+}
+
+/// Effect of a turn on a port or another process.
+#[derive(Debug)]
+struct Effect<M: Machine> {
+    from: Process,
+    does: Outside<M>,
+}
+
+impl<M: Machine> Hash for Effect<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.from.hash(state);
+        std::mem::discriminant(&self.does).hash(state);
+        match &self.does {
+            Outside::Sends { to, via, incoming } => (to, via, incoming.named()).hash(state),
+            Outside::Posts { token, lane, does } => (token, lane, does).hash(state),
+            Outside::Fills { to, message, seed } => (to, message, seed).hash(state),
+            Outside::Types { to, message, typed } => (to, message, typed).hash(state),
+        }
+    }
+}
+
+/// Turns whose results are known.
+#[derive(Debug)]
+pub(super) struct Turns<M: Machine> {
+    pub(super) pairs: Vec<Pair>,
+    numbers_of_pairs: Prints<NonZeroU32>,
+    /// By what a turn takes.
+    inputs: Prints<NonZeroU32>,
+    /// By process and input.
+    by_input: Prints<NonZeroU32>,
+    turned: Vec<Turned>,
+    effects: Vec<Effect<M>>,
+    numbers_of_effects: Prints<NonZeroU32>,
+    /// Ports, processes and wires after effects, and monitors after the facts of turns.
+    on_ports: Prints<NonZeroU32>,
+    on_locals: Prints<NonZeroU32>,
+    on_wires: Prints<(NonZeroU32, bool)>,
+    on_windows: Prints<(NonZeroU32, Coverage)>,
+    on_monitors: Prints<(NonZeroU32, Coverage)>,
+    /// Bytes that the lists of all these hold.
+    held: usize,
+}
+
+impl<M: Machine> Default for Turns<M> {
+    fn default() -> Self {
+        Self {
+            pairs: Vec::new(),
+            numbers_of_pairs: Prints::default(),
+            inputs: Prints::default(),
+            by_input: Prints::default(),
+            turned: Vec::new(),
+            effects: Vec::new(),
+            numbers_of_effects: Prints::default(),
+            on_ports: Prints::default(),
+            on_locals: Prints::default(),
+            on_wires: Prints::default(),
+            on_windows: Prints::default(),
+            on_monitors: Prints::default(),
+            held: 0,
+        }
+    }
+}
+
+impl<M: Machine> Turns<M> {
+    pub(super) fn after(&self, (pair, place): (Number, u16)) -> After {
+        self.pairs[pair as usize].afters[usize::from(place)].1
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let tables = self.numbers_of_pairs.bytes()
+            + self.inputs.bytes()
+            + self.by_input.bytes()
+            + self.numbers_of_effects.bytes()
+            + self.on_ports.bytes()
+            + self.on_locals.bytes()
+            + self.on_wires.bytes();
+        tables + self.on_windows.bytes() + self.on_monitors.bytes() + self.held
+    }
+
+    /// The number of an effect; equal ones have the same.
+    fn number_of_effect(&mut self, effect: Effect<M>) -> Number {
+        let next = next(self.effects.len());
+        let key = Fingerprint::named(&effect);
+        let number = self.numbers_of_effects.find_or_put(key, next).get() - 1;
+        if number == next.get() - 1 {
+            self.held += size_of::<Effect<M>>();
+            if let Outside::Sends { incoming, .. } = &effect.does {
+                self.held += incoming.bytes();
+            }
+            self.effects.push(effect);
+        }
+        number
+    }
+}
+
+/// The number after so many, as a table keeps it: greater by one.
+fn next(many: usize) -> NonZeroU32 {
+    let next = u32::try_from(many + 1).ok().and_then(NonZeroU32::new);
+    next.expect("fewer than 2^32 - 1 results")
+}
+
+/// A number as a table keeps it.
+fn stored(number: Number) -> NonZeroU32 {
+    number.checked_add(1).and_then(NonZeroU32::new).expect("a number is less than 2^32 - 1")
+}
+
+/// Key of a result by numbers: these themselves, and bits of all in the lowest quarter.
+#[inline]
+fn key(numbers: [Number; 3]) -> u128 {
+    /// Method: odd numbers with bits all over.
+    const FACTORS: [u64; 3] = [0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f, 0x9e37_79b9_7f4a_7c15];
+    let [a, b, c] = numbers.map(u64::from);
+    let mixed =
+        a.wrapping_mul(FACTORS[0]) ^ b.wrapping_mul(FACTORS[1]) ^ c.wrapping_mul(FACTORS[2]);
+    u128::from(a) << 96 | u128::from(b) << 64 | u128::from(c) << 32 | u128::from(mixed >> 32)
+}
+
+/// Turn that depends on more than is known of it.
+const SPOILED: Number = NONE - 1;
+
+impl<M: Machine, P: Program<M>> States<M, P>
+where
+    M::Call: Lends,
+{
+    /// A process and its port, where `victim` has died.
+    pub(super) fn pair(&mut self, row: &Row, process: Process, victim: Option<Process>) -> Number {
+        let (local, port) = (row[process.0 as usize], row[self.place_of_port(process)]);
+        let key = key([local, port, victim.map_or(0, |victim| victim.0 + 1)]);
+        let turns = &mut self.turns;
+        if let Some(number) = turns.numbers_of_pairs.find(key) {
+            return number.get() - 1;
+        }
+        let number = turns.numbers_of_pairs.find_or_put(key, next(turns.pairs.len())).get() - 1;
+        let instance = &self.locals.value(local).instance;
+        let port = &self.ports.value(port).port;
+        let mut choices = Vec::new();
+        choices_of_process(process, instance, port, self.world.adapters, victim, &mut choices);
+        let is_over = instance.threads.iter().all(|strand| strand.is_over());
+        let afters: Vec<_> = choices.into_iter().map(|one| (one, After::Unknown)).collect();
+        turns.held += size_of::<Pair>() + size_of_val(&*afters);
+        turns.pairs.push(Pair { afters, is_over });
+        number
+    }
+
+    /// The result of a choice that was not made before.
+    pub(super) fn find_out(
+        &mut self,
+        row: &Row,
+        choice: Choice,
+        (pair, place): (Number, u16),
+    ) -> After {
+        let after = self.turn_of(row, choice).unwrap_or(After::Other);
+        self.turns.pairs[pair as usize].afters[usize::from(place)].1 = after;
+        after
+    }
+
+    fn turn_of(&mut self, row: &Row, choice: Choice) -> Option<After> {
+        let (process, thread) = (choice.process(), choice.thread()?);
+        let local = row[process.0 as usize];
+        self.locals.value(local).memory.as_ref()?;
+        let place = self.place_of_port(process);
+        let mut port = self.ports.value(row[place]).clone();
+        let turn = match choice {
+            Choice::Enter { .. } => Turn::Enter,
+            Choice::Act { .. } => Turn::Act,
+            Choice::Touch { .. } => Turn::Touch,
+            Choice::EndPass { .. } => Turn::EndPass,
+            Choice::TakePacket { from, via, .. } => {
+                Turn::Packet(from, port.port.change().take_packet(from, via))
+            }
+            Choice::TakeDone { lane, .. } => Turn::Done(port.port.change().take_done(lane), lane),
+            Choice::Match { .. }
+            | Choice::Conclude { .. }
+            | Choice::Move { .. }
+            | Choice::Finish { .. }
+            | Choice::Wire { .. }
+            | Choice::Crash { .. } => return None,
+        };
+        let port = self.ports.renumber(row[place], &port);
+        let next_input = next(self.turns.inputs.len());
+        let input = Fingerprint::named(&(thread, &turn));
+        let input = self.turns.inputs.find_or_put(input, next_input).get();
+        let key = key([local, input, 0]);
+        let turn = if let Some(number) = self.turns.by_input.find(key) {
+            number.get() - 1
+        } else {
+            let number = self.take(row, Actor { process, thread }, turn);
+            self.turns.by_input.find_or_put(key, stored(number)).get() - 1
+        };
+        (turn != SPOILED).then_some(After::Turn { turn, port })
+    }
+
+    /// Takes a turn, and notes what it leaves behind.
+    fn take(&mut self, row: &Row, actor: Actor, turn: Turn<M>) -> Number {
+        self.make(row);
+        self.world.notes = Notes(Some(Box::default()));
+        self.world.take_turn(actor, turn);
+        // It is this state no more, and its monitors count for nothing.
+        self.made.fill(NONE);
+        let met = self.world.take_met();
+        let Some(noted) = self.world.notes.0.take() else { return SPOILED };
+        let (outside, facts) = *noted;
+        let process = actor.process;
+        let local = self.locals.number(super::Local::of(&self.world, process));
+        let effects: Box<[Number]> = outside
+            .into_iter()
+            .map(|does| self.turns.number_of_effect(Effect { from: process, does }))
+            .collect();
+        let facts = Facts::new(facts);
+        let turned = Turned { process, local, met, effects, facts };
+        self.turns.held +=
+            size_of::<Turned>() + size_of_val(&*turned.effects) + turned.facts.bytes();
+        self.turns.turned.push(turned);
+        next(self.turns.turned.len()).get() - 2
+    }
+
+    /// Makes a known turn happen once more; answers whether it may be repeated here, and leaves the row as it
+    /// was where not.
+    pub(super) fn repeat(
+        &mut self,
+        row: &mut Row,
+        process: Process,
+        turn: Number,
+        port: Number,
+    ) -> bool {
+        self.before.clear();
+        self.before.extend_from_slice(row);
+        row[process.0 as usize] = self.turns.turned[turn as usize].local;
+        let place = self.place_of_port(process);
+        row[place] = port;
+        let repeated = self.affect_all(row, turn) && self.observe(row, turn);
+        if !repeated {
+            row.copy_from_slice(&self.before);
+        }
+        repeated
+    }
+
+    /// The effects of a turn on others.
+    fn affect_all(&mut self, row: &mut Row, turn: Number) -> bool {
+        for place in 0..self.turns.turned[turn as usize].effects.len() {
+            let effect = self.turns.turned[turn as usize].effects[place];
+            if !self.affect(row, effect) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// An effect; answers whether it may happen here.
+    fn affect(&mut self, row: &mut Row, number: Number) -> bool {
+        let rest = self.place_of_rest();
+        let Self { turns, ports, locals, rests, processes, .. } = self;
+        let effect = &turns.effects[number as usize];
+        match &effect.does {
+            Outside::Sends { to, via, incoming } => {
+                let (from, to) = (to.back(effect.from), to.peer);
+                let state = rests.value(row[rest]);
+                if state.crash.victim() == Some(to) {
+                    return true;
+                }
+                if *via == Via::Hca && state.wires.is_some() {
+                    let key = key([row[rest], number, 0]);
+                    if turns.on_wires.find(key).is_none() {
+                        let mut after = state.clone();
+                        let wires = after.wires.as_mut().expect("there are some");
+                        let arrives = wires.post((to, from), incoming.clone()).is_some();
+                        let after = (stored(rests.number(after)), arrives);
+                        turns.on_wires.find_or_put(key, after);
+                    }
+                    let &(after, arrives) = turns.on_wires.find(key).expect("it is known now");
+                    row[rest] = after.get() - 1;
+                    if !arrives {
+                        return true;
+                    }
+                }
+                let port = &mut row[*processes + to.0 as usize];
+                let key = key([*port, number, 0]);
+                *port = known_or(&mut turns.on_ports, key, || {
+                    let mut after = ports.value(*port).clone();
+                    after.port.change().deliver(from, *via, incoming.clone());
+                    ports.number(after)
+                });
+            }
+            Outside::Posts { token, lane, does } => {
+                let port = &mut row[*processes + effect.from.0 as usize];
+                if ports.value(*port).port.operation(*token).is_some() {
+                    return false;
+                }
+                let key = key([*port, number, 0]);
+                *port = known_or(&mut turns.on_ports, key, || {
+                    let mut after = ports.value(*port).clone();
+                    let operation = Operation::new(*token, *lane, does.clone());
+                    after.port.change().post(operation);
+                    ports.number(after)
+                });
+            }
+            Outside::Fills { to, message, seed } => {
+                let local = &mut row[to.0 as usize];
+                let key = key([*local, number, 0]);
+                *local = known_or(&mut turns.on_locals, key, || {
+                    let mut after = locals.value(*local).clone();
+                    after.buffers.change().expect_content(*message, *seed);
+                    locals.number(after)
+                });
+            }
+            Outside::Types { to, message, typed } => {
+                let local = &mut row[to.0 as usize];
+                let key = key([*local, number, 0]);
+                *local = known_or(&mut turns.on_locals, key, || {
+                    let mut after = locals.value(*local).clone();
+                    after.buffers.change().expect_types(*message, typed.clone());
+                    locals.number(after)
+                });
+            }
+        }
+        true
+    }
+
+    /// The monitors observe the facts of a turn; answers whether no law is broken.
+    fn observe(&mut self, row: &mut Row, turn: Number) -> bool {
+        let (of_windows, of_monitors) = (self.place_of_windows(), self.place_of_monitors());
+        let Self { turns, monitors, windows, met, .. } = self;
+        let turned = &turns.turned[turn as usize];
+        let mut of_both = [None, None];
+        if turned.facts.concern_windows {
+            let known = observed(&mut turns.on_windows, windows, row[of_windows], turn, turned);
+            let Some((after, met)) = known else { return false };
+            row[of_windows] = after;
+            of_both[0] = Some(met);
+        }
+        if turned.facts.concern_others {
+            let known = observed(&mut turns.on_monitors, monitors, row[of_monitors], turn, turned);
+            let Some((after, met)) = known else { return false };
+            row[of_monitors] = after;
+            of_both[1] = Some(met);
+        }
+        met.add(&turned.met);
+        of_both.into_iter().flatten().for_each(|more| met.add(more));
+        true
+    }
+}
+
+/// A number that is known, or becomes known now.
+fn known_or(table: &mut Prints<NonZeroU32>, key: u128, compute: impl FnOnce() -> Number) -> Number {
+    match table.find(key) {
+        Some(number) => number.get() - 1,
+        None => table.find_or_put(key, stored(compute())).get() - 1,
+    }
+}
+
+/// Monitors after the facts of a turn, and the branches that they reached; `None` where a law is broken.
+fn observed<'a, T: Observer>(
+    table: &'a mut Prints<(NonZeroU32, Coverage)>,
+    all: &mut Parts<Shared<T>>,
+    number: Number,
+    turn: Number,
+    turned: &Turned,
+) -> Option<(Number, &'a Coverage)>
+where
+    Shared<T>: Part,
+{
+    let key = key([number, turn, 0]);
+    let place = if let Some(place) = table.find_place(key) {
+        place
+    } else {
+        let (mut after, mut found) = (all.value(number).clone(), Vec::new());
+        let facts = turned.facts.all.iter();
+        facts.for_each(|fact| T::observes(&mut after, turned.process, fact, &mut found));
+        let met = T::hand_over(&mut after);
+        if !found.is_empty() {
+            return None;
+        }
+        table.find_or_put(key, (stored(all.renumber(number, &after)), met));
+        table.find_place(key)?
+    };
+    let (after, met) = table.at(place)?;
+    Some((after.get() - 1, met))
+}
