@@ -607,7 +607,7 @@ pub trait Machine: Clone + Eq + Hash + Debug {
     fn guard(&self, thread: Thread, entry: &Entry<'_, Self::Call>) -> Option<Guard>;
 
     /// The lanes that `thread` polls while it is inside its call, under one guard; what it finds may need
-    /// another one.
+    /// another one. No input of another thread changes these lanes or this guard, though there may come to be one.
     fn polls(&self, thread: Thread) -> Lanes {
         let _ = thread;
         Lanes::one(Lane(0))

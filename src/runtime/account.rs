@@ -88,6 +88,14 @@ impl Account {
         self.spent[part as usize] += time;
     }
 
+    /// Moves time from one part to another one.
+    #[inline]
+    pub fn shift(&mut self, from: Part, to: Part, time: TimeDelta) {
+        let spent = &mut self.spent[from as usize];
+        *spent = *spent - time;
+        self.add(to, time);
+    }
+
     /// The time of a part.
     pub const fn of(&self, part: Part) -> TimeDelta {
         self.spent[part as usize]

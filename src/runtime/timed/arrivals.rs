@@ -154,7 +154,10 @@ where
             let actor = self.cores.of(self.cx.layout.first_of(process));
             black_box(actor.prefetch_polls() ^ self.ports.of(process).prefetch());
         }
-        self.settle(process);
+        self.settle_pollers(process, lane);
+        if self.ports.of(process).is_empty() {
+            self.locks.lull(process, now, true);
+        }
         let (channel, entry) = self.ports.push(process, lane, entry);
         self.cx.observers.trace(|path| path.entry(entry));
         self.adapter_looks(process);
@@ -340,7 +343,7 @@ where
     }
 
     /// Whether a thread is inside a call with no work left, and polls for ever.
-    fn waits_to_poll(&self, thread: u32) -> bool {
+    pub(super) fn waits_to_poll(&self, thread: u32) -> bool {
         let actor = self.cores.of(thread);
         match actor.state {
             State::Polling => !actor.polls.is_test(),
@@ -355,7 +358,7 @@ where
     pub(super) fn sweep_is_due(&mut self, thread: u32) {
         self.sweeps.as_mut().expect("it was planned").is_due(thread);
         let (now, (process, inner)) = (self.cx.now(), self.cores.names(thread));
-        self.settle(process);
+        self.settle_all(process);
         if !self.waits_to_poll(thread) || self.cores.of(thread).reply.is_some() {
             return;
         }
@@ -487,7 +490,7 @@ where
         let (process, _) = self.cores.names(thread);
         self.looking[process.0 as usize] = false;
         let Some(found) = self.for_adapter(process) else { return };
-        let (input, channel) = match self.ports.take(process, found.channel, found.behind) {
+        let (input, channel) = match self.take_from(process, found.channel, found.behind) {
             Some(Arrived::Packet { from, channel, content, .. }) => {
                 let Content { packet, parcel, .. } = self.network.take(content);
                 self.cx.observers.record(|| Choice::Match { process, from });
@@ -670,7 +673,7 @@ where
         faults.killed(fault, process, self.cx.now());
         self.network.silence(process);
         self.livelock.watch_for_good();
-        self.settle(process);
+        self.settle_all(process);
         for thread in threads {
             self.cores.kill(thread);
         }

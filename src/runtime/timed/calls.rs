@@ -13,7 +13,7 @@ use super::cores::actor::{After, Entering, State};
 use super::event::{Event, Phase};
 use super::executor::Executor;
 use super::livelock::{Found, LONG};
-use super::locks::{Beside, Grant, LockEvent, Search};
+use super::locks::{Beside, Grant, LockEvent};
 use super::network::flight::{Arrived, Content};
 use super::setup::Planted;
 use crate::account::Part;
@@ -24,7 +24,9 @@ use crate::rules::Cut;
 use crate::untimed::Choice;
 use hardware::lines::Use;
 use mpi::rma::access::Touch;
-use protocols::contract::{Guard, Input, InputOf, Machine, Next, Process, Program, Region, Via};
+use protocols::contract::{
+    Entry, Guard, Input, InputOf, Lane, Lanes, Machine, Next, Process, Program, Region, Via,
+};
 use units::{Time, TimeDelta};
 
 /// Programs: what they do outside the library.
@@ -309,9 +311,21 @@ where
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
     pub(super) fn enter(&mut self, thread: u32, what: Entering<M>, at: Time) {
-        let (process, _) = self.cores.names(thread);
-        self.settle(process);
-        self.ask(thread, what, at);
+        if self.cores.of(thread).is_alone() {
+            debug_assert_eq!(self.guard_of(thread, &what), None, "it has nothing to lock out");
+            return self.entered(thread, what, TimeDelta::ZERO, at);
+        }
+        self.enter_beside_others(thread, what, at);
+    }
+
+    #[inline(never)]
+    fn enter_beside_others(&mut self, thread: u32, what: Entering<M>, at: Time) {
+        let guard = if self.locks.is_empty() {
+            self.guard_of(thread, &what)
+        } else {
+            self.settle_before(thread, &what)
+        };
+        self.ask(guard, thread, what, at);
     }
 
     /// The program calls the library.
@@ -331,16 +345,10 @@ where
         self.handle_at_once(thread, Input::Call(call), at);
     }
 
-    /// Enters the library, where all steps of its locks before `at` are taken.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a call would pass what it does through memory")]
-    fn ask(&mut self, thread: u32, what: Entering<M>, at: Time) {
-        if self.cores.of(thread).is_alone() {
-            debug_assert_eq!(self.guard_of(thread, &what), None, "it has nothing to lock out");
-            return self.entered(thread, what, TimeDelta::ZERO, at);
-        }
-        let guard = self.guard_of(thread, &what);
-        let guard = guard.filter(|_| self.cx.planted != Some(Planted::NoLock));
+    /// Enters the library, by a lock that it needs: all steps of the locks that it holds and asks for before `at`
+    /// are taken.
+    #[inline]
+    fn ask(&mut self, guard: Option<Guard>, thread: u32, what: Entering<M>, at: Time) {
         let Some(guard) = guard else {
             return self.entered(thread, what, TimeDelta::ZERO, at);
         };
@@ -355,11 +363,13 @@ where
         }
     }
 
+    /// The lock that it needs to enter.
     #[inline]
     fn guard_of(&self, thread: u32, what: &Entering<M>) -> Option<Guard> {
         let (process, inner) = self.cores.names(thread);
         let lane = |channel| self.ports.of(process).lane_of(channel);
-        self.libraries[process.0 as usize].guard(inner, &what.entry(lane))
+        let guard = self.libraries[process.0 as usize].guard(inner, &what.entry(lane));
+        guard.filter(|_| self.cx.planted != Some(Planted::NoLock))
     }
 
     fn ask_for(&mut self, guard: Guard, thread: u32, what: Entering<M>, at: Time) {
@@ -371,8 +381,7 @@ where
 
     /// The lock of `thread` is free from `at` on, or handed to the next that waits.
     pub(super) fn release(&mut self, thread: u32, at: Time) {
-        let (process, _) = self.cores.names(thread);
-        self.settle(process);
+        self.settle_held(thread);
         self.let_go(thread, at);
     }
 
@@ -387,28 +396,36 @@ where
     fn grant(&mut self, Grant { lock, guard, thread, lead }: Grant, at: Time) {
         let what = self.cores.of_mut(thread).entering.take();
         let what = what.expect("a thread waits for the lock to do something");
-        let part = self.waits_in(thread, &what);
-        if !matches!(what, Entering::PollSlice) {
+        let part = self.waits_in(thread, &what, Some(guard), at);
+        let actor = self.cores.of_mut(thread);
+        let waited = at.since(actor.queued);
+        actor.account.add(part, waited);
+        if matches!(what, Entering::PollSlice) {
+            self.locks.charges(thread, part, (at, waited));
+        } else {
             self.cx.observers.trace(|path| path.until(thread, part.into(), at));
         }
-        let actor = self.cores.of_mut(thread);
-        actor.account.add(part, at.since(actor.queued));
         self.locks.take(lock, guard, thread, at, &mut self.cores);
         self.entered(thread, what, lead, at);
     }
 
-    /// Part that the wait for a lock is charged to: a thread that would only poll, and find nothing, loses
+    /// Part that the wait for a lock is charged to at `at`: a thread that would only poll, and find nothing, loses
     /// nothing.
     #[inline]
-    fn waits_in(&self, thread: u32, what: &Entering<M>) -> Part {
+    fn waits_in(&self, thread: u32, what: &Entering<M>, guard: Option<Guard>, at: Time) -> Part {
+        if !matches!(what, Entering::PollSlice) {
+            return Part::Lock;
+        }
         let (process, _) = self.cores.names(thread);
-        let slice = matches!(what, Entering::PollSlice);
-        if slice && self.ports.of(process).is_empty() { Part::Wait } else { Part::Lock }
+        let then = guard.and_then(|guard| self.locks.lies_in_a_lull(process, guard, at));
+        let nothing = then.unwrap_or_else(|| self.ports.of(process).is_empty());
+        if nothing { Part::Wait } else { Part::Lock }
     }
 
     /// Inside the guard at `at`: gives the machine its input. `lead` is what the way in costs.
     fn entered(&mut self, thread: u32, what: Entering<M>, lead: TimeDelta, at: Time) {
-        let part = self.waits_in(thread, &what);
+        let guard = self.cores.of(thread).holds.map(|(guard, _)| guard);
+        let part = self.waits_in(thread, &what, guard, at);
         self.cores.occupy(thread);
         let actor = self.cores.of_mut(thread);
         actor.state = State::Working;
@@ -417,7 +434,9 @@ where
         let cursor = actor.work(part, at, lead);
         let (process, inner) = (actor.process, actor.inner);
         let observers = &mut self.cx.observers;
-        if !matches!(what, Entering::PollSlice) {
+        if matches!(what, Entering::PollSlice) {
+            self.locks.charges(thread, part, (at, lead));
+        } else {
             observers.enters(thread, matches!(what, Entering::Call(_)), part, (at, cursor));
         }
         match what {
@@ -457,7 +476,7 @@ where
     /// The head of a channel, if no other thread was faster.
     fn take(&mut self, thread: u32, channel: u32, cursor: Time) {
         let (process, inner) = self.cores.names(thread);
-        self.settle(process);
+        self.settle_pollers(process, self.ports.of(process).lane_of(channel));
         let cqe_poll = self.cx.costs.profile.hca.cqe_poll;
         if self.cores.of(thread).reply.is_some() {
             // While it waited for the lock, another thread has ended its call: it polls no more.
@@ -466,9 +485,15 @@ where
         }
         let newest = self.cx.planted == Some(Planted::NewestFirst);
         let behind = if newest { self.ports.of(process).before_newest(channel) } else { 0 };
-        let Some(arrived) = self.ports.take(process, channel, behind) else {
+        let Some(arrived) = self.take_from(process, channel, behind) else {
             return self.work_on(thread, cursor, false);
         };
+        // A thread that works keeps its lock from every step that looks at the channels as they were.
+        let held =
+            self.cores.of(thread).holds.and_then(|(guard, _)| self.locks.known(process, guard));
+        if let Some(held) = held {
+            self.locks.settled(held);
+        }
         let cursor = match arrived {
             Arrived::SendDone => self.post(thread, cursor, cqe_poll),
             Arrived::Done(token) => {
@@ -519,6 +544,20 @@ where
             }
         };
         self.work_on(thread, cursor, false);
+    }
+
+    /// Takes the entry so many places behind the head of a channel.
+    pub(super) fn take_from(
+        &mut self,
+        process: Process,
+        channel: u32,
+        behind: u32,
+    ) -> Option<Arrived> {
+        let arrived = self.ports.take(process, channel, behind)?;
+        if self.ports.of(process).is_empty() {
+            self.locks.lull(process, self.cx.now(), false);
+        }
+        Some(arrived)
     }
 
     /// A core hands something to a wire, or takes a completion.
@@ -624,8 +663,7 @@ where
 
     /// Another thread's work has ended this thread's call.
     pub(super) fn returned(&mut self, by: u32, thread: u32, reply: M::Reply) {
-        let (process, _) = self.cores.names(thread);
-        self.settle(process);
+        self.settle_of(thread);
         let now = self.cx.now();
         let actor = self.cores.of_mut(thread);
         // A thread that polls under a lock looks for the end of its call when it has the lock again.
@@ -641,35 +679,145 @@ where
     }
 }
 
-/// Steps that locks take by themselves.
+/// Steps that the locks of the library take by themselves, taken before something looks at what they touch:
+/// see `locks/steps.rs`.
+///
+/// ```text
+///   a thread enters, releases, is answered ──▶ the locks that it holds, and asks for
+///   something arrives on a lane, is taken   ──▶ the locks of the threads that poll this lane
+///   a step would come to something now      ──▶ all locks of the process
+/// ```
+///
+/// All other locks of the process are parked, or their next step is an event to come: they take their steps when
+/// one of these comes to them. Two locks share neither threads nor lanes. Beside these a step looks only at whether
+/// any channel of the process holds something, to charge a wait (`locks/lulls.rs`).
 impl<M: Machine, P: Program<M>> Timed<M, P>
 where
     M::Call: Lends,
 {
-    /// Takes all steps of a process's locks up to now: before anything touches what they touch.
+    /// Takes the steps up to now of all locks of a process, where one would come to something; answers whether it
+    /// does.
+    fn settle_if_pressed(&mut self, process: Process) -> bool {
+        let pressed = self.locks.press(process, self.cx.now());
+        if pressed {
+            self.settle_all(process);
+        }
+        pressed
+    }
+
+    /// Takes all steps of a process's locks up to now.
+    #[inline(never)]
+    pub(super) fn settle_all(&mut self, process: Process) {
+        for guard in 0..self.locks.of(process).len() {
+            if let Some(lock) = self.locks.of(process)[guard] {
+                self.settle_lock(lock);
+            }
+        }
+        self.locks.all_settled(process, self.cx.now());
+    }
+
+    /// Takes all steps of a lock up to now.
+    fn settle_lock(&mut self, lock: u32) {
+        self.locks.touch(lock);
+        self.advance(lock, self.cx.now());
+        self.locks.settled(lock);
+    }
+
+    /// The same of a lock that may be none, or none yet.
+    fn settle_known(&mut self, process: Process, guard: Option<Guard>) {
+        if let Some(lock) = guard.and_then(|guard| self.locks.known(process, guard)) {
+            self.settle_lock(lock);
+        }
+    }
+
+    /// A machine takes an input: what it answers for the threads that poll under other locks stays.
     #[inline]
-    pub(super) fn settle(&mut self, process: Process) {
+    fn settle(&mut self, process: Process) {
         if !self.locks.is_empty() {
-            self.settle_locks(process);
+            self.settle_if_pressed(process);
+        }
+    }
+
+    /// A thread releases the lock that it holds.
+    #[inline]
+    fn settle_held(&mut self, thread: u32) {
+        let actor = self.cores.of(thread);
+        let (process, held) = (actor.process, actor.holds.map(|(guard, _)| guard));
+        if !self.settle_if_pressed(process) {
+            self.settle_known(process, held);
+        }
+    }
+
+    /// A thread enters by the lock that it asks for, if any, which is the answer: what it holds is released.
+    fn settle_before(&mut self, thread: u32, what: &Entering<M>) -> Option<Guard> {
+        let (process, _) = self.cores.names(thread);
+        let pressed = self.settle_if_pressed(process);
+        let guard = self.guard_of(thread, what);
+        if !pressed {
+            let held = self.cores.of(thread).holds.map(|(guard, _)| guard);
+            self.settle_known(process, held);
+            if guard != held {
+                self.settle_known(process, guard);
+            }
+        }
+        guard
+    }
+
+    /// Another thread ends the call of a thread.
+    fn settle_of(&mut self, thread: u32) {
+        let (process, inner) = self.cores.names(thread);
+        if self.locks.is_empty() || self.settle_if_pressed(process) {
+            return;
+        }
+        let polls_under = self.libraries[process.0 as usize].guard(inner, &Entry::Poll);
+        let actor = self.cores.of(thread);
+        let held = actor.holds.map(|(guard, _)| guard);
+        let asked = actor.entering.as_ref().and_then(|what| self.guard_of(thread, what));
+        for guard in [polls_under, held, asked] {
+            self.settle_known(process, guard);
+        }
+    }
+
+    /// Something arrives on a lane of a process, or is taken: the threads that poll it may meet it, or not any more.
+    #[inline]
+    pub(super) fn settle_pollers(&mut self, process: Process, lane: Lane) {
+        if !self.locks.is_empty() {
+            self.settle_those_at(process, lane);
         }
     }
 
     #[inline(never)]
-    fn settle_locks(&mut self, process: Process) {
-        for guard in 0..self.locks.of(process).len() {
-            if let Some(lock) = self.locks.of(process)[guard] {
-                self.locks.touch(lock);
-                self.advance(lock, self.cx.now());
+    fn settle_those_at(&mut self, process: Process, lane: Lane) {
+        if self.settle_if_pressed(process) || self.locks.of(process).is_empty() {
+            return;
+        }
+        let channel = self.ports.of(process).polled(Lanes::one(lane)).first;
+        for thread in self.cx.layout.threads_of(process) {
+            if !self.waits_to_poll(thread) {
+                continue;
+            }
+            let (actor, library) = (self.cores.of(thread), &self.libraries[process.0 as usize]);
+            let guard = match actor.holds {
+                Some((guard, _)) => Some(guard),
+                None if actor.state == State::Locked => library.guard(actor.inner, &Entry::Poll),
+                // It polls without a lock.
+                None => continue,
+            };
+            // In a pass over all lanes it polls others than it does else.
+            let seldom = actor.polls.polled();
+            let often = self.ports.of(process).polled(library.polls(actor.inner));
+            if often.contains(channel) || seldom != often {
+                self.settle_known(process, guard);
             }
         }
     }
 
-    /// Takes all steps up to `until` of the locks that are parked: the run ends.
-    pub(super) fn settle_idle(&mut self, until: Time) {
+    /// Takes all steps up to `end` of the locks that are parked: the run ends then.
+    pub(super) fn settle_idle(&mut self, end: Time) {
         for lock in 0..self.locks.count() {
             let Self { cores, ports, libraries, .. } = self;
             if self.locks.is_idle(lock, &Beside { cores, ports, libraries }) {
-                self.advance(lock, until);
+                self.advance(lock, self.locks.taken_until(lock, end));
             }
         }
     }
@@ -687,23 +835,23 @@ where
         }
         self.locks.disarm(lock);
         self.advance(lock, self.cx.now());
+        self.locks.settled(lock);
     }
 
     /// Takes the steps of a lock up to `until`.
     fn advance(&mut self, lock: u32, until: Time) {
         let Some((first, _)) = self.locks.next_step(lock, until) else { return };
-        let searches = first < until && self.locks.is_periodic(lock, &self.cores, &self.cx.layout);
-        let mut search = searches.then(Search::default);
+        let mut searches = first < until && self.locks.is_periodic(lock, &self.cores);
+        let before = self.locks.begin_search(searches);
         while let Some((at, step)) = self.locks.next_step(lock, until) {
             self.lock_step(lock, step, at);
-            let (cores, layout) = (&mut self.cores, &self.cx.layout);
-            let found =
-                search.as_mut().and_then(|one| self.locks.period(lock, one, at, cores, layout));
+            let found = if searches { self.locks.period(lock, at, &self.cores) } else { None };
             if let Some(period) = found {
-                let search = search.take().expect("a period was searched for");
-                self.locks.repeat(lock, (period, until.since(at)), &search, cores, layout);
+                searches = false;
+                self.locks.repeat(lock, (period, until.since(at)), &mut self.cores);
             }
         }
+        self.locks.end_search(before);
     }
 
     fn lock_step(&mut self, lock: u32, step: LockEvent, at: Time) {
@@ -719,9 +867,16 @@ where
                 self.locks.end_yield(lock);
                 let yielded = self.cx.costs.profile.os.syscall;
                 self.cores.of_mut(thread).account.add(Part::Wait, yielded);
-                self.ask(thread, Entering::PollSlice, at);
+                self.ask_again(thread, at);
             }
         }
+    }
+
+    /// A thread that has found nothing asks for its lock again.
+    fn ask_again(&mut self, thread: u32, at: Time) {
+        let guard = self.guard_of(thread, &Entering::PollSlice);
+        debug_assert_ne!(guard, None, "what a thread polls under stays while it waits");
+        self.ask(guard, thread, Entering::PollSlice, at);
     }
 
     /// A slice under the lock has found nothing: the lock goes on.
@@ -732,7 +887,7 @@ where
         actor.account.add(Part::Wait, spent);
         self.let_go(thread, at);
         if self.locks.asks_at_once(lock, thread, at, self.cx.costs.profile.os.syscall) {
-            self.ask(thread, Entering::PollSlice, at);
+            self.ask_again(thread, at);
         }
     }
 }

@@ -368,7 +368,7 @@ impl Port {
 }
 
 /// The channels that a thread polls, over and over.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Polled {
     /// The first of them.
     pub(super) first: u32,

@@ -12,20 +12,23 @@
 //! Left out: waiting threads take no issue slots, and their looks at the lock's line do not slow
 //! its holder. Noticeable where many hardware threads of one core wait.
 
+mod lulls;
 mod steps;
 
 use std::collections::VecDeque;
 
-use super::context::{Context, Layout};
+use super::context::Context;
 use super::cores::Cores;
 use super::cores::actor::{Entering, State};
 use super::costs::Costs;
 use super::event::Event;
 use super::ports::Ports;
 use super::setup::LockOrder;
+use crate::account::Part;
+use lulls::Lulls;
 use protocols::contract::{Guard, Machine, Process, Program};
-use steps::Steps;
-pub(super) use steps::{LockEvent, Search};
+pub(super) use steps::LockEvent;
+use steps::{Charge, Search, Steps};
 use units::{Time, TimeDelta};
 
 /// The locks of all processes, each made when it is first requested.
@@ -34,13 +37,24 @@ pub(super) struct Locks {
     order: LockOrder,
     /// Whether slices of polling that find nothing are events.
     step_by_step: bool,
-    /// By process and guard: a place in `all`.
-    known: Vec<Vec<Option<u32>>>,
+    known: Vec<OfProcess>,
     all: Vec<Lock>,
     /// Places of locks whose next step may be another one than before.
     touched: Vec<u32>,
     /// Pending events of locks.
     events: usize,
+    /// For a state of a lock that comes back.
+    search: Search,
+}
+
+/// The locks of a process.
+#[derive(Clone, Debug, Default)]
+struct OfProcess {
+    /// By guard: a place in `all`.
+    guards: Vec<Option<u32>>,
+    lulls: Lulls,
+    /// Until when the steps of its locks may be taken, whatever else happens: something looked at one of them.
+    looked: Time,
 }
 
 #[derive(Debug)]
@@ -52,6 +66,8 @@ struct Lock {
     waiting: VecDeque<u32>,
     /// Steps that it takes by itself.
     steps: Steps,
+    /// Beginnings and ends of lulls of its process before which all steps are taken.
+    seen: u64,
 }
 
 /// A lock is handed to a thread that waits; `lead` is what the way takes.
@@ -72,13 +88,20 @@ impl Locks {
             all: Vec::new(),
             touched: Vec::new(),
             events: 0,
+            search: Search::new(),
         }
     }
 
     /// The places of a process's locks, by guard.
     #[inline]
     pub(super) fn of(&self, process: Process) -> &[Option<u32>] {
-        self.known.get(process.0 as usize).map_or(&[], Vec::as_slice)
+        self.known.get(process.0 as usize).map_or(&[], |own| own.guards.as_slice())
+    }
+
+    /// The place of a process's lock, if it was requested.
+    #[inline]
+    pub(super) fn known(&self, process: Process, guard: Guard) -> Option<u32> {
+        *self.of(process).get(usize::from(guard.0))?
     }
 
     /// Whether no process has requested one yet.
@@ -134,15 +157,16 @@ impl Locks {
     fn place(&mut self, owner: Process, guard: Guard) -> u32 {
         let (process, guard) = (owner.0 as usize, usize::from(guard.0));
         if process >= self.known.len() {
-            self.known.resize(process + 1, Vec::new());
+            self.known.resize(process + 1, OfProcess::default());
         }
-        let guards = &mut self.known[process];
-        if guard >= guards.len() {
-            guards.resize(guard + 1, None);
+        let own = &mut self.known[process];
+        if guard >= own.guards.len() {
+            own.guards.resize(guard + 1, None);
         }
-        *guards[guard].get_or_insert_with(|| {
+        let seen = own.lulls.seen();
+        *own.guards[guard].get_or_insert_with(|| {
             let (last, waiting, steps) = (None, VecDeque::new(), Steps::default());
-            self.all.push(Lock { process: owner, owner: None, last, waiting, steps });
+            self.all.push(Lock { process: owner, owner: None, last, waiting, steps, seen });
             u32::try_from(self.all.len() - 1).expect("locks are counted in u32")
         })
     }
@@ -290,6 +314,63 @@ impl Locks {
         self.lock_mut(place).steps.slice = ends;
     }
 
+    /// Something looks at a lock of a process now: whether all of its locks must take their steps first. Some
+    /// would come to something now, or the channels have changed too often.
+    pub(super) fn press(&mut self, process: Process, now: Time) -> bool {
+        let Some(own) = self.known.get_mut(process.0 as usize) else { return false };
+        own.looked = now;
+        let all = &self.all;
+        let is_due = |lock: &Lock| lock.steps.next().is_some_and(|(at, _)| at <= now);
+        let touched = self.touched.iter().map(|&place| &all[place as usize]);
+        let armed = |place: &u32| all[*place as usize].steps.is_armed_for(now);
+        own.lulls.are_many()
+            || touched.filter(|lock| lock.process == process).any(is_due)
+            || self.events > 0 && own.guards.iter().flatten().any(armed)
+    }
+
+    /// All steps of a lock up to now are taken.
+    pub(super) fn settled(&mut self, place: u32) {
+        let lock = &mut self.all[place as usize];
+        lock.seen = self.known[lock.process.0 as usize].lulls.seen();
+    }
+
+    /// All steps of all locks of a process up to now are taken.
+    pub(super) fn all_settled(&mut self, process: Process, now: Time) {
+        let Self { known, all, .. } = self;
+        let Some(own) = known.get_mut(process.0 as usize) else { return };
+        own.looked = now;
+        own.lulls.forget();
+        for &place in own.guards.iter().flatten() {
+            all[place as usize].seen = own.lulls.seen();
+        }
+    }
+
+    /// Until when the steps of a parked lock are taken, where the run ends at `end`.
+    pub(super) fn taken_until(&self, place: u32, end: Time) -> Time {
+        self.known[self.process(place).0 as usize].looked.max(end)
+    }
+
+    /// A lull of a process begins now, or ends: see [`lulls`].
+    pub(super) fn lull(&mut self, process: Process, now: Time, ends: bool) {
+        if let Some(own) = self.known.get_mut(process.0 as usize)
+            && !own.guards.is_empty()
+        {
+            own.lulls.change(now, ends);
+        }
+    }
+
+    /// Whether a step of a lock at `at` lies in a lull; `None`: it lies in the present.
+    pub(super) fn lies_in_a_lull(&self, process: Process, guard: Guard, at: Time) -> Option<bool> {
+        let place = self.known(process, guard)?;
+        self.known[process.0 as usize].lulls.lies_in_one(self.lock(place).seen, at)
+    }
+
+    /// A thread that would only poll is charged for the lock, by a step at `at`.
+    #[inline]
+    pub(super) fn charges(&mut self, thread: u32, part: Part, (at, time): (Time, TimeDelta)) {
+        self.search.charges(Charge { thread, at, part, time });
+    }
+
     /// The next step of a lock up to `until`, and when.
     pub(super) fn next_step(&self, place: u32, until: Time) -> Option<(Time, LockEvent)> {
         self.lock(place).steps.next().filter(|&(at, _)| at <= until)
@@ -364,60 +445,45 @@ impl Locks {
         &self,
         place: u32,
         cores: &Cores<M, P>,
-        layout: &Layout,
     ) -> bool {
-        let mut threads = layout.threads_of(self.process(place));
+        let mut threads = self.lock(place).threads();
         !self.step_by_step && threads.all(|thread| cores.of(thread).is_undisturbed())
+    }
+
+    /// A search for a state that comes back begins, or steps of a lock are taken without one: the search that
+    /// went on before.
+    pub(super) fn begin_search(&mut self, searches: bool) -> Option<Search> {
+        let before = self.search.goes_on().then(|| std::mem::take(&mut self.search));
+        if searches {
+            self.search.begin();
+        }
+        before
+    }
+
+    /// It ends: what went on before goes on.
+    pub(super) fn end_search(&mut self, before: Option<Search>) {
+        match before {
+            Some(before) => self.search = before,
+            None => self.search.end(),
+        }
     }
 
     /// The time since the lock was in the state that it is in after its step `at`, if it was kept.
     pub(super) fn period<M: Machine, P: Program<M>>(
-        &self,
+        &mut self,
         place: u32,
-        search: &mut Search,
         at: Time,
         cores: &Cores<M, P>,
-        layout: &Layout,
     ) -> Option<TimeDelta> {
-        let threads = layout.threads_of(self.process(place));
+        let Self { all, search, .. } = self;
+        let lock = &all[place as usize];
+        let lonely = lock.waiting.is_empty() && lock.steps.yields.is_empty();
         search.step(
             at,
-            |state| self.describe(place, at, state, cores),
-            || threads.map(|thread| cores.of(thread).account).collect(),
+            lonely,
+            |state| lock.describe(at, state, cores),
+            |accounts| accounts.extend(lock.threads().map(|thread| cores.of(thread).account)),
         )
-    }
-
-    /// All that the next steps of an idle lock depend on, and all moments that they change, relative
-    /// to `at`.
-    fn describe<M: Machine, P: Program<M>>(
-        &self,
-        place: u32,
-        at: Time,
-        state: &mut Vec<u64>,
-        cores: &Cores<M, P>,
-    ) {
-        const NONE: u64 = u64::MAX;
-        let relative = |time: Time| time.as_ps().wrapping_sub(at.as_ps());
-        let lock = self.lock(place);
-        let named = |thread: Option<u32>| thread.map_or(NONE, u64::from);
-        let (coming, seen) =
-            lock.steps.coming.map_or((None, at), |(at, thread)| (Some(thread), at));
-        state.extend([named(lock.owner), named(lock.last), named(coming), relative(seen)]);
-        if let Some(owner) = lock.owner {
-            let actor = cores.of(owner);
-            let held = actor.holds.map_or(at, |(_, since)| since);
-            let slice = lock.steps.slice.unwrap_or(at);
-            let channel = u64::from(actor.polls.channel());
-            state.extend([relative(slice), relative(actor.polls.since()), relative(held), channel]);
-        }
-        for &thread in &lock.waiting {
-            let queued = cores.of(thread).queued;
-            state.extend([u64::from(thread), relative(queued)]);
-        }
-        state.push(NONE);
-        for &(asks, thread) in &lock.steps.yields {
-            state.extend([u64::from(thread), relative(asks)]);
-        }
     }
 
     /// The state that the lock is in came back after `period`: so it will, as often as that fits into
@@ -426,13 +492,12 @@ impl Locks {
         &mut self,
         place: u32,
         (period, ahead): (TimeDelta, TimeDelta),
-        search: &Search,
         cores: &mut Cores<M, P>,
-        layout: &Layout,
     ) {
         let times = ahead.as_ps() / period.as_ps();
         let by = period * times;
-        let lock = self.lock_mut(place);
+        let Self { known, all, search, .. } = self;
+        let lock = &mut all[place as usize];
         lock.steps.shift(by);
         for &waiting in &lock.waiting {
             cores.of_mut(waiting).queued += by;
@@ -442,10 +507,56 @@ impl Locks {
             actor.polls.shift(by);
             actor.holds = actor.holds.map(|(guard, since)| (guard, since + by));
         }
-        for (thread, &before) in layout.threads_of(lock.process).zip(search.accounts()) {
+        for (thread, &before) in lock.threads().zip(search.accounts()) {
             let account = &mut cores.of_mut(thread).account;
             let gained = *account - before;
             *account += gained.times(times);
+        }
+        let lulls = &known[lock.process.0 as usize].lulls;
+        for &Charge { thread, at, part, time } in search.charged() {
+            let differing = lulls.differing(lock.seen, at, (period, times));
+            let other = if part == Part::Wait { Part::Lock } else { Part::Wait };
+            cores.of_mut(thread).account.shift(part, other, time * differing);
+        }
+        search.end();
+    }
+}
+
+impl Lock {
+    /// The threads that take its steps: the one that has it, those that wait, those that will ask again.
+    fn threads(&self) -> impl Iterator<Item = u32> {
+        let yields = self.steps.yields.iter().map(|&(_, thread)| thread);
+        self.owner.into_iter().chain(self.waiting.iter().copied()).chain(yields)
+    }
+
+    /// All that the next steps of an idle lock depend on, and all moments that they change, relative
+    /// to `at`.
+    fn describe<M: Machine, P: Program<M>>(
+        &self,
+        at: Time,
+        state: &mut Vec<u64>,
+        cores: &Cores<M, P>,
+    ) {
+        const NONE: u64 = u64::MAX;
+        let relative = |time: Time| time.as_ps().wrapping_sub(at.as_ps());
+        let named = |thread: Option<u32>| thread.map_or(NONE, u64::from);
+        let (coming, seen) =
+            self.steps.coming.map_or((None, at), |(at, thread)| (Some(thread), at));
+        state.extend([named(self.owner), named(self.last), named(coming), relative(seen)]);
+        if let Some(owner) = self.owner {
+            let actor = cores.of(owner);
+            let held = actor.holds.map_or(at, |(_, since)| since);
+            let slice = self.steps.slice.unwrap_or(at);
+            let channel = u64::from(actor.polls.channel());
+            state.extend([relative(slice), relative(actor.polls.since()), relative(held), channel]);
+        }
+        for &thread in &self.waiting {
+            let queued = cores.of(thread).queued;
+            state.extend([u64::from(thread), relative(queued)]);
+        }
+        state.push(NONE);
+        for &(asks, thread) in &self.steps.yields {
+            state.extend([u64::from(thread), relative(asks)]);
         }
     }
 }

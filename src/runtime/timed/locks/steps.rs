@@ -23,7 +23,7 @@
 
 use std::collections::VecDeque;
 
-use crate::account::Account;
+use crate::account::{Account, Part};
 use units::{Time, TimeDelta};
 
 /// The steps that a lock will take, and the event that was scheduled for the first of them.
@@ -55,11 +55,20 @@ pub(crate) enum LockEvent {
 impl Steps {
     /// The next step, and when.
     pub(super) fn next(&self) -> Option<(Time, LockEvent)> {
-        let slice = self.slice.map(|at| (at, LockEvent::SliceEnds));
-        let coming = self.coming.map(|(at, thread)| (at, LockEvent::Coming(thread)));
-        let asks = self.yields.front().map(|&(at, thread)| (at, LockEvent::Yield(thread)));
+        let mut next = self.slice.map(|at| (at, LockEvent::SliceEnds));
         // The first of equals.
-        [slice, coming, asks].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let mut or = |at: Time, step| {
+            if next.is_none_or(|(first, _)| at < first) {
+                next = Some((at, step));
+            }
+        };
+        if let Some((at, thread)) = self.coming {
+            or(at, LockEvent::Coming(thread));
+        }
+        if let Some(&(at, thread)) = self.yields.front() {
+            or(at, LockEvent::Yield(thread));
+        }
+        next
     }
 
     /// None is taken any more.
@@ -87,6 +96,12 @@ impl Steps {
         due.map(|at| (at, self.generation))
     }
 
+    /// Whether its event is due then.
+    #[inline]
+    pub(super) fn is_armed_for(&self, at: Time) -> bool {
+        self.armed == Some(at)
+    }
+
     /// Its event happens.
     pub(super) const fn disarm(&mut self) {
         self.armed = None;
@@ -103,29 +118,79 @@ impl Steps {
 /// the search early.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
+    goes_on: bool,
     steps: u32,
     at: Time,
     state: Vec<u64>,
+    /// Accounts of the threads of that state, in its order.
     accounts: Vec<Account>,
+    /// Waits that the steps since then charged for the lock.
+    charges: Vec<Charge>,
     /// The present state; kept for its memory.
     present: Vec<u64>,
 }
 
-/// Steps from the first one on that are taken without a search.
+/// A wait of a thread that would only poll, as a step at `at` charged it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Charge {
+    pub(super) thread: u32,
+    pub(super) at: Time,
+    pub(super) part: Part,
+    pub(super) time: TimeDelta,
+}
+
+/// Steps from the first one on that are taken without a search, where several threads share the lock.
 /// Method: most intervals are short.
 const UNSEARCHED: u32 = 4;
 
 impl Search {
-    /// The lock has taken a step at `at`: the time since it was in the state that `describe` gives, if
-    /// it was kept; else the accounts are kept with the state now and then.
+    pub(super) const fn new() -> Self {
+        Self {
+            goes_on: false,
+            steps: 0,
+            at: Time::ZERO,
+            state: Vec::new(),
+            accounts: Vec::new(),
+            charges: Vec::new(),
+            present: Vec::new(),
+        }
+    }
+
+    /// A search begins; the vectors keep their memory.
+    pub(super) fn begin(&mut self) {
+        (self.goes_on, self.steps) = (true, 0);
+        self.state.clear();
+    }
+
+    /// Whether steps are being searched.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Steps are searched no more.
+    pub(super) const fn end(&mut self) {
+        self.goes_on = false;
+    }
+
+    /// A step charges a wait.
+    #[inline]
+    pub(super) fn charges(&mut self, charge: Charge) {
+        if self.goes_on {
+            self.charges.push(charge);
+        }
+    }
+
+    /// The lock, on which one thread is (`lonely`) or several, has taken a step at `at`: the time since it was
+    /// in the state that `describe` gives, if it was kept; else the accounts are kept with the state now and then.
     pub(super) fn step(
         &mut self,
         at: Time,
+        lonely: bool,
         describe: impl FnOnce(&mut Vec<u64>),
-        accounts: impl FnOnce() -> Vec<Account>,
+        accounts: impl FnOnce(&mut Vec<Account>),
     ) -> Option<TimeDelta> {
         self.steps += 1;
-        if self.steps < UNSEARCHED {
+        if self.steps < UNSEARCHED && !lonely {
             return None;
         }
         self.present.clear();
@@ -134,7 +199,9 @@ impl Search {
             return Some(at.since(self.at)).filter(|&period| period > TimeDelta::ZERO);
         }
         if self.steps.is_power_of_two() {
-            self.accounts = accounts();
+            self.accounts.clear();
+            accounts(&mut self.accounts);
+            self.charges.clear();
             std::mem::swap(&mut self.state, &mut self.present);
             self.at = at;
         }
@@ -144,5 +211,10 @@ impl Search {
     /// The accounts of the threads when the state that came back was kept.
     pub(super) fn accounts(&self) -> &[Account] {
         &self.accounts
+    }
+
+    /// Waits that were charged since then.
+    pub(super) fn charged(&self) -> &[Charge] {
+        &self.charges
     }
 }
