@@ -32,6 +32,7 @@
 //! memory of another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use super::law::Violation;
@@ -58,6 +59,7 @@ type Place = (u32, Option<u32>);
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Windows {
     memories: BTreeMap<Memory, Shared<Exposed>>,
+    separate: Separate,
     /// By window and process.
     parts: BTreeMap<(u32, u32), Shared<Part>>,
     /// Windows and memories with open loads and stores of their owner.
@@ -69,6 +71,24 @@ pub struct Windows {
     freed: BTreeMap<(u32, u32), (u32, u32)>,
     /// Accesses that began while another process had one open in the same memory.
     pub side_by_side: u64,
+}
+
+/// Which of the memories are of the separate model: an owner has many of the other one, where it attaches each
+/// element of a list.
+#[derive(Clone, Debug, Default)]
+struct Separate(BTreeSet<Memory>);
+
+/// The memories say the same.
+impl PartialEq for Separate {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Separate {}
+
+impl Hash for Separate {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// Memory that others can reach.
@@ -259,7 +279,13 @@ impl Windows {
     }
 
     fn memory(&mut self, memory: Memory, window: u32, model: MemoryModel) -> &mut Exposed {
-        let new = || Shared::new(Exposed { windows: 0, model, open: Vec::with_capacity(1) });
+        let separate = &mut self.separate.0;
+        let new = || {
+            if model == MemoryModel::Separate {
+                separate.insert(memory);
+            }
+            Shared::new(Exposed { windows: 0, model, open: Vec::with_capacity(1) })
+        };
         let exposed = self.memories.entry(memory).or_insert_with(new).change();
         exposed.of(window);
         exposed
@@ -271,6 +297,7 @@ impl Windows {
         exposed.open.retain(|(of, _)| *of != window);
         if exposed.windows == 0 {
             self.memories.remove(&memory);
+            self.separate.0.remove(&memory);
         }
     }
 
@@ -379,8 +406,8 @@ impl Windows {
     /// follows, and it sees what others have completed.
     fn synchronised(&mut self, window: u32, owner: u32) {
         self.close_touched(owner, |of| of == window);
-        for (_, exposed) in self.memories.range_mut((owner, 0)..=(owner, u32::MAX)) {
-            if exposed.model == MemoryModel::Separate {
+        for memory in self.separate.0.range((owner, 0)..=(owner, u32::MAX)) {
+            if let Some(exposed) = self.memories.get_mut(memory) {
                 exposed.change().of(window).sees_all();
             }
         }

@@ -230,13 +230,16 @@ fn an_own_lock_keeps_others_away() {
 
 #[test]
 fn nothing_is_left_of_a_window_that_is_freed() {
-    let mut watch = watch(MemoryModel::Unified);
-    watch.accesses(1, PUT, SHARED);
-    for process in 0..3 {
-        watch.told(process, WindowFact::Hidden { memory: 0 });
-        watch.told(process, WindowFact::Freed { first: 0 });
+    for model in [MemoryModel::Unified, MemoryModel::Separate] {
+        let mut watch = watch(model);
+        watch.accesses(1, PUT, SHARED);
+        for process in 0..3 {
+            watch.told(process, WindowFact::Hidden { memory: 0 });
+            watch.told(process, WindowFact::Freed { first: 0 });
+        }
+        assert!(!watch.windows.watches() && watch.windows.memories.is_empty());
+        assert!(watch.windows.separate.0.is_empty());
+        watch.touches(Touch::Store);
+        watch.check(0);
     }
-    assert!(!watch.windows.watches() && watch.windows.memories.is_empty());
-    watch.touches(Touch::Store);
-    watch.check(0);
 }
