@@ -6,20 +6,20 @@
 //! that it passed.
 //!
 //! ```text
-//!   Sent ─▶ lane of (receiver, sender) ─Arrived, Matched─▶ receive that took it ─Received─▶ gone
+//!   Sent ─▶ lane of receiver and sender ─Arrived, Matched─▶ receive that took it ─Received─▶ gone
 //! ```
 //!
-//! Most messages are the oldest of their sender, and are matched by the earliest receive, which names
-//! the sender: then nothing can have been passed over, and one comparison of envelope and selection is the
-//! whole judgement. Every other case is judged from the same state by the definition.
+//! Most messages are the oldest of their sender to a rank of a communicator, and are matched by the earliest
+//! receive of that rank, which names the sender: then nothing can have been passed over, and one comparison of
+//! envelope and selection is the whole judgement. Every other case is judged from the same state by the definition.
 
 mod lanes;
+mod lists;
 mod matched;
 mod messages;
 mod ready;
+mod receives;
 mod serials;
-
-use std::collections::VecDeque;
 
 use super::law::{Monitor, Sometimes, Violation};
 use super::system::NEVER_RECEIVED;
@@ -30,6 +30,7 @@ use messages::{Message, Stage};
 use mpi::envelope::{Envelope, Selection};
 use mpi::observation::{MessageId, Observation, ReceiveId};
 use protocols::contract::Process;
+use receives::{Posted, Receives};
 use serials::Serials;
 
 const M1: &str = "of two messages that a receive could take, the one sent first is matched first";
@@ -61,17 +62,10 @@ struct Own {
     posts: u32,
     /// Unmatched messages for it.
     lanes: Lanes,
-    /// Unmatched receives, earliest first.
-    posted: VecDeque<Posted>,
+    /// Unmatched receives.
+    posted: Receives,
     /// Receives from their match to their end.
     matched: Matched,
-}
-
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-struct Posted {
-    serial: u32,
-    selection: Selection,
-    bytes: u64,
 }
 
 /// A message that is not received yet, and its receiver.
@@ -82,21 +76,27 @@ enum Open {
 }
 
 impl Own {
-    /// Settles the match of the oldest message of its sender by the earliest receive, where that
+    /// Settles the match of the oldest message of its sender to a rank by the earliest receive there, where that
     /// names the sender: nothing could have been passed over. Answers how many receives were posted when
-    /// the message came, or `None` where it is another case; it `comes` now, or came before.
+    /// the message came, and whether the receive is the earliest of all, or `None` where it is another case; it
+    /// `comes` now, or came before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "each of two callers knows what `comes` is")]
-    fn match_in_order(&mut self, id: MessageId, receive: ReceiveId, comes: bool) -> Option<u32> {
-        let posted = self.posted.front()?;
-        let (place, serial, message) = self.lanes.oldest_of(id.process)?;
+    fn match_in_order(
+        &mut self,
+        id: MessageId,
+        receive: ReceiveId,
+        comes: bool,
+    ) -> Option<(u32, bool)> {
+        let (queue, &posted) = self.posted.earliest(receive.serial)?;
+        let (place, serial, message) =
+            self.lanes.oldest_of(id.process, (posted.selection.context, posted.selection.dest))?;
         let posts = match message.stage {
             Stage::Sent if comes => self.posts,
             Stage::Arrived { posts } if !comes => posts,
             Stage::Sent | Stage::Arrived { .. } => return None,
         };
         let in_order = serial == id.serial
-            && posted.serial == receive.serial
             && posted.selection.source.is_some()
             && message.envelope.matches(&posted.selection);
         if !in_order {
@@ -104,9 +104,10 @@ impl Own {
         }
         let matched = Match { message: id, room: posted.bytes, bytes: message.bytes };
         self.matched.insert(receive.serial, matched);
-        self.posted.pop_front();
+        let is_first = self.posted.is_earliest_of_all(queue);
+        self.posted.take_earliest(queue);
         self.lanes.take_oldest(place);
-        Some(posts)
+        Some((posts, is_first))
     }
 }
 
@@ -124,7 +125,7 @@ impl Matching {
     /// `runtime::timed`.
     pub(crate) fn touch(&self, process: Process, sender: Option<Process>) -> u64 {
         let own = self.own(process.0);
-        let posted = own.posted.front().map_or(0, |posted| posted.serial);
+        let posted = own.posted.touch();
         let lane = own.lanes.touch(sender.map(|sender| sender.0));
         u64::from(own.matched.touch() ^ posted ^ lane ^ own.posts)
     }
@@ -174,11 +175,7 @@ impl Matching {
     #[expect(clippy::inline_always, reason = "a run calls it in one place")]
     pub(super) fn posted(&mut self, receive: ReceiveId, selection: Selection, bytes: u64) {
         let own = self.own_mut(receive.process);
-        if own.posted.capacity() == 0 {
-            // Of many queues, most never hold more than one.
-            own.posted.reserve_exact(1);
-        }
-        own.posted.push_back(Posted { serial: receive.serial, selection, bytes });
+        own.posted.append(receive.serial, Posted { selection, bytes });
         own.posts = receive.serial + 1;
     }
 
@@ -196,7 +193,7 @@ impl Matching {
             && receive.process == process.0
             && let Some(posts) = self.own_mut(process.0).match_in_order(id, receive, true)
         {
-            self.sometimes.unexpected += u64::from(posts <= receive.serial);
+            self.in_order(receive, posts);
         } else {
             self.arrived_otherwise(process, id, taken_by, found);
         }
@@ -251,33 +248,39 @@ impl Matching {
         found: &mut Vec<Violation>,
     ) {
         if let Some(posts) = self.own_mut(receive.process).match_in_order(id, receive, false) {
-            self.sometimes.unexpected += u64::from(posts <= receive.serial);
+            self.in_order(receive, posts);
         } else {
             found.extend(self.judge_match(id, receive));
         }
     }
 
+    /// A match was in order: see [`Own::match_in_order`].
+    #[inline]
+    fn in_order(&mut self, receive: ReceiveId, (posts, is_first): (u32, bool)) {
+        self.sometimes.unexpected += u64::from(posts <= receive.serial);
+        self.sometimes.posted_skipped += u64::from(!is_first);
+    }
+
     #[inline(never)]
     fn judge_match(&mut self, id: MessageId, receive: ReceiveId) -> Option<Violation> {
-        let (message, place) = match self.open_pair(id, receive) {
+        let (message, posted) = match self.open_pair(id, receive) {
             Ok(pair) => pair,
             Err(detail) => return Some(broken("M4", M4, &[name(id), named(receive)], detail)),
         };
-        let verdict = self.judge(id, &message, receive, place);
-        self.settle(id, receive, place);
+        let verdict = self.judge(id, &message, receive, &posted.selection);
+        self.settle((id, &message), receive, &posted);
         verdict
     }
 
-    /// The message and the place of the receive among the posted ones, where both are open.
-    fn open_pair(&self, id: MessageId, receive: ReceiveId) -> Result<(Message, usize), String> {
+    /// The message and the receive, where both are open.
+    fn open_pair(&self, id: MessageId, receive: ReceiveId) -> Result<(Message, Posted), String> {
         let own = self.own(receive.process);
         let message = match own.lanes.find(id) {
             Some(message) if message.stage != Stage::Sent => *message,
             _ => return Err(self.matched_wrongly(id)),
         };
-        let mut posted = own.posted.iter();
-        let place = posted.position(|posted| posted.serial == receive.serial);
-        Ok((message, place.ok_or("no such receive is open")?))
+        let posted = own.posted.find(receive.serial).copied();
+        Ok((message, posted.ok_or("no such receive is open")?))
     }
 
     /// Why a message cannot be matched by a receive of a process for which it has not come.
@@ -298,10 +301,9 @@ impl Matching {
         id: MessageId,
         message: &Message,
         receive: ReceiveId,
-        place: usize,
+        selection: &Selection,
     ) -> Option<Violation> {
         let posted = &self.processes[receive.process as usize].posted;
-        let selection = posted[place].selection;
         let objects = || [name(id), named(receive)];
         if selection.context != message.envelope.context {
             let (sent, wanted) = (message.envelope.context.0, selection.context.0);
@@ -313,15 +315,17 @@ impl Matching {
             let detail = format!("it was sent to rank {sent} and received by rank {own}");
             return Some(broken("M6", M6, &objects(), detail));
         }
-        if !message.envelope.matches(&selection) {
+        if !message.envelope.matches(selection) {
             let detail = format!("a message {} does not satisfy {selection}", message.envelope);
             return Some(broken("M2", M2, &objects(), detail));
         }
-        self.sometimes.posted_skipped += u64::from(place > 0);
-        if let Some(earlier) =
-            posted.iter().take(place).find(|earlier| message.envelope.matches(&earlier.selection))
+        self.sometimes.posted_skipped += u64::from(posted.is_behind_another(receive.serial));
+        let mut earlier = posted
+            .of((selection.context, selection.dest))
+            .take_while(|(serial, _)| *serial != receive.serial);
+        if let Some((serial, _)) =
+            earlier.find(|(_, earlier)| message.envelope.matches(&earlier.selection))
         {
-            let serial = earlier.serial;
             let earlier = named(ReceiveId { process: receive.process, serial });
             return Some(broken("M2", M2, &objects(), format!("{earlier} was posted earlier")));
         }
@@ -329,9 +333,9 @@ impl Matching {
             self.sometimes.unexpected += 1;
         }
         if selection.source.is_none() {
-            self.sometimes.wildcard_races += u64::from(self.races(id, receive.process, &selection));
+            self.sometimes.wildcard_races += u64::from(self.races(id, receive.process, selection));
         }
-        let overtaken = self.overtaken(id, message, receive.process, &selection)?;
+        let overtaken = self.overtaken(id, message, receive.process, selection)?;
         let detail = format!("{} was sent earlier and is still unmatched", name(overtaken));
         let (law, statement) = if selection.source.is_none() { ("M3", M3) } else { ("M1", M1) };
         Some(broken(law, statement, &objects(), detail))
@@ -346,7 +350,8 @@ impl Matching {
         to: u32,
         selection: &Selection,
     ) -> Option<MessageId> {
-        let lane = self.own(to).lanes.of(id.process);
+        let rank = (selection.context, selection.dest);
+        let lane = self.own(to).lanes.of(id.process, rank);
         lane.take_while(|(serial, _)| *serial != id.serial).find_map(|(serial, earlier)| {
             let same_order = earlier.envelope.source == message.envelope.source;
             let overtaken = same_order && earlier.envelope.matches(selection);
@@ -360,22 +365,23 @@ impl Matching {
         oldest.any(|(from, message)| from != id.process && message.envelope.matches(selection))
     }
 
-    fn settle(&mut self, id: MessageId, receive: ReceiveId, place: usize) {
+    fn settle(
+        &mut self,
+        (id, message): (MessageId, &Message),
+        receive: ReceiveId,
+        posted: &Posted,
+    ) {
         let own = self.own_mut(receive.process);
-        let posted = own.posted.remove(place).expect("its place was found in this queue");
-        let message = own.lanes.find(id).expect("an unmatched message is in the lane of its pair");
         let matched = Match { message: id, room: posted.bytes, bytes: message.bytes };
         own.matched.insert(receive.serial, matched);
+        own.posted.remove(receive.serial);
         own.lanes.remove(id);
     }
 
     /// A receive was cancelled.
     #[inline(never)]
     pub(super) fn cancelled(&mut self, receive: ReceiveId, found: &mut Vec<Violation>) {
-        let posted = &mut self.own_mut(receive.process).posted;
-        let place = posted.iter().position(|posted| posted.serial == receive.serial);
-        if let Some(place) = place {
-            posted.remove(place);
+        if self.own_mut(receive.process).posted.remove(receive.serial) {
             return;
         }
         let detail = "it is cancelled, but was not open".into();

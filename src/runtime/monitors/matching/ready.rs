@@ -109,15 +109,13 @@ impl Matching {
     /// Whether a posted receive is left for a message, after those that its sender sent before it.
     fn has_receive(&self, message: MessageId, envelope: &Envelope, to: u32) -> bool {
         let own = self.own(to);
-        let posted = &own.posted;
-        let mut taken = vec![false; posted.len()];
+        let rank = (envelope.context, envelope.dest);
+        let mut open: Vec<_> = own.posted.of(rank).map(|(_, posted)| posted.selection).collect();
         let mut finds_one = |envelope: &Envelope| {
-            let mut open = posted.iter().zip(&mut taken);
-            let first =
-                open.find(|(posted, taken)| !**taken && envelope.matches(&posted.selection));
-            first.map(|(_, taken)| *taken = true).is_some()
+            let first = open.iter().position(|selection| envelope.matches(selection));
+            first.map(|place| open.remove(place)).is_some()
         };
-        for (_, earlier) in own.lanes.of(message.process) {
+        for (_, earlier) in own.lanes.of(message.process, rank) {
             finds_one(&earlier.envelope);
         }
         finds_one(envelope)
