@@ -24,25 +24,43 @@ const PART: u64 = BLOCK * u64::BITS as u64;
 /// Encoding: parts are counted from 0.
 const NONE: u32 = u32::MAX;
 
+/// Parts of a buffer that are looked up at once.
+/// Method: copies use many parts that follow each other, and a look-up among all buffers costs more than a use.
+const STRETCH: usize = 16;
+
 /// One cache; buffers have names of type `K`.
 #[derive(Debug)]
 pub struct LastLevel<K> {
     capacity: u64,
     used: u64,
-    /// Where each part that is here has its record.
-    places: BTreeMap<(K, u64), u32>,
+    /// The stretches with a part that is here, by buffer and number.
+    known: BTreeMap<(K, u64), u32>,
+    /// Those of which nothing is here any more are used again.
+    stretches: Vec<Stretch<K>>,
+    free_stretches: Vec<u32>,
     /// Those of parts that were evicted are used again.
-    parts: Vec<Part<K>>,
+    parts: Vec<Part>,
     free: Vec<u32>,
     /// The parts that were used longest ago, and last.
     oldest: u32,
     newest: u32,
 }
 
+/// Parts of a buffer that follow each other.
+#[derive(Clone, Copy, Debug)]
+struct Stretch<K> {
+    key: (K, u64),
+    /// How many of them are here.
+    held: u32,
+    /// Where each part that is here has its record.
+    places: [u32; STRETCH],
+}
+
 /// Blocks that come and go together in the record.
 #[derive(Clone, Copy, Debug)]
-struct Part<K> {
-    key: (K, u64),
+struct Part {
+    /// Its stretch, and its number there.
+    of: (u32, usize),
     /// The blocks that are here, a bit each.
     here: u64,
     /// The parts that were used before it, and after it.
@@ -56,7 +74,9 @@ impl<K: Copy + Ord> LastLevel<K> {
         Self {
             capacity: capacity.as_u64(),
             used: 0,
-            places: BTreeMap::new(),
+            known: BTreeMap::new(),
+            stretches: Vec::new(),
+            free_stretches: Vec::new(),
             parts: Vec::new(),
             free: Vec::new(),
             oldest: NONE,
@@ -68,22 +88,53 @@ impl<K: Copy + Ord> LastLevel<K> {
     pub fn use_bytes(&mut self, buffer: K, bytes: Range<u64>) -> u64 {
         let mut missed = 0;
         let mut at = bytes.start;
+        // The stretch that was used last; it may be gone with its last part, by the next one.
+        let mut last = None;
         while at < bytes.end {
             let part = at / PART;
+            let (number, inside) = (part / STRETCH as u64, inside(part));
+            let stretch = match last {
+                Some((same, stretch))
+                    if same == number && self.holds(stretch, (buffer, number)) =>
+                {
+                    stretch
+                }
+                _ => self.stretch((buffer, number)),
+            };
+            last = Some((number, stretch));
             let (first, end) = (part * PART, bytes.end.min((part + 1) * PART));
-            missed += self.use_part((buffer, part), at - first..end - first);
+            missed += self.use_part((stretch, inside), at - first..end - first);
             at = end;
         }
         missed
     }
 
-    fn use_part(&mut self, key: (K, u64), bytes: Range<u64>) -> u64 {
-        let place = if let Some(&place) = self.places.get(&key) {
-            self.unlink(place);
-            place
+    /// Whether that is the stretch of this name now.
+    fn holds(&self, stretch: u32, key: (K, u64)) -> bool {
+        let stretch = &self.stretches[stretch as usize];
+        stretch.held > 0 && stretch.key == key
+    }
+
+    /// The stretch of this name.
+    fn stretch(&mut self, key: (K, u64)) -> u32 {
+        let Self { known, stretches, free_stretches, .. } = self;
+        *known.entry(key).or_insert_with(|| {
+            let new = Stretch { key, held: 0, places: [NONE; STRETCH] };
+            if let Some(stretch) = free_stretches.pop() {
+                stretches[stretch as usize] = new;
+                return stretch;
+            }
+            stretches.push(new);
+            u32::try_from(stretches.len() - 1).expect("fewer than 2^32 stretches fit a cache")
+        })
+    }
+
+    fn use_part(&mut self, of: (u32, usize), bytes: Range<u64>) -> u64 {
+        let place = self.stretches[of.0 as usize].places[of.1];
+        let place = if place == NONE {
+            self.place_for(of)
         } else {
-            let place = self.place_for(key);
-            self.places.insert(key, place);
+            self.unlink(place);
             place
         };
         self.make_newest(place);
@@ -96,14 +147,19 @@ impl<K: Copy + Ord> LastLevel<K> {
     }
 
     /// The record of a part of which nothing is here.
-    fn place_for(&mut self, key: (K, u64)) -> u32 {
-        let part = Part { key, here: 0, older: NONE, newer: NONE };
-        if let Some(place) = self.free.pop() {
+    fn place_for(&mut self, of: (u32, usize)) -> u32 {
+        let part = Part { of, here: 0, older: NONE, newer: NONE };
+        let place = if let Some(place) = self.free.pop() {
             self.parts[place as usize] = part;
-            return place;
-        }
-        self.parts.push(part);
-        u32::try_from(self.parts.len() - 1).expect("fewer than 2^32 parts fit a cache")
+            place
+        } else {
+            self.parts.push(part);
+            u32::try_from(self.parts.len() - 1).expect("fewer than 2^32 parts fit a cache")
+        };
+        let stretch = &mut self.stretches[of.0 as usize];
+        stretch.held += 1;
+        stretch.places[of.1] = place;
+        place
     }
 
     fn make_newest(&mut self, place: u32) {
@@ -132,13 +188,25 @@ impl<K: Copy + Ord> LastLevel<K> {
     fn evict(&mut self) {
         while self.used > self.capacity {
             let oldest = self.oldest;
-            let Part { key, here, .. } = self.parts[oldest as usize];
+            let Part { of: (of, inside), here, .. } = self.parts[oldest as usize];
             self.unlink(oldest);
-            self.places.remove(&key);
             self.free.push(oldest);
             self.used -= size(here);
+            let stretch = &mut self.stretches[of as usize];
+            stretch.places[inside] = NONE;
+            stretch.held -= 1;
+            if stretch.held == 0 {
+                self.known.remove(&stretch.key);
+                self.free_stretches.push(of);
+            }
         }
     }
+}
+
+/// The number of a part in its stretch.
+#[expect(clippy::cast_possible_truncation, reason = "a stretch has few parts")]
+const fn inside(part: u64) -> usize {
+    (part % STRETCH as u64) as usize
 }
 
 /// The blocks that bytes of one part lie in; there is a byte.
@@ -249,13 +317,16 @@ mod tests {
         let mut missed = 0;
         for _ in 0..5_000 {
             let buffer = u8::try_from(dice.below(40)).unwrap();
-            let start = dice.below(4 * PART);
+            // Around the border of two stretches.
+            let start = (STRETCH as u64 - 2) * PART + dice.below(4 * PART);
             let bytes = start..start + 1 + dice.below(PART / 4);
             let found = cache.use_bytes(buffer, bytes.clone());
             assert_eq!(found, plain.use_bytes(capacity, buffer, bytes), "after {missed}");
             missed += found;
         }
         assert!(cache.parts.len() < 100, "records are used again: {}", cache.parts.len());
+        let held = cache.stretches.len();
+        assert!(held < 100 && held == cache.known.len() + cache.free_stretches.len(), "{held}");
     }
 
     #[test]
