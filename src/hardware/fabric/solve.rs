@@ -1,6 +1,8 @@
 //! Max-min fair rates: water filling over the classes of flows that share resources with what
 //! changed.
 
+use std::iter::Peekable;
+
 use super::classes::{Class, ClassHop, Classes};
 use super::datapath::Datapath;
 use super::flows::{Flows, load};
@@ -11,6 +13,10 @@ use units::Time;
 /// Above this many flows that hang together, rates are solved once per round.
 /// Method: solving takes time in proportion to the flows.
 const LARGE: u32 = 32;
+
+/// From so many classes on, resources that only one of them crosses are put in order once.
+/// Method: few classes are raised by looking at all resources each time.
+const MANY: usize = 8;
 
 /// Working space and counters of the solver.
 #[derive(Debug, Default)]
@@ -42,6 +48,9 @@ struct Component {
     is_whole: bool,
     /// Changes of classes until it was gathered.
     changes: u64,
+    /// Where many classes rise: the resources of one class, by their level and place, and those of several.
+    private: Vec<(u64, u32)>,
+    common: Vec<u32>,
 }
 
 /// A resource during a solve.
@@ -237,7 +246,7 @@ impl Component {
     }
 
     fn gather_anew(&mut self, reached: &mut Vec<u32>, classes: &mut Classes, all: &Resources) {
-        let Self { visit, levels, classes: found, places, is_whole, changes } = self;
+        let Self { visit, levels, classes: found, places, is_whole, changes, .. } = self;
         *visit += 1;
         *changes = classes.changes();
         places.resize(all.specs().len(), (0, 0));
@@ -289,15 +298,25 @@ impl Component {
 
     /// Raises all rates together; a class that meets a full resource keeps the level reached.
     fn fill(&mut self, all: &mut Classes, shared: &Resources) {
-        let Self { levels, classes, .. } = self;
+        let Self { levels, classes, private, common, .. } = self;
         for &class in &*classes {
             for hop in &all[class].hops {
                 levels[hop.level as usize].weights += hop.drawn;
             }
         }
         let mut rising = classes.len();
+        let are_many = rising >= MANY;
+        if are_many {
+            part(levels, shared, (private, common));
+        }
+        let mut private = private.iter().peekable();
         while rising > 0 {
-            let (resource, level_of_all) = fullest(levels).expect("each flow crosses a resource");
+            let fullest = if are_many {
+                fullest_of_many(levels, &mut private, common)
+            } else {
+                fullest(levels.iter())
+            };
+            let (resource, level_of_all) = fullest.expect("each flow crosses a resource");
             for &(class, _) in &shared.shared(resource).fluid.classes {
                 let class = &mut all[class];
                 if class.is_final {
@@ -355,12 +374,49 @@ impl Component {
 }
 
 /// The resource that the flows which are not final fill first, and their level then.
-fn fullest(levels: &[Level]) -> Option<(u32, u64)> {
-    let mut rising = levels.iter().filter(|level| level.weights > 0);
+fn fullest<'a>(levels: impl Iterator<Item = &'a Level>) -> Option<(u32, u64)> {
+    let mut rising = levels.filter(|level| level.weights > 0);
     let first = rising.next()?;
     Some(rising.fold((first.resource, first.level()), |lowest, level| {
         if level.is_below(lowest.1) { (level.resource, level.level()) } else { lowest }
     }))
+}
+
+/// Parts the resources of one class from the others. The level of such a resource stays until its class is
+/// final: they are in order once for all.
+fn part(
+    levels: &[Level],
+    all: &Resources,
+    (private, common): (&mut Vec<(u64, u32)>, &mut Vec<u32>),
+) {
+    private.clear();
+    common.clear();
+    for (place, level) in (0..).zip(levels) {
+        if level.weights == 0 {
+            continue;
+        }
+        if let [_] = *all.shared(level.resource).fluid.classes {
+            private.push((level.level(), place));
+        } else {
+            common.push(place);
+        }
+    }
+    private.sort_unstable();
+}
+
+/// The same as [`fullest`], where resources were parted: of equal ones the first counts here, too.
+fn fullest_of_many<'a>(
+    levels: &[Level],
+    private: &mut Peekable<impl Iterator<Item = &'a (u64, u32)>>,
+    common: &[u32],
+) -> Option<(u32, u64)> {
+    let level = |place: u32| &levels[place as usize];
+    while private.next_if(|(_, place)| level(*place).weights == 0).is_some() {}
+    let shared = fullest(common.iter().map(|&place| level(place)));
+    let Some(&&(alone, place)) = private.peek() else { return shared };
+    let own = (level(place).resource, alone);
+    // Levels are in the order of resources.
+    Some(shared.filter(|&(resource, all)| (all, resource) < (alone, own.0)).unwrap_or(own))
 }
 
 /// When the rates of `resource` may change next.
