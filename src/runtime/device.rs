@@ -292,8 +292,8 @@ impl Running {
                 break self.simulation.limit_reached().map_or(Ending::Finished, Ending::Limit);
             };
             let now = self.simulation.now();
-            // Ends of transfers that a later change has moved are no part of the run.
-            if !matches!(event, Event::Fabric(event) if self.cluster.fabric.is_stale(event)) {
+            // Ends of transfers that a later change has moved are no part of the run, and neither are counts of packets.
+            if !matches!(event, Event::Fabric(event) if self.cluster.fabric.is_upkeep(event)) {
                 self.happened = now;
             }
             self.tell(event);

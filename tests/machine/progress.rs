@@ -54,6 +54,14 @@ fn rest(outcome: &Outcome, rank: u32) -> u64 {
     at(outcome, rank, 1) - at(outcome, rank, 0)
 }
 
+/// The FIN is a packet beside the flow of its write. The fabric counts such packets, for longer than they are under way.
+#[test]
+fn a_run_ends_with_its_last_call_and_with_no_count_of_packets() {
+    let outcome = run(one_message(model("broadwell-edr", &[]), 1 << 16, true));
+    let last = [0, 1].map(|rank| at(&outcome, rank, 1)).into_iter().max();
+    assert_eq!(Some(outcome.end.as_ps()), last);
+}
+
 #[test]
 fn what_came_during_a_computation_is_handled_by_its_end() {
     // Left is a look at the request, under a lock whose line comes from the agent's core.

@@ -209,13 +209,19 @@ impl Fabric {
     }
 
     /// Whether an event is about what has changed since it was scheduled: it does nothing.
-    pub fn is_stale(&self, event: FabricEvent) -> bool {
+    fn is_stale(&self, event: FabricEvent) -> bool {
         let FabricEvent { kind, id, generation } = event;
         match kind {
             EventKind::Arrive => self.is_old_arrival(id, generation),
             EventKind::FlowEnd => self.bulk.is_old_end(id, generation),
             EventKind::Turn | EventKind::Gate | EventKind::Solve | EventKind::Window => false,
         }
+    }
+
+    /// Whether a run may end without an event: it does nothing, or only ends a window in which packets were counted.
+    #[inline]
+    pub fn is_upkeep(&self, event: FabricEvent) -> bool {
+        event.kind == EventKind::Window || self.is_stale(event)
     }
 
     fn is_old_arrival(&self, flight: u32, generation: u32) -> bool {

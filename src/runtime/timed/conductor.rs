@@ -253,7 +253,7 @@ where
         if self.faults.is_some() && self.is_of_the_dead(event) {
             return;
         }
-        // Ends of transfers that a later change has moved are no part of the run.
+        // Ends of transfers that a later change has moved are no part of the run, and neither are counts of packets.
         let idle = match event {
             Event::Lock(..)
             | Event::Fault(_)
@@ -262,7 +262,7 @@ where
             | Event::Acknowledged(_)
             | Event::Answer(_)
             | Event::Sweep(_) => true,
-            Event::Fabric(event) => self.network.is_stale(event),
+            Event::Fabric(event) => self.network.is_upkeep(event),
             Event::Pinned(owner, generation) => {
                 self.memory.peer_copies.is_old_pin(Process(owner), generation)
             }

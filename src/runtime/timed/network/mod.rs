@@ -175,10 +175,10 @@ impl<K> Network<K> {
         used.collect()
     }
 
-    /// Whether a transfer has moved since its event was scheduled.
+    /// Whether a run may end without an event of the fabric.
     #[inline]
-    pub(super) fn is_stale(&self, event: FabricEvent) -> bool {
-        self.cluster.fabric.is_stale(event)
+    pub(super) fn is_upkeep(&self, event: FabricEvent) -> bool {
+        self.cluster.fabric.is_upkeep(event)
     }
 
     /// Subject of an event of the fabric.
