@@ -104,3 +104,29 @@ fn distance(request: &Request, tables: &[Table], stop: &AtomicBool, jobs: usize)
     let mean = off.sum::<f64>() / f64::from(count);
     mean.is_finite().then(|| mean.exp())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Number;
+
+    #[test]
+    fn a_number_is_doubted_where_only_the_end_of_its_band_has_stopped_it() {
+        let parse = |text: &str| Parameter::find("link.data_bw").unwrap().kind.parse(text).unwrap();
+        let moved = |from: &str, to: &str| {
+            at_an_end(&Number {
+                path: "link.data_bw",
+                of: "link.data_bw",
+                start: parse(from),
+                value: parse(to),
+                range: (parse(to), parse(to)),
+                told_by: "bandwidth of large messages, where the wire limits",
+                effect: 1.0,
+            })
+        };
+        let says = "`link.data_bw` went from 12.5 GB/s to 200 GB/s, the highest that machines have";
+        assert_eq!(moved("12.5 GB/s", "200 GB/s").as_deref(), Some(says));
+        assert_eq!(moved("12.5 GB/s", "199 GB/s"), None);
+        assert_eq!(moved("200 GB/s", "200 GB/s"), None, "it has not moved");
+    }
+}

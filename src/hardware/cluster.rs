@@ -70,6 +70,8 @@ struct Node {
 struct Costs {
     mmio: TimeDelta,
     wqe_fetch: TimeDelta,
+    /// Whether the doorbell carries an entry that names its payload.
+    pushes_entries: bool,
     read_round_trip: TimeDelta,
     base_latency: TimeDelta,
     switch_hop: TimeDelta,
@@ -317,6 +319,9 @@ impl Cluster {
         let (extra, latency) = match posting {
             Posting::BlueFlame | Posting::ReadRequest => (costs.wqe, costs.mmio),
             Posting::Inline => (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch),
+            Posting::Fetch | Posting::Bulk if costs.pushes_entries => {
+                (costs.wqe, costs.mmio + costs.read_round_trip)
+            }
             Posting::Fetch | Posting::Bulk => {
                 (costs.doorbell + costs.wqe, costs.mmio + costs.wqe_fetch + costs.read_round_trip)
             }
@@ -491,6 +496,7 @@ impl Costs {
         Self {
             mmio: profile.pcie.mmio_write,
             wqe_fetch: profile.hca.wqe_fetch,
+            pushes_entries: profile.hca.blueflame_alone,
             read_round_trip: profile.pcie.dma_read_round_trip,
             base_latency: profile.link.base_latency,
             switch_hop: profile.link.switch_hop,

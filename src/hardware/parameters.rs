@@ -412,6 +412,9 @@ profile! {
         /// Header and payload bytes that travel with the doorbell (`BlueFlame`), at most, whatever
         /// the inline limit; 0: none.
         blueflame_inline: Bytes = required, "0 B" .. "512 B";
+        /// Whether a work queue entry that is posted alone travels with its doorbell (`BlueFlame`) where
+        /// it names its payload, too: then only the payload is fetched.
+        blueflame_alone: Flag = default("false"), "false" .. "true";
         /// Header and payload bytes that a work queue entry holds, at most; 0: none.
         inline_limit: Bytes = required, "0 B" .. "1 KiB";
         /// Receive buffers of one connection: eager messages that may be under way.

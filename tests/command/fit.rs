@@ -175,16 +175,11 @@ fn a_fit_from_the_wrong_machine_is_not_believed() {
     let answer = from("broadwell-edr", "doubtful.json");
     let says = [
         "E0917",
-        "fitted rows deviate by more than 33 %",
+        "1 of 7 fitted rows deviate by more than 33 %, 1048576 of latency.txt by +69.6 %",
         "begin with it, by `--machine genoa-hdr`",
     ];
     let answer = answer.check(1, &says);
     assert!(!answer.json()["doubts"].as_array().unwrap().is_empty());
-    assert!(
-        answer.err.contains("`link.data_bw` went from 12.5 GB/s to 200 GB/s"),
-        "{}",
-        answer.err
-    );
     let text = std::fs::read_to_string(scratch.path("doubtful.json")).unwrap();
     let model: Value = serde_json::from_str(&text).unwrap();
     assert!(model["title"].as_str().unwrap().ends_with(", fitted (in doubt)"), "{text}");

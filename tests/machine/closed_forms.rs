@@ -218,10 +218,11 @@ fn a_message_inside_a_node_is_copied_through_a_cell() {
 #[test]
 fn a_doorbell_costs_the_fetches_that_blueflame_spares() {
     let machine = |how: &str| {
-        let (inline, blueflame) = match how {
-            "blueflame" => ("0 B", "40 B"),
-            "inline" => ("40 B", "0 B"),
-            _ => ("0 B", "0 B"),
+        let (inline, blueflame, alone) = match how {
+            "blueflame" => ("0 B", "40 B", "false"),
+            "inline" => ("40 B", "0 B", "false"),
+            "pushed" => ("0 B", "0 B", "true"),
+            _ => ("0 B", "0 B", "false"),
         };
         latency(
             &[
@@ -230,6 +231,7 @@ fn a_doorbell_costs_the_fetches_that_blueflame_spares() {
                 ("pcie.dma_read_round_trip", "500 ns"),
                 ("hca.inline_limit", inline),
                 ("hca.blueflame_inline", blueflame),
+                ("hca.blueflame_alone", alone),
             ],
             8,
         )
@@ -239,6 +241,8 @@ fn a_doorbell_costs_the_fetches_that_blueflame_spares() {
     let dma_read = 20;
     assert_eq!(machine("inline") - machine("blueflame"), doorbell + wqe_fetch);
     assert_eq!(machine("fetch") - machine("inline"), round_trip + dma_read);
+    // The entry comes with the doorbell, the payload does not.
+    assert_eq!(machine("fetch") - machine("pushed"), doorbell + wqe_fetch);
 }
 
 #[test]
