@@ -55,17 +55,17 @@
 //! }
 //!
 //! # fn main() -> Result<(), Box<dyn Error>> {
-//! let (fin, immediate) = (simulate("rput")?, simulate("rput_immediate")?);
+//! let (push, pull) = (simulate("rput")?, simulate("rget")?);
 //! let latency = |result: &RunResult| {
 //!     let metric = result.points[0].metric("latency").expect("a ping-pong has one");
 //!     assert_eq!(metric.unit, "us");
 //!     metric.value
 //! };
-//! let spared = latency(&fin) - latency(&immediate);
-//! assert!((1.8..1.9).contains(&spared), "{spared} us");
+//! let spared = latency(&push) - latency(&pull);
+//! assert!((0.6..0.8).contains(&spared), "{spared} us");
 //! // Equal scenario, seed and version: equal digest.
-//! assert_eq!(simulate("rput")?.digest, fin.digest);
-//! assert_ne!(immediate.digest, fin.digest);
+//! assert_eq!(simulate("rput")?.digest, push.digest);
+//! assert_ne!(pull.digest, push.digest);
 //! # Ok(())
 //! # }
 //! ```

@@ -295,7 +295,8 @@ pub enum Action<P, R> {
         /// The buffer.
         region: Region,
     },
-    /// Hand a packet to a wire. Packets of one (sender, receiver, via) arrive in order.
+    /// Hand a packet to a wire. Packets of one (sender, receiver, via) arrive in order, through the HCA also behind
+    /// the [`Action::RdmaWrite`]s that were posted on their queue pair before.
     Send {
         /// The receiver, and the lanes.
         to: Route,

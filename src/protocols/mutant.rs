@@ -65,7 +65,7 @@ mutants! {
     SplitsMemory, "splits-memory", "W1", "The windows of a server of endpoints show a memory each.";
     GetSender, "get-sender", "V2", "The sender of RGET is complete when its RTS has left.";
     PutReceiver, "put-receiver", "V2", "The receiver of RPUT is complete when its CTS has left.";
-    FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read; the sender of RPUT with immediate data sends it behind the write, as a packet.";
+    FinFirst, "fin-first", "V2", "The receiver of RGET says FIN before it has read; the sender of RPUT sends it before the write, as a packet.";
     CoopOverlap, "coop-overlap", "V3", "Of an odd number of bytes both halves are the larger one.";
     CoopOnCopy, "coop-on-copy", "V2", "A side of COOP is complete when its own copy has ended.";
     SenderChooses, "sender-chooses", "V3", "The sender copies its half whatever the CTS says.";

@@ -42,8 +42,8 @@ fn a_delay_is_added_once_to_what_crosses_it() {
     assert_eq!(later(8, spike), 50 * US);
     assert_eq!(
         later(1 << 20, spike),
-        3 * 50 * US,
-        "the request, the data, and FIN after its completion"
+        2 * 50 * US,
+        "the request, and the data with FIN right behind"
     );
     let past = r#"{ "kind": "delay_spike", "where": "host 0 to switch 1.0", "extra": "50 us", "for": "9 us" }"#;
     assert_eq!(later(8, past), 0, "it is over when the message leaves");

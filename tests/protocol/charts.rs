@@ -143,7 +143,7 @@ fn a_synchronous_send_completes_when_its_message_is_matched() {
 }
 
 #[test]
-fn rput_pushes_after_the_cts_and_says_fin_when_the_write_is_complete() {
+fn rput_pushes_after_the_cts_with_the_fin_right_behind() {
     check_chart(
         &nodes(2, Protocol::RPut).call(1, recv(to(0), 65_536)).call(0, send(1, 65_536)).settle(),
         "

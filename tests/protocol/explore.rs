@@ -244,11 +244,11 @@ fn ring(ranks: u32, bytes: u64) -> Vec<[Vec<Call>; 1]> {
 fn a_ring_that_polls_can_end_from_every_state() {
     let ranks = ring(3, LARGE);
     let calls: Vec<&[Vec<Call>]> = ranks.iter().map(|rank| &rank[..]).collect();
-    // Each of 3 probes and 3 tests may come too early or not. With RPUT a test is only true where
-    // the receiver answered before: not all three can wait for each other's answer.
-    for (protocol, finals) in [(Protocol::RPut, 56), (Protocol::RGet, 64)] {
+    // Each of 3 probes and 3 tests may come too early or not: 2^6. With RPUT, too: the FIN comes behind the write, so
+    // that a rank may have received and its sender not have seen that the write is complete.
+    for protocol in [Protocol::RPut, Protocol::RGet] {
         let found = check_clean(&world(&calls, protocol));
-        assert_eq!(found.finals, finals, "{protocol:?}");
+        assert_eq!(found.finals, 64, "{protocol:?}");
     }
 }
 

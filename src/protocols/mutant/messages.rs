@@ -81,7 +81,7 @@ pub(super) fn bend(
         }
         Mutant::FinFirst => {
             messages.say_fin_first(library, list);
-            say_fin_behind_writes(library, list);
+            say_fin_before_writes(library, list);
         }
         Mutant::CoopOverlap => overlap_halves(list),
         Mutant::LoadKept => list.retain(|action| {
@@ -176,17 +176,27 @@ fn lose_last_chunk(list: &mut Vec<LibraryAction>) {
     }
 }
 
-/// The FIN that an RDMA write would bring leaves behind it, as a packet.
-fn say_fin_behind_writes(library: &Library, list: &mut Vec<LibraryAction>) {
+/// The FIN of a write leaves before it, as a packet of its own.
+fn say_fin_before_writes(library: &Library, list: &mut Vec<LibraryAction>) {
+    let is_fin = |action: &LibraryAction| {
+        let Action::Send { packet, .. } = action else { return false };
+        matches!(packet, Packet::Rendezvous { word: ControlMessage::Fin, .. })
+    };
+    let mut follows = list.iter().filter(|action| is_fin(action)).count();
+    let mut writes = Vec::new();
     for mut action in std::mem::take(list) {
-        let Action::RdmaWrite { to, immediate, .. } = &mut action else {
-            list.push(action);
-            continue;
-        };
-        let (to, brought) = (*to, immediate.take());
+        if let Action::RdmaWrite { to, immediate, .. } = &mut action {
+            let (to, brought) = (*to, immediate.take());
+            list.extend(brought.into_iter().flat_map(|packet| control(library, to, *packet)));
+            if follows > 0 {
+                writes.push(action);
+                continue;
+            }
+        }
+        follows -= usize::from(is_fin(&action));
         list.push(action);
-        if let Some(packet) = brought {
-            list.extend(control(library, to, *packet));
+        if follows == 0 {
+            list.append(&mut writes);
         }
     }
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An RDMA write with immediate data takes a receive buffer of the other side and completes there
-//! when its bytes are in memory. The FIN needs no packet of its own, and does not wait until the
-//! sender knows of the write's end. Inside a node, where cores copy, this is RPUT.
+//! when its bytes are in memory. The FIN needs no packet of its own, which no side has to post or to
+//! handle. Inside a node, where cores copy, this is RPUT.
 //!
 //! Source: `IBTA` (RDMA Write with Immediate Data); RPUT as in `coop` Fig. 1.
 //! Left out: the four bytes on the wire, and that they are only four: a library would look the request

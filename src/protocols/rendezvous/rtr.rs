@@ -4,7 +4,7 @@
 //!   receiver  posts, RTR ──▶ posted ──FIN that takes it / Complete──▶ Done            (same node)
 //!                                   ──TAKEN──▶ Filling ──FIN / Complete──▶ Done       (other node)
 //!   sender    Offered / copy, FIN, Complete ──▶ Done                                  (same node)
-//!             Offered / TAKEN, RdmaWrite ──▶ Writing ──RdmaDone / FIN, Complete──▶ Done
+//!             Offered / TAKEN, RdmaWrite, FIN ──▶ Writing ──RdmaDone / Complete──▶ Done
 //!   both      Start: no offer was there in time; as RPUT
 //! ```
 //!
@@ -35,7 +35,7 @@ enum SenderState {
     Asked(rput::Sender),
     /// Our core is copying the payload into the offered buffer, in chunks.
     Copying(Share, Region),
-    /// The HCA is pushing the payload.
+    /// The HCA is pushing the payload, and the FIN behind it.
     Writing,
     /// Terminal.
     Done,
@@ -58,6 +58,7 @@ impl Sender {
         }
         port.register();
         port.rdma_write(into);
+        port.send(ControlMessage::Fin);
         (SenderState::Writing, Progress::Pending)
     }
 
@@ -88,10 +89,7 @@ impl Role for Sender {
             }
             (New, RoleInput::Offered { into }) => Self::take(into, port),
             (Copying(share, into), RoleInput::Continue) => Self::copy(share, into, port),
-            (Writing, RoleInput::RdmaDone) => {
-                port.send(ControlMessage::Fin);
-                (Done, Progress::Complete)
-            }
+            (Writing, RoleInput::RdmaDone) => (Done, Progress::Complete),
             (state, input) => return Err(ProtocolError::refused("rtr::sender", state, input)),
         };
         self.0 = next;

@@ -125,7 +125,8 @@ pub(super) type Mail<M> = Shared<Incoming<M>>;
 pub(super) struct Incoming<M: Machine> {
     pub(super) packet: M::Packet,
     pub(super) parcel: Option<Parcel>,
-    /// The write that it is part of, while its bytes have not moved: it holds up what is behind it.
+    /// The write that it is part of, or was posted behind, while the bytes of that have not moved: it holds up what
+    /// is behind it.
     pub(super) part_of: Option<Token>,
 }
 
@@ -165,7 +166,7 @@ impl Operation {
     /// The memory that it names at both sides.
     pub(super) fn sides(&self) -> [(Process, Region); 2] {
         match &self.does {
-            OperationKind::Copies { from, to } => [*from, *to],
+            OperationKind::Copies { from, to, .. } => [*from, *to],
             OperationKind::Updates { at, into, .. } => [*at, *into],
             OperationKind::Watches { process, .. } => [(*process, NOTHING); 2],
             OperationKind::Asks { process, work, .. } => {
@@ -176,21 +177,39 @@ impl Operation {
         }
     }
 
-    /// Whether others of its stream come before it, or the counter has not its value.
+    /// Whether others of its stream or queue pair come before it, or the counter has not its value.
     pub(super) fn waits(&self) -> bool {
         match &self.does {
             OperationKind::Asks { after, .. } => !after.is_empty(),
             OperationKind::Watches { met, .. } => !met,
-            OperationKind::Copies { .. } | OperationKind::Updates { .. } => false,
+            OperationKind::Copies { queued, .. } => {
+                queued.is_some_and(|queued| queued.behind.is_some())
+            }
+            OperationKind::Updates { .. } => false,
         }
     }
+
+    /// Its place in a queue pair, while its bytes have not moved.
+    fn queued(&self) -> Option<Queued> {
+        let OperationKind::Copies { queued, .. } = self.does else { return None };
+        queued.filter(|_| !self.moved)
+    }
+}
+
+/// Place of a write in its queue pair, which does what was posted on it in order.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Queued {
+    /// The peer and the lanes of the queue pair.
+    pub(super) pair: Route,
+    /// The write before it whose bytes have not moved.
+    pub(super) behind: Option<Token>,
 }
 
 /// Work of an RDMA operation, a GPU or a core that waits.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(super) enum OperationKind {
-    /// Bytes move from one place to another.
-    Copies { from: (Process, Region), to: (Process, Region) },
+    /// Bytes move from one place to another; a write has a place in its queue pair.
+    Copies { from: (Process, Region), to: (Process, Region), queued: Option<Queued> },
     /// An element changes; `carried` is the operand before, and the old element afterwards.
     Updates { at: (Process, Region), update: Effect, carried: Parcel, into: (Process, Region) },
     /// A core looks at a counter; whether it has had the value.
@@ -207,10 +226,14 @@ impl OperationKind {
         }
     }
 
-    /// Another operation has ended.
+    /// Another operation has ended, or its bytes have moved.
     pub(super) fn ends_after(&mut self, ended: Token) {
-        if let Self::Asks { after, .. } = self {
-            after.retain(|token| *token != ended);
+        match self {
+            Self::Asks { after, .. } => after.retain(|token| *token != ended),
+            Self::Copies { queued: Some(queued), .. } if queued.behind == Some(ended) => {
+                queued.behind = None;
+            }
+            Self::Copies { .. } | Self::Updates { .. } | Self::Watches { .. } => {}
         }
     }
 }
@@ -284,10 +307,30 @@ impl<M: Machine> Port<M> {
         self.channels[place].packets.push_back(incoming);
     }
 
-    /// Adds an operation, whose token is that of no other.
-    pub(super) fn post(&mut self, operation: Operation) {
+    /// Adds an operation, whose token is that of no other; a write comes behind those of its queue pair.
+    pub(super) fn post(&mut self, mut operation: Operation) {
+        if let OperationKind::Copies { queued: Some(queued), .. } = &mut operation.does {
+            queued.behind = self.last_write(queued.pair);
+        }
         let place = self.operations.partition_point(|other| other.token < operation.token);
         self.operations.insert(place, operation);
+    }
+
+    /// The write that holds up a message which is sent now.
+    pub(super) fn write_before(&self, to: Route, via: Via, mail: &Mail<M>) -> Option<Token> {
+        if via == Via::Hca && mail.part_of.is_none() { self.last_write(to) } else { None }
+    }
+
+    /// The last write of a queue pair whose bytes have not moved.
+    fn last_write(&self, pair: Route) -> Option<Token> {
+        let open = |one: &Operation| one.queued().map(|queued| (one.token, queued));
+        let mut writes = self.operations.iter().filter_map(open);
+        let followed = |token| {
+            let mut all = self.operations.iter().filter_map(Operation::queued);
+            all.any(|queued| queued.behind == Some(token))
+        };
+        let last = writes.find(|&(token, queued)| queued.pair == pair && !followed(token));
+        last.map(|(token, _)| token)
     }
 
     pub(super) fn operation(&self, token: Token) -> Option<usize> {

@@ -3,7 +3,8 @@
 use super::choice::{Choice, Refusal};
 use super::facts::Fact;
 use super::state::{
-    Actor, Channel, Incoming, Instance, Mail, Operation, OperationKind, Stage, Strand, Touch,
+    Actor, Channel, Incoming, Instance, Mail, Operation, OperationKind, Queued, Stage, Strand,
+    Touch,
 };
 use super::turn::{Outside, Turn};
 use super::{World, adapter_choices};
@@ -210,7 +211,7 @@ where
                 match port.operation(token).map(|place| &port.operations[place]) {
                     None => Some("no such operation is under way"),
                     Some(operation) if operation.waits() => Some(
-                        "an operation before it in its stream has not ended, or its turn has not come",
+                        "an operation before it in its stream or queue pair comes first, or its turn has not come",
                     ),
                     Some(operation) if operation.is_cut_off(self.crash.victim()) => {
                         Some("a process that it names has died")
@@ -348,19 +349,17 @@ where
             return self.stop(Actor { process, thread: Thread(0) }, error.into());
         }
         match operation.does {
-            OperationKind::Copies { from: (from, source), to: (to, target) } => {
+            OperationKind::Copies { from: (from, source), to: (to, target), .. } => {
                 self.reads(from, source);
                 self.writes(to, target);
                 let parcel = self.memories.capture(from, source);
                 self.memories.write(to, target, &parcel);
-                self.immediate_arrives(process, to, token);
+                self.packets_follow(process, to, token);
+                self.others_follow(process, token);
             }
             OperationKind::Asks { process, work, .. } => {
                 self.memories.work(process, &work);
-                let operations = &mut self.ports[process.0 as usize].change().operations;
-                for other in operations {
-                    other.does.ends_after(token);
-                }
+                self.others_follow(process, token);
             }
             OperationKind::Watches { .. } => unreachable!("it has nothing to move"),
             OperationKind::Updates { at: (owner, target), update, carried, into } => {
@@ -374,8 +373,15 @@ where
         }
     }
 
-    /// The bytes of a write have moved: what it carries besides can be taken.
-    fn immediate_arrives(&mut self, writer: Process, to: Process, token: Token) {
+    /// The next operation of a stream or a queue pair may begin: the one before it has ended, or moved its bytes.
+    fn others_follow(&mut self, process: Process, token: Token) {
+        for other in &mut self.ports[process.0 as usize].change().operations {
+            other.does.ends_after(token);
+        }
+    }
+
+    /// The bytes of a write have moved: what it carries besides can be taken, and packets behind it.
+    fn packets_follow(&mut self, writer: Process, to: Process, token: Token) {
         self.whole_on_wires(writer, to, token);
         let channels = &self.ports[to.0 as usize].channels;
         let comes = |incoming: &Mail<M>| incoming.part_of == Some(token);
@@ -518,11 +524,14 @@ where
                     let incoming = Incoming { packet, parcel: None, part_of };
                     self.send(actor, to, Via::Hca, Shared::new(incoming));
                 }
-                let does = OperationKind::Copies { from: (process, from), to: (to.peer, into) };
+                let queued = Some(Queued { pair: to, behind: None });
+                let (from, into) = ((process, from), (to.peer, into));
+                let does = OperationKind::Copies { from, to: into, queued };
                 self.post(actor, token, to.own, does);
             }
             Action::RdmaRead { from, remote, into, token } => {
-                let does = OperationKind::Copies { from: (from.peer, remote), to: (process, into) };
+                let (remote, into) = ((from.peer, remote), (process, into));
+                let does = OperationKind::Copies { from: remote, to: into, queued: None };
                 self.post(actor, token, from.own, does);
             }
             Action::RdmaAtomic { at, target, update, operand, into, token } => {
@@ -597,8 +606,12 @@ where
         }
     }
 
-    pub(super) fn send(&mut self, actor: Actor, to: Route, via: Via, incoming: Mail<M>) {
+    pub(super) fn send(&mut self, actor: Actor, to: Route, via: Via, mut incoming: Mail<M>) {
         self.notes.note(|| Outside::Sends { to, via, incoming: incoming.clone() });
+        let write = self.ports[actor.process.0 as usize].write_before(to, via, &incoming);
+        if write.is_some() {
+            incoming.change().part_of = write;
+        }
         let from = to.back(actor.process);
         if self.crash.victim() == Some(to.peer) {
             return;
@@ -636,7 +649,7 @@ where
     pub(super) fn post(&mut self, actor: Actor, token: Token, lane: Lane, does: OperationKind) {
         self.notes.note(|| Outside::Posts { token, lane, does: does.clone() });
         let (last, fits) = match &does {
-            OperationKind::Copies { from, to } => (from.0.max(to.0), from.1.len == to.1.len),
+            OperationKind::Copies { from, to, .. } => (from.0.max(to.0), from.1.len == to.1.len),
             OperationKind::Updates { at, into, .. } => (at.0, at.1.len == into.1.len),
             OperationKind::Asks { process, .. } | OperationKind::Watches { process, .. } => {
                 (*process, true)

@@ -73,7 +73,7 @@ where
             }
             Choice::Move { process, token } => {
                 let (source, target) = match &self.operation_at(process, token)?.does {
-                    OperationKind::Copies { from, to } => (*from, *to),
+                    OperationKind::Copies { from, to, .. } => (*from, *to),
                     OperationKind::Updates { at: (owner, element), .. } => {
                         let (bytes, owner) = (element.len, owner.0);
                         return Some(format!(

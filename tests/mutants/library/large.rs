@@ -71,16 +71,12 @@ fn by_rendezvous(rendezvous: Protocol) -> Case {
             harmless: &[Mutant::PinsTwice, Mutant::PutReceiver],
             ..case
         },
-        Protocol::RPutImmediate => Case {
+        Protocol::RPut | Protocol::RPutImmediate | Protocol::Rtr => Case {
             found: &[(Mutant::PutReceiver, "V2"), (Mutant::FinFirst, "V2")],
             harmless: &[Mutant::PinsTwice, Mutant::GetSender],
             ..case
         },
-        Protocol::RPut
-        | Protocol::Rtr
-        | Protocol::SharedMemory
-        | Protocol::CoopP2p
-        | Protocol::CoopHca => Case {
+        Protocol::SharedMemory | Protocol::CoopP2p | Protocol::CoopHca => Case {
             found: &[(Mutant::PutReceiver, "V2")],
             harmless: &[Mutant::PinsTwice, Mutant::GetSender, Mutant::FinFirst],
             ..case

@@ -292,8 +292,23 @@ where
         true
     }
 
+    /// An effect in this state: a message behind a write of its queue pair is held up by that.
+    fn held_up(&mut self, row: &Row, number: Number) -> Number {
+        let Effect { from, does } = &self.turns.effects[number as usize];
+        let Outside::Sends { to, via, incoming } = does else { return number };
+        let port = &self.ports.value(row[self.place_of_port(*from)]).port;
+        let write = port.write_before(*to, *via, incoming);
+        if write.is_none() {
+            return number;
+        }
+        let (from, to, via, mut incoming) = (*from, *to, *via, incoming.clone());
+        incoming.change().part_of = write;
+        self.turns.number_of_effect(Effect { from, does: Outside::Sends { to, via, incoming } })
+    }
+
     /// An effect; answers whether it may happen here.
     fn affect(&mut self, row: &mut Row, number: Number) -> bool {
+        let number = self.held_up(row, number);
         let rest = self.place_of_rest();
         let Self { turns, ports, locals, rests, processes, .. } = self;
         let effect = &turns.effects[number as usize];
