@@ -62,7 +62,7 @@ fn a_run_that_grows_beyond_it_stops_after_the_same_event_whoever_runs_beside_it(
     assert_eq!((&points[0]["failure"], &points[1]["failure"]), (&().into(), &().into()));
     // The number holds in debug and release: `.ci/run test release-tests` runs both.
     let said = points[2]["failure"].as_str().unwrap();
-    assert!(said.contains("reached after 29 events: the run holds 140 KiB,"), "{said}");
+    assert!(said.contains("reached after 32 events: the run holds 143936 B,"), "{said}");
     assert!(said.contains("most of it bytes of payload (128 KiB)"), "{said}");
     assert!(said.contains("`mpi.payload` \"phantom\""), "{said}");
     let phantom = ["run", "bytes.json", "--set", "limits.memory=100 KiB", "--set"];
