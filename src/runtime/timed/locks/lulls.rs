@@ -74,3 +74,38 @@ impl Lulls {
         if ended == here { differ + times - up_to(last) } else { differ }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moments are counted as they lie one by one, for every lock and every first moment.
+    #[test]
+    fn moments_on_the_other_side_are_counted_as_one_by_one() {
+        let at = |ps| Time::ZERO + TimeDelta::from_ps(ps);
+        let mut lulls = Lulls::default();
+        for (place, ps) in [5, 9, 9, 20, 33].into_iter().enumerate() {
+            lulls.change(at(ps), place % 2 == 0);
+        }
+        let lies = |seen: u64, ps: u64| {
+            let behind = lulls.seen() % 2 == 0;
+            lulls.lies_in_one(seen, at(ps)).unwrap_or(behind)
+        };
+        assert!(lies(0, 5) && !lies(0, 6) && lies(0, 21) && !lies(0, 34));
+        assert_eq!(lulls.lies_in_one(5, at(5)), None, "a lock that has seen all changes");
+        for seen in 0..=lulls.seen() {
+            for (first, period, times) in
+                (0..40).flat_map(|first| (1..9).map(move |period| (first, period, first % 13)))
+            {
+                let moments = (1..=times).map(|time| first + time * period);
+                let differ = moments.filter(|&ps| lies(seen, ps) != lies(seen, first)).count();
+                let period = TimeDelta::from_ps(period);
+                let counted = lulls.differing(seen, at(first), (period, times));
+                assert_eq!(counted, differ as u64, "{seen}, {first}");
+            }
+        }
+        lulls.forget();
+        assert_eq!((lulls.seen(), lulls.are_many()), (5, false));
+        assert_eq!(lulls.differing(5, at(0), (TimeDelta::from_ps(1), 50)), 0);
+    }
+}
