@@ -22,6 +22,7 @@ mod forget;
 mod kinds;
 mod others;
 mod parts;
+mod results;
 mod turns;
 
 use super::World;
@@ -38,7 +39,7 @@ use crate::prints::Prints;
 use kinds::{Local, PortOf, Rest};
 use parts::{Number, Parts};
 use protocols::contract::{Machine, Process, Program};
-use turns::{After, Turns};
+use results::{After, Computed, Turns};
 
 /// Identity of states.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -72,7 +73,7 @@ pub struct States<M: Machine, P: Program<M>> {
     rests: Parts<Rest<M>>,
     turns: Turns<M>,
     /// Results of steps of no thread, by the parts that they concern.
-    others: Prints<others::Result>,
+    others: Prints<Computed>,
     /// A state, by which results are computed.
     world: World<M, P>,
     /// Its numbers, where it has them.

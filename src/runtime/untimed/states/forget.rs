@@ -1,6 +1,7 @@
 //! Forgetting: a search keeps the parts of the states that wait, and not those of all that it has met.
 
 use super::parts::Number;
+use super::results::Turns;
 use super::{NONE, Row, States};
 use crate::monitors::buffers::Lends;
 use crate::prints::Prints;
@@ -53,7 +54,7 @@ where
         self.monitors.keep_only(&monitors);
         self.windows.keep_only(&windows);
         self.rests.keep_only(&rests);
-        self.turns = super::Turns::default();
+        self.turns = Turns::default();
         self.others = Prints::default();
         self.world.memo = Memo::empty();
         self.made.fill(NONE);

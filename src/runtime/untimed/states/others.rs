@@ -4,20 +4,13 @@
 use std::hash::Hash;
 
 use super::parts::Number;
+use super::results::Computed;
 use super::{NONE, Row, States};
 use crate::fingerprint::Fingerprint;
 use crate::monitors::buffers::Lends;
 use crate::untimed::World;
 use crate::untimed::choice::Choice;
-use crate::untimed::facts::Coverage;
 use protocols::contract::{Machine, Program};
-
-/// Parts after a step, by their places, and the branches that it reached.
-#[derive(Debug)]
-pub(super) struct Result {
-    parts: Box<[(usize, Number)]>,
-    met: Coverage,
-}
 
 impl<M: Machine, P: Program<M>> States<M, P>
 where
@@ -28,7 +21,7 @@ where
         &mut self,
         row: &mut Row,
         choice: Choice,
-    ) -> std::result::Result<(), Box<World<M, P>>> {
+    ) -> Result<(), Box<World<M, P>>> {
         let places = self.concerns(row, choice);
         let question = places.as_ref().map(|places| {
             let mut question = Fingerprint::default();
@@ -64,7 +57,7 @@ where
         if let Some((question, places)) = question.zip(places)
             && parts.iter().all(|(place, _)| places.contains(place))
         {
-            self.others.find_or_put(question, Result { parts, met });
+            self.others.find_or_put(question, Computed { parts, met });
         }
         Ok(())
     }
