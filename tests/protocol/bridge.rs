@@ -505,7 +505,13 @@ fn threaded_job_on_vcis(seed: u32, step_by_step: bool) -> Job<Script> {
     let vcis = drawn_vcis(&mut draw);
     let mut waiting = waiting_job(&mut draw, threads, programs, step_by_step);
     (waiting.mpi.vcis, waiting.duplicates) = (vcis, 2);
+    waiting.mpi.rendezvous = on_vcis(waiting.mpi.rendezvous);
     waiting
+}
+
+/// A rendezvous, or RPUT in place of one that VCIs would mix up: RTRs are counted by pairs of processes.
+fn on_vcis(rendezvous: Protocol) -> Protocol {
+    if rendezvous == Protocol::Rtr { Protocol::RPut } else { rendezvous }
 }
 
 /// The world, and its duplicates where a job has two more than the standard one.
@@ -625,10 +631,7 @@ fn random_programs_cross_on_vcis() {
         let processes = u32::try_from(job.programs.len()).unwrap() / threads;
         job.programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
         (job.mpi.vcis, job.duplicates) = (drawn_vcis(&mut draw), 2);
-        if job.mpi.rendezvous == Protocol::Rtr {
-            // RTRs are counted by pairs of processes.
-            job.mpi.rendezvous = Protocol::RPut;
-        }
+        job.mpi.rendezvous = on_vcis(job.mpi.rendezvous);
         let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
         assert_eq!(ran.outcome.violations, [], "seed {seed}");
