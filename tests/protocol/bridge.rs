@@ -112,41 +112,13 @@ fn drawn_programs(
     (processes, threads): (u32, u32),
     comms: &[Comm],
 ) -> Vec<Script> {
-    let all = u64::from(processes * threads);
-    let messages = 1 + draw.below(7);
-    let ways: Vec<_> = (0..messages)
-        .map(|_| {
-            let comm = if let [one] = comms { *one } else { draw.pick(comms) };
-            (comm, draw.below(all), draw.below(all))
-        })
-        .collect();
-    programs_of(draw, (processes, threads), &ways)
-}
-
-/// The same, where each thread has a communicator of its own, and talks to the threads of its number.
-fn programs_of_own_comms(draw: &mut Draw, (processes, threads): (u32, u32)) -> Vec<Script> {
-    let messages = 1 + draw.below(25);
-    let ways: Vec<_> = (0..messages)
-        .map(|_| {
-            let thread = draw.below(threads.into());
-            let process = |draw: &mut Draw| draw.below(processes.into()) * threads + thread;
-            (COPIES[thread as usize], process(draw), process(draw))
-        })
-        .collect();
-    programs_of(draw, (processes, threads), &ways)
-}
-
-/// Messages over communicators, each from a thread to another one.
-fn programs_of(
-    draw: &mut Draw,
-    (processes, threads): (u32, u32),
-    ways: &[(Comm, u32, u32)],
-) -> Vec<Script> {
     let all = (processes * threads) as usize;
     let mut steps: Vec<Vec<Next<Call>>> = vec![Vec::new(); all];
     let mut handles: Vec<Vec<Handle>> = vec![Vec::new(); all];
     let mut next_handle = vec![0; processes as usize];
-    for &(comm, from, to) in ways {
+    for _ in 0..=draw.below(7) {
+        let comm = if let [one] = comms { *one } else { draw.pick(comms) };
+        let (from, to) = (draw.below(all as u64), draw.below(all as u64));
         let tag = i32::try_from(to).unwrap();
         let bytes = draw.pick(&[0, 1, 40, 200, 5_000, 9_000]);
         let mode = draw.pick(&[SendMode::Standard, SendMode::Synchronous]);
@@ -492,26 +464,15 @@ fn threaded_job(seed: u32, step_by_step: bool) -> Job<Script> {
     waiting_job(&mut draw, threads, programs, step_by_step)
 }
 
-/// The same, with two to four threads a process whose communicators are spread over VCIs; in half of the jobs
-/// each thread has one of its own.
+/// The same, with two or three threads a process whose communicators are spread over VCIs.
 fn threaded_job_on_vcis(seed: u32, step_by_step: bool) -> Job<Script> {
     let mut draw = Draw(Streams::new(12).stream("vcis", seed));
-    let (processes, threads) = (2 + draw.below(2), 2 + draw.below(3));
-    let programs = if draw.one_in(2) {
-        programs_of_own_comms(&mut draw, (processes, threads))
-    } else {
-        drawn_programs(&mut draw, (processes, threads), &COPIES)
-    };
+    let (processes, threads) = (2 + draw.below(2), 2 + draw.below(2));
+    let programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
     let vcis = drawn_vcis(&mut draw);
     let mut waiting = waiting_job(&mut draw, threads, programs, step_by_step);
     (waiting.mpi.vcis, waiting.duplicates) = (vcis, 2);
-    waiting.mpi.rendezvous = on_vcis(waiting.mpi.rendezvous);
     waiting
-}
-
-/// A rendezvous, or RPUT in place of one that VCIs would mix up: RTRs are counted by pairs of processes.
-fn on_vcis(rendezvous: Protocol) -> Protocol {
-    if rendezvous == Protocol::Rtr { Protocol::RPut } else { rendezvous }
 }
 
 /// The world, and its duplicates where a job has two more than the standard one.
@@ -631,7 +592,10 @@ fn random_programs_cross_on_vcis() {
         let processes = u32::try_from(job.programs.len()).unwrap() / threads;
         job.programs = drawn_programs(&mut draw, (processes, threads), &COPIES);
         (job.mpi.vcis, job.duplicates) = (drawn_vcis(&mut draw), 2);
-        job.mpi.rendezvous = on_vcis(job.mpi.rendezvous);
+        if job.mpi.rendezvous == Protocol::Rtr {
+            // RTRs are counted by pairs of processes.
+            job.mpi.rendezvous = Protocol::RPut;
+        }
         let ran = cross(job).unwrap_or_else(|drift| panic!("{seed}: {drift}"));
         assert_eq!(ran.outcome.ending, Ending::Finished, "seed {seed}");
         assert_eq!(ran.outcome.violations, [], "seed {seed}");
