@@ -235,7 +235,8 @@ fn many_pairs_tell_the_rate_of_the_adapter() {
     scratch.write("many.txt", &answer.out);
     let words = "fit --measured many.txt --hold-out 0 --format json \
                  --keep mpi.step_send link.base_latency link.data_bw pcie.raw_bw mem.core_copy_bw \
-                 hca.wqe_fetch pcie.dma_read_round_trip mpi.eager_threshold_inter";
+                 hca.wqe_fetch pcie.dma_read_round_trip mpi.eager_threshold_inter \
+                 hca.blueflame_inline hca.inline_limit";
     let answer = scratch.run(&words.split_whitespace().collect::<Vec<_>>());
     assert_eq!(answer.exit, 0, "{}", answer.err);
     let fit = answer.json();
