@@ -7,10 +7,9 @@ use crate::counters::Counters;
 use crate::crash::Crash;
 use crate::fingerprint::{Fingerprint, Shared};
 use crate::memory::{Memories, Memory};
-use crate::monitors::Monitors;
 use crate::monitors::buffers::Buffers;
-use crate::monitors::windows::Windows;
 use crate::untimed::World;
+use crate::untimed::facts::Observer;
 use crate::untimed::state::{Instance, Port};
 use crate::untimed::wires::Wires;
 use protocols::contract::{Machine, Process, Program};
@@ -108,23 +107,7 @@ impl<M: Machine> Part for PortOf<M> {
 }
 
 /// Monitors tell no states apart.
-impl Part for Shared<Monitors> {
-    fn key(&self) -> u128 {
-        self.named().key()
-    }
-
-    fn tell(&self, _: &mut Fingerprint) {}
-
-    fn bytes(&self) -> usize {
-        Self::bytes(self)
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        Self::is(self, other)
-    }
-}
-
-impl Part for Shared<Windows> {
+impl<T: Observer> Part for Shared<T> {
     fn key(&self) -> u128 {
         self.named().key()
     }

@@ -2,13 +2,17 @@
 
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use super::parts::Number;
 use crate::fingerprint::Fingerprint;
+use crate::monitors::buffers::Buffers;
 use crate::prints::Prints;
 use crate::untimed::choice::Choice;
 use crate::untimed::facts::{Coverage, Facts};
+use crate::untimed::state::{Operation, Port};
 use crate::untimed::turn::Outside;
+use crate::untimed::wires::Wires;
 use protocols::contract::{Machine, Process};
 
 /// A step of a process in a state of its port.
@@ -46,6 +50,39 @@ pub(super) struct Turned {
 pub(super) struct Effect<M: Machine> {
     pub(super) from: Process,
     pub(super) does: Outside<M>,
+}
+
+impl<M: Machine> Effect<M> {
+    /// A message arrives, or an operation is posted.
+    pub(super) fn happens_to_port(&self, port: &mut Port<M>) {
+        match &self.does {
+            Outside::Sends { to, via, incoming } => {
+                port.deliver(to.back(self.from), *via, incoming.clone());
+            }
+            Outside::Posts { token, lane, does } => {
+                port.post(Operation::new(*token, *lane, does.clone()));
+            }
+            Outside::Fills { .. } | Outside::Types { .. } => {}
+        }
+    }
+
+    /// The receiver of a message expects its content or its types.
+    pub(super) fn happens_to_buffers(&self, buffers: &mut Buffers) {
+        match &self.does {
+            Outside::Fills { message, seed, .. } => buffers.expect_content(*message, *seed),
+            Outside::Types { message, typed, .. } => {
+                buffers.expect_types(*message, Arc::clone(typed));
+            }
+            Outside::Sends { .. } | Outside::Posts { .. } => {}
+        }
+    }
+
+    /// A message leaves its adapter; answers whether it arrives at once.
+    pub(super) fn crosses(&self, wires: Option<&mut Wires<M>>) -> bool {
+        let Outside::Sends { to, incoming, .. } = &self.does else { return true };
+        let end = (to.peer, to.back(self.from));
+        wires.is_none_or(|wires| wires.post(end, incoming.clone()).is_some())
+    }
 }
 
 impl<M: Machine> Hash for Effect<M> {

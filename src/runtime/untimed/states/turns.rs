@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::kinds::Local;
-use super::parts::{Number, Part, Parts};
+use super::parts::{Number, Parts};
 use super::results::{After, Effect, Pair, Turned, key, known_or, next, stored};
 use super::{NONE, Row, States};
 use crate::fingerprint::{Fingerprint, Shared};
@@ -12,7 +12,7 @@ use crate::prints::Prints;
 use crate::untimed::choice::Choice;
 use crate::untimed::choices_of_process;
 use crate::untimed::facts::{Coverage, Facts, Observer};
-use crate::untimed::state::{Actor, Operation};
+use crate::untimed::state::Actor;
 use crate::untimed::turn::{Notes, Outside, Turn};
 use protocols::contract::{Machine, Process, Program, Via};
 
@@ -164,72 +164,65 @@ where
     /// An effect; answers whether it may happen here.
     fn affect(&mut self, row: &mut Row, number: Number) -> bool {
         let number = self.held_up(row, number);
-        let rest = self.place_of_rest();
-        let Self { turns, ports, locals, rests, processes, .. } = self;
-        let effect = &turns.effects[number as usize];
+        let effect = &self.turns.effects[number as usize];
         match &effect.does {
-            Outside::Sends { to, via, incoming } => {
-                let (from, to) = (to.back(effect.from), to.peer);
-                let state = rests.value(row[rest]);
-                if state.crash.victim() == Some(to) {
-                    return true;
+            Outside::Sends { to, via, .. } => {
+                let (to, via) = (to.peer, *via);
+                let victim = self.rests.value(row[self.place_of_rest()]).crash.victim();
+                if victim != Some(to) && (via != Via::Hca || self.crosses(row, number)) {
+                    self.affect_port(row, to, number);
                 }
-                if *via == Via::Hca && state.wires.is_some() {
-                    let key = key([row[rest], number, 0]);
-                    if turns.on_wires.find(key).is_none() {
-                        let mut after = state.clone();
-                        let wires = after.wires.as_mut().expect("there are some");
-                        let arrives = wires.post((to, from), incoming.clone()).is_some();
-                        let after = (stored(rests.number(after)), arrives);
-                        turns.on_wires.find_or_put(key, after);
-                    }
-                    let &(after, arrives) = turns.on_wires.find(key).expect("it is known now");
-                    row[rest] = after.get() - 1;
-                    if !arrives {
-                        return true;
-                    }
-                }
-                let port = &mut row[*processes + to.0 as usize];
-                let key = key([*port, number, 0]);
-                *port = known_or(&mut turns.on_ports, key, || {
-                    let mut after = ports.value(*port).clone();
-                    after.port.change().deliver(from, *via, incoming.clone());
-                    ports.number(after)
-                });
             }
-            Outside::Posts { token, lane, does } => {
-                let port = &mut row[*processes + effect.from.0 as usize];
-                if ports.value(*port).port.operation(*token).is_some() {
+            Outside::Posts { token, .. } => {
+                let from = effect.from;
+                let port = &self.ports.value(row[self.place_of_port(from)]).port;
+                if port.operation(*token).is_some() {
                     return false;
                 }
-                let key = key([*port, number, 0]);
-                *port = known_or(&mut turns.on_ports, key, || {
-                    let mut after = ports.value(*port).clone();
-                    let operation = Operation::new(*token, *lane, does.clone());
-                    after.port.change().post(operation);
-                    ports.number(after)
-                });
+                self.affect_port(row, from, number);
             }
-            Outside::Fills { to, message, seed } => {
+            Outside::Fills { to, .. } | Outside::Types { to, .. } => {
                 let local = &mut row[to.0 as usize];
                 let key = key([*local, number, 0]);
-                *local = known_or(&mut turns.on_locals, key, || {
-                    let mut after = locals.value(*local).clone();
-                    after.buffers.change().expect_content(*message, *seed);
-                    locals.number(after)
-                });
-            }
-            Outside::Types { to, message, typed } => {
-                let local = &mut row[to.0 as usize];
-                let key = key([*local, number, 0]);
-                *local = known_or(&mut turns.on_locals, key, || {
-                    let mut after = locals.value(*local).clone();
-                    after.buffers.change().expect_types(*message, typed.clone());
-                    locals.number(after)
+                *local = known_or(&mut self.turns.on_locals, key, || {
+                    let mut after = self.locals.value(*local).clone();
+                    effect.happens_to_buffers(after.buffers.change());
+                    self.locals.number(after)
                 });
             }
         }
         true
+    }
+
+    /// A message leaves an adapter; answers whether it arrives at once, or where packets may be lost, is on its wire.
+    fn crosses(&mut self, row: &mut Row, number: Number) -> bool {
+        let rest = &mut row[self.place_of_rest()];
+        let Self { turns, rests, .. } = self;
+        let state = rests.value(*rest);
+        if state.wires.is_none() {
+            return true;
+        }
+        let key = key([*rest, number, 0]);
+        if turns.on_wires.find(key).is_none() {
+            let mut after = state.clone();
+            let arrives = turns.effects[number as usize].crosses(after.wires.as_deref_mut());
+            let after = (stored(rests.number(after)), arrives);
+            turns.on_wires.find_or_put(key, after);
+        }
+        let &(after, arrives) = turns.on_wires.find(key).expect("it is known now");
+        *rest = after.get() - 1;
+        arrives
+    }
+
+    fn affect_port(&mut self, row: &mut Row, process: Process, number: Number) {
+        let port = &mut row[self.place_of_port(process)];
+        let Self { turns, ports, .. } = self;
+        let effect = &turns.effects[number as usize];
+        *port = known_or(&mut turns.on_ports, key([*port, number, 0]), || {
+            let mut after = ports.value(*port).clone();
+            effect.happens_to_port(after.port.change());
+            ports.number(after)
+        });
     }
 
     /// The monitors observe the facts of a turn; answers whether no law is broken.
@@ -263,10 +256,7 @@ fn observed<'a, T: Observer>(
     number: Number,
     turn: Number,
     turned: &Turned,
-) -> Option<(Number, &'a Coverage)>
-where
-    Shared<T>: Part,
-{
+) -> Option<(Number, &'a Coverage)> {
     let key = key([number, turn, 0]);
     let place = if let Some(place) = table.find_place(key) {
         place
