@@ -120,7 +120,7 @@ where
     /// from or into.
     fn named_by_operations(&self, process: Process) -> impl Iterator<Item = Space> + '_ {
         let operations = self.ports.iter().flat_map(|port| &port.operations);
-        let sides = operations.flat_map(Operation::sides);
+        let sides = operations.filter(|one| one.touches_memory()).flat_map(Operation::sides);
         let lists = self.strands().flat_map(|(_, _, _, strand)| &strand.list);
         let copies = lists.filter_map(|action| {
             let Action::PeerCopy { peer, remote, .. } = action else { return None };

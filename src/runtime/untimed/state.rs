@@ -163,6 +163,11 @@ impl Operation {
         named && !self.moved
     }
 
+    /// Whether it still touches memory that it names: of a copy whose bytes have moved only the completion is left.
+    pub(super) const fn touches_memory(&self) -> bool {
+        !(self.moved && matches!(self.does, OperationKind::Copies { .. }))
+    }
+
     /// The memory that it names at both sides.
     pub(super) fn sides(&self) -> [(Process, Region); 2] {
         match &self.does {
